@@ -1,0 +1,1 @@
+"""From microphone to disk."""

@@ -1,0 +1,1 @@
+"""One subject over time: the trait-shift-state filter and the reads made from it."""

@@ -1,0 +1,1 @@
+"""The laptop's memory: takes, pending events and the sync loop."""

@@ -1,0 +1,1 @@
+"""From features to signs: evidence, calibration, levels, extended metrics, narrative."""

@@ -1,0 +1,1 @@
+"""What a recording says: pure functions of samples."""

@@ -1,0 +1,45 @@
+"""A decoded recording, as every other file of this room receives it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+ANALYSIS_RATE = 16_000  # Hz; norms were measured at this rate
+
+Samples = NDArray[np.float32]
+Container = Literal["wav", "flac", "mp3", "m4a"]
+
+CONTENT_TYPES: dict[Container, str] = {
+    "wav": "audio/wav",
+    "flac": "audio/flac",
+    "mp3": "audio/mpeg",
+    "m4a": "audio/mp4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording ready for analysis.
+
+    Attributes:
+        samples: shape (n,), float32, mono (mean of the channels), `ANALYSIS_RATE` Hz, full scale = 1.
+        duration_s: true duration by counted samples at the file's own rate.
+        sample_rate: the file's own rate in Hz.
+        channels: the file's own channel count.
+        container: what the content is, whatever its name says.
+        size_bytes: size of the file as read; 0 for samples that never were a file.
+    """
+
+    samples: Samples
+    duration_s: float
+    sample_rate: int
+    channels: int
+    container: Container
+    size_bytes: int
+
+    @property
+    def content_type(self) -> str:
+        """MIME type of the content."""
+        return CONTENT_TYPES[self.container]
