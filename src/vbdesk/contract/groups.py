@@ -1,0 +1,112 @@
+"""Groups: caller-named containers of jobs, one subject each where the history matters."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vbdesk.contract.base import WireModel
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.limits import MAX_GROUP_ID_LENGTH, MAX_JOBS_PER_ADD
+from vbdesk.contract.timestamps import Timestamp
+
+_GROUP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]*")
+
+
+def group_id_fault(text: str) -> str | None:
+    """Why `text` cannot be a group id, as a sentence for a person; None when it can."""
+    if not text:
+        return "Give a group id."
+    if len(text) > MAX_GROUP_ID_LENGTH:
+        return f"A group id has at most {MAX_GROUP_ID_LENGTH} characters; this one has {len(text)}."
+    if not _GROUP_ID.fullmatch(text):
+        return "A group id starts with a letter or digit, then letters, digits or . _ ~ : - (A to Z without accents)."
+    return None
+
+
+class GroupCreate(WireModel):
+    """Request to create a group. The id's rules are checked by the service, which answers 400, not 422."""
+
+    group_id: str
+
+
+class GroupCreated(WireModel):
+    """Answer to it."""
+
+    group_id: str
+    job_count: int
+    created_at: Timestamp
+
+
+class Group(WireModel):
+    """A group in a list."""
+
+    group_id: str
+    job_count: int
+    done_job_count: int
+    earliest_recorded_at: Timestamp | None
+    latest_recorded_at: Timestamp | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class GroupList(WireModel):
+    """One page of groups."""
+
+    groups: list[Group]
+    page: int
+    total_pages: int
+
+
+class GroupDeleted(WireModel):
+    """Answer to a deletion."""
+
+    group_id: str
+    deleted: Literal[True] = True
+
+
+class GroupJobItem(WireModel):
+    """A job in a group, ordered by recording time."""
+
+    job_id: str
+    status: JobStatus
+    recorded_at: Timestamp | None
+    created_at: Timestamp
+    use_case: str | None
+    condition: str | None
+    model_name: str | None = None
+    sign_name: str | None = None
+    audio_duration_seconds: float
+
+
+class GroupJobList(WireModel):
+    """One page of a group's jobs; `total_jobs` counts those that match the filters."""
+
+    group_id: str
+    total_jobs: int
+    jobs: list[GroupJobItem]
+    page: int
+    total_pages: int
+
+
+class AddJobs(WireModel):
+    """Request to put existing jobs into a group."""
+
+    job_ids: Annotated[list[str], Field(min_length=1, max_length=MAX_JOBS_PER_ADD)]
+
+
+class JobsAdded(WireModel):
+    """What became of each id: exactly one of added, skipped, not_found."""
+
+    status: Literal["accepted"] = "accepted"
+    added: list[str]
+    skipped: dict[str, Literal["already_in_group"]]
+    not_found: list[str]
+    not_yet_done: list[str]
+
+
+class JobRemoved(WireModel):
+    """Answer to the removal of one job from a group; the job itself is kept."""
+
+    status: Literal["accepted"] = "accepted"
+    removed: str

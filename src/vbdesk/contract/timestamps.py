@@ -1,0 +1,61 @@
+"""Timestamps of the interface: every allowed form in, one form out."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+_FORM = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}:\d{2})(?:[.,](?P<fraction>\d+))?"
+    r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
+)
+
+
+def parse_timestamp(text: str) -> datetime:
+    """Parse an ISO 8601 timestamp into an aware datetime in UTC.
+
+    The designator may be `Z`, `+hh:mm`, `-hh:mm` or absent (then UTC); the fraction may have any number of digits,
+    of which microseconds are kept.
+
+    Raises:
+        ValueError: the text is not such a timestamp.
+    """
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("Give the time as ISO 8601, for example 2026-03-01T09:30:00Z.")
+    moment = datetime.fromisoformat(f"{match['date']}T{match['time']}")
+    moment = moment.replace(microsecond=int((match["fraction"] or "0")[:6].ljust(6, "0")))
+    zone = UTC
+    if match["sign"]:
+        if int(match["minutes"]) > 59:
+            raise ValueError("The minutes of the zone offset must be below 60.")
+        offset = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"]))
+        zone = timezone(offset if match["sign"] == "+" else -offset)
+    try:
+        return moment.replace(tzinfo=zone).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("The time lies outside the years 1 to 9999.") from error
+
+
+def format_timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC with designator `Z` and microseconds; a naive `moment` is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _validated(value: Any) -> datetime:
+    if isinstance(value, str):
+        return parse_timestamp(value)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    raise ValueError("A timestamp must be text in ISO 8601.")
+
+
+Timestamp = Annotated[
+    datetime,
+    BeforeValidator(_validated),
+    PlainSerializer(format_timestamp, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""An aware datetime in UTC; on the wire RFC 3339 with `Z` and microseconds."""
