@@ -1,0 +1,94 @@
+"""What a file is by its first bytes, whatever its name says."""
+
+from typing import BinaryIO
+
+from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.recording import Container
+
+ID3_HEADER_BYTES = 10
+MP3_SEARCH_BYTES = 64 * 1024  # encoders leave padding, and broken tags a few frames, before the first MP3 frame
+
+# Formats that people do send, so that the refusal can name them: (offset, bytes, name).
+_REFUSED = (
+    (0, b"OggS", "an Ogg (Vorbis or Opus) file"),
+    (0, b"\x1aE\xdf\xa3", "a WebM or Matroska file"),
+    (8, b"AIFF", "an AIFF file"),
+    (8, b"AIFC", "an AIFF file"),
+    (0, b"caff", "a CAF file"),
+    (0, b"#!AMR", "an AMR file"),
+    (0, b"\x30\x26\xb2\x75", "a Windows Media file"),
+    (8, b"AVI ", "an AVI video"),
+    (4, b"ftypqt", "a QuickTime file"),
+)
+
+_MPEG1_KBPS = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
+_MPEG2_KBPS = (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
+_MPEG1_HZ = (44_100, 48_000, 32_000)
+
+
+def identify(file: BinaryIO) -> Container:
+    """Tell which of the four containers the content of `file` is; the position is left anywhere.
+
+    Raises:
+        UnsupportedFormat: it is none of them.
+    """
+    tag_bytes = _skip_id3(file)
+    head = file.read(MP3_SEARCH_BYTES)
+    if not head and tag_bytes == 0:
+        raise UnsupportedFormat("The file is empty.")
+    for offset, magic, name in _REFUSED:
+        if head[offset:].startswith(magic):
+            raise UnsupportedFormat(f"This is {name}.")
+    if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
+        return "wav"
+    if head.startswith(b"fLaC"):
+        return "flac"
+    if head[4:8] == b"ftyp":
+        return "m4a"
+    if _holds_mp3_frames(head, searched=MP3_SEARCH_BYTES if tag_bytes else 4096):
+        return "mp3"
+    raise UnsupportedFormat("This is not a sound file that can be read.")
+
+
+def _skip_id3(file: BinaryIO) -> int:
+    """Move behind the ID3v2 tags at the start of `file`; return how many bytes they take."""
+    position = 0
+    while True:
+        file.seek(position)
+        header = file.read(ID3_HEADER_BYTES)
+        if len(header) < ID3_HEADER_BYTES or header[:3] != b"ID3":
+            file.seek(position)
+            return position
+        size = 0
+        for byte in header[6:10]:  # four times seven bits
+            size = size << 7 | byte & 0x7F
+        has_footer = bool(header[5] & 0x10)
+        position += ID3_HEADER_BYTES * (2 if has_footer else 1) + size
+
+
+def _holds_mp3_frames(head: bytes, searched: int) -> bool:
+    """Whether an MPEG layer III frame, with another behind it, starts in the first `searched` bytes of `head`.
+
+    A lone frame counts when nothing follows it: the file is then one frame long.
+    """
+    start = head.find(b"\xff")
+    while 0 <= start < searched:
+        length = _mp3_frame_bytes(head[start : start + 4])
+        if length and (_mp3_frame_bytes(head[start + length : start + length + 4]) or start + length == len(head)):
+            return True
+        start = head.find(b"\xff", start + 1)
+    return False
+
+
+def _mp3_frame_bytes(header: bytes) -> int:
+    """Length of the layer III frame that `header` (4 bytes) opens, 0 if it opens none (ISO 11172-3, 13818-3)."""
+    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2:  # sync word and layer III
+        return 0
+    version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
+    bitrate_index, rate_index, padding = header[2] >> 4, header[2] >> 2 & 3, header[2] >> 1 & 1
+    if version == 1 or bitrate_index in (0, 15) or rate_index == 3:
+        return 0
+    if version == 3:
+        return 144_000 * _MPEG1_KBPS[bitrate_index] // _MPEG1_HZ[rate_index] + padding
+    sample_rate = _MPEG1_HZ[rate_index] // (2 if version == 2 else 4)
+    return 72_000 * _MPEG2_KBPS[bitrate_index] // sample_rate + padding

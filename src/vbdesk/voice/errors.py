@@ -1,0 +1,71 @@
+"""Why a recording is refused.
+
+AudioError
+├── UnsupportedFormat   not WAV, FLAC, MP3 or M4A by content, or damaged so that it does not decode
+├── AudioTooLarge       more bytes than the limit
+├── AudioTooShort       less sound than the limit
+├── AudioTooLong        more sound than the limit
+└── NothingToAnalyse    silence, or nothing but a constant
+
+ModelUnavailable        weights that ship with the product are absent or changed: no fault of the recording
+"""
+
+from typing import ClassVar
+
+from vbdesk.contract.errors import ErrorCode
+
+
+class AudioError(Exception):
+    """A recording that cannot be analysed.
+
+    `str(error)` is what a person may read: what was found, then what to do.
+
+    Attributes:
+        code: the code of the interface that stands for this refusal.
+        advice: one sentence that says what to do.
+    """
+
+    code: ClassVar[ErrorCode]
+    advice: ClassVar[str]
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"{found} {self.advice}")
+
+
+class UnsupportedFormat(AudioError):
+    """The content is not a readable WAV, FLAC, MP3 or M4A file."""
+
+    code = ErrorCode.UNSUPPORTED_FORMAT
+    advice = "Save the recording as WAV, FLAC, MP3 or M4A (AAC or ALAC) and send it again."
+
+
+class AudioTooLarge(AudioError):
+    """The file has more bytes than are accepted."""
+
+    code = ErrorCode.AUDIO_TOO_LARGE
+    advice = "Send at most 32 MB: a mono FLAC, MP3 or M4A file holds 20 minutes well."
+
+
+class AudioTooShort(AudioError):
+    """The recording is shorter than an analysis needs."""
+
+    code = ErrorCode.AUDIO_TOO_SHORT
+    advice = "Record at least 15 seconds."
+
+
+class AudioTooLong(AudioError):
+    """The recording is longer than an analysis takes."""
+
+    code = ErrorCode.AUDIO_TOO_LONG
+    advice = "Send at most 20 minutes."
+
+
+class NothingToAnalyse(AudioError):
+    """There is no sound in the recording."""
+
+    code = ErrorCode.AUDIO_POOR_QUALITY
+    advice = "Check that the right microphone is chosen and not muted, and record again."
+
+
+class ModelUnavailable(Exception):
+    """Weights that ship with the product are missing or are not the ones that were shipped."""
