@@ -1,0 +1,35 @@
+"""What every test gets: folders of its own, no settings from outside, a screen that is not there."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# before any test module imports Qt
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def isolated_surroundings(tmp_path_factory, monkeypatch):
+    """No test reads or writes this person's settings, folders or keyring."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith("VBDESK_"):
+            monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+
+
+@pytest.fixture
+def speech_file() -> Path:
+    """A woman reading, at least 20 s, 16 kHz FLAC (CC0)."""
+    return DATA / "speech_kathleen_20s.flac"
+
+
+@pytest.fixture
+def male_speech_file() -> Path:
+    """A man reading, at least 20 s, 16 kHz FLAC (CC BY 4.0)."""
+    return DATA / "speech_male_20s.flac"

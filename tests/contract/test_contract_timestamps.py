@@ -1,0 +1,45 @@
+"""Timestamps of the interface."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-01T09:30:00Z", datetime(2026, 3, 1, 9, 30, tzinfo=UTC)),
+        ("2026-03-01T09:30:00", datetime(2026, 3, 1, 9, 30, tzinfo=UTC)),
+        ("2026-03-01T09:30:00.5Z", datetime(2026, 3, 1, 9, 30, 0, 500_000, tzinfo=UTC)),
+        ("2026-03-01T09:30:00.123+05:30", datetime(2026, 3, 1, 4, 0, 0, 123_000, tzinfo=UTC)),
+        ("2026-03-01T09:30:00.1234567-02:00", datetime(2026, 3, 1, 11, 30, 0, 123_456, tzinfo=UTC)),
+        ("2026-02-28T23:59:59-01:00", datetime(2026, 3, 1, 0, 59, 59, tzinfo=UTC)),
+    ],
+)
+def test_every_allowed_form_is_read(text, expected):
+    assert parse_timestamp(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "yesterday", "2026-03-01", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-03-01T25:00:00Z",
+     "2026-03-01T09:30:00+5", "2026-03-01T09:30:00+01:75", "0001-01-01T00:00:00+02:00", "1772357400"],
+)  # fmt: skip
+def test_anything_else_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_timestamp(text)
+
+
+def test_the_one_form_out_is_utc_with_microseconds():
+    there = timezone(timedelta(hours=2))
+    assert format_timestamp(datetime(2026, 3, 1, 9, 30, tzinfo=there)) == "2026-03-01T07:30:00.000000Z"
+    assert format_timestamp(datetime(2026, 3, 1, 9, 30)) == "2026-03-01T09:30:00.000000Z"
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_what_goes_out_comes_back(moment):
+    assert parse_timestamp(format_timestamp(moment)) == moment

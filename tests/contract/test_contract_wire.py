@@ -1,0 +1,129 @@
+"""Shapes on the wire: what is present, what is null, what is left out."""
+
+import json
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import ValidationError
+
+from vbdesk.contract.accounts import WebhookConfig
+from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
+from vbdesk.contract.groups import AddJobs, group_id_fault
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.jobs import JOB_EDGES, Job, JobStatus
+from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, SignResult
+from vbdesk.contract.uploads import UploadRequest
+from vbdesk.contract.webhooks import signature_matches, webhook_signature
+
+SIGNAL = {"name": "stress", "label": "Stress", "score": 0.2, "level": "none", "flagged": False}
+HISTORY = {
+    "latest_score": None, "baseline_score": None, "deviation_from_baseline": None,
+    "anomaly": None, "z_score": None, "population_z": None,
+}  # fmt: skip
+QUALITY = {"issues": [], "voice_percentage": 71.0, "audio_clarity": None}
+
+
+def job(**fields):
+    return {
+        "job_id": "j", "status": "queued", "created_at": "2026-03-01T09:00:00Z", "completed_at": None,
+        "job_type": "sign", "api_version": "v2", "audio_content_type": "audio/flac", "audio_size_bytes": 10, 
+        "audio_duration_seconds": 20.0,
+        "audio_sample_rate": 16000, "sign_name": "stress", "result": None, **fields,
+    }  # fmt: skip
+
+
+def test_a_queued_job_shows_its_nulls_and_no_field_of_the_earlier_form():
+    body = json.loads(Job.model_validate(job()).model_dump_json())
+    assert body["completed_at"] is None
+    assert body["result"] is None
+    assert body["model_name"] is None
+    assert "use_case" not in body and "condition" not in body
+
+
+def test_signals_keep_the_history_fields_only_when_they_came_with_them():
+    plain = Job.model_validate(job(status="done", result={"signal": SIGNAL, "audio_quality": QUALITY}))
+    assert isinstance(plain.result, SignResult)
+    assert type(plain.result.signal) is Signal
+    first = Job.model_validate(job(status="done", result={"signal": SIGNAL | HISTORY, "audio_quality": QUALITY}))
+    assert isinstance(first.result, SignResult)
+    assert type(first.result.signal) is LongitudinalSignal
+    assert json.loads(first.model_dump_json())["result"]["signal"] == SIGNAL | HISTORY
+
+
+def test_a_model_result_is_told_from_a_sign_result():
+    summary = {
+        "overall_level": "none", "recommended_action": "none", "flagged_count": 0, "primary_signals": ["stress"],
+        "description": {"summary": "Nothing stood out.", "vocal_features": []},
+    }  # fmt: skip
+    result = {"summary": summary, "signals": [SIGNAL], "audio_quality": QUALITY, "extended_metrics": []}
+    read = Job.model_validate(job(job_type="model", status="done", model_name="pulse", result=result))
+    assert isinstance(read.result, ModelResult)
+    assert json.loads(read.model_dump_json())["result"] == result
+
+
+def test_unknown_fields_from_a_newer_server_are_ignored():
+    assert Job.model_validate(job(invented_later=1)).job_id == "j"
+
+
+@pytest.mark.parametrize("text", ["a", "0", "ward4-0172", "A.b_c~d:e-f", "x" * 512])
+def test_group_ids_that_keep_the_rules(text):
+    assert group_id_fault(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "-a", ".a", "a b", "a/b", "é", "a\n", "x" * 513])
+def test_group_ids_that_break_them_get_a_sentence(text):
+    fault = group_id_fault(text)
+    assert fault is not None
+    assert fault.endswith(".") or fault.endswith(")")
+
+
+@pytest.mark.parametrize("count", [0, 101])
+def test_add_jobs_takes_one_to_a_hundred(count):
+    with pytest.raises(ValidationError):
+        AddJobs(job_ids=["x"] * count)
+
+
+def test_terminal_states_have_no_way_out():
+    assert {status for status, edges in JOB_EDGES.items() if not edges} == {
+        JobStatus.DONE, JobStatus.FAILED, JobStatus.TIMED_OUT,
+    }  # fmt: skip
+    assert JobStatus.QUEUED not in JOB_EDGES[JobStatus.RUNNING]
+
+
+def test_every_error_code_has_its_status_and_body():
+    assert set(HTTP_STATUS) == set(ErrorCode)
+    body = error_body(ErrorCode.AUDIO_TOO_SHORT, "Record at least 15 seconds.")
+    assert json.loads(body.model_dump_json()) == {
+        "code": "AUDIO_TOO_SHORT", "message": "Record at least 15 seconds.", "status": 400,
+    }  # fmt: skip
+
+
+def test_an_upload_needs_one_of_the_four_content_types():
+    assert UploadRequest.model_validate({"content_type": "audio/flac"}).filename is None
+    for body in ({}, {"content_type": "audio/ogg"}):
+        with pytest.raises(ValidationError):
+            UploadRequest.model_validate(body)
+
+
+def test_a_webhook_secret_does_not_show_itself():
+    config = WebhookConfig.model_validate({"url": "https://clinic.example/hook", "secret_key": "do-not-show"})
+    assert "do-not-show" not in repr(config) + config.model_dump_json()
+
+
+def test_a_signature_is_the_hex_hmac_of_the_raw_body():
+    # RFC 4231, test case 2
+    signature = webhook_signature(b"what do ya want for nothing?", "Jefe")
+    assert signature == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    assert signature_matches(b"what do ya want for nothing?", "Jefe", signature)
+    assert not signature_matches(b"what do ya want for nothing!", "Jefe", signature)
+
+
+def test_ids_are_version_7_and_sort_by_age():
+    ids = [new_id() for _ in range(10_000)]
+    assert ids == sorted(set(ids))
+    newest = uuid.UUID(ids[-1])
+    assert newest.version == 7
+    assert newest.variant == uuid.RFC_4122
+    made = datetime.fromtimestamp((newest.int >> 80) / 1000, UTC)
+    assert abs((datetime.now(UTC) - made).total_seconds()) < 60
