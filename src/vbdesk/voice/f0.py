@@ -1,0 +1,121 @@
+"""Fundamental frequency: the peaks of a windowed autocorrelation, and the likeliest path through them.
+
+The method is Boersma (1993), "Accurate short-term analysis of the fundamental frequency", with its usual costs. Two
+passes: a wide one finds the speaker's range, a narrow one measures in it. The second matters most.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.fft
+
+from vbdesk.voice.f0_path import Candidates, likeliest_path
+from vbdesk.voice.peaks import refined_peaks
+from vbdesk.voice.recording import ANALYSIS_RATE, Samples
+from vbdesk.voice.short_term import Floats, Indices, PaddedSignal, frame_times, map_blocks, sample_before
+
+FIRST_FLOOR, FIRST_CEILING = 60.0, 600.0  # Hz
+LOWEST_FLOOR = 55.0  # Hz
+FLOOR_OF_LOWER_QUARTILE, CEILING_OF_UPPER_QUARTILE = 0.75, 2.0  # as the norms were measured
+FEWEST_VOICED_FRAMES = 30
+
+_PERIODS_A_WINDOW = 3.0
+_WEAKEST_PEAK = 0.225  # half the voicing threshold: weaker peaks can never win
+_MOST_CANDIDATES = 14
+_BLOCK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class F0Track:
+    """F0 at moments 10 ms apart.
+
+    Attributes:
+        times: shape (n,), seconds.
+        frequency: shape (n,), Hz; 0 where unvoiced.
+        floor, ceiling: range of the second pass in Hz.
+    """
+
+    times: Floats
+    frequency: Floats
+    floor: float
+    ceiling: float
+
+    def at(self, times: Floats, first: Indices, last: Indices) -> Floats:
+        """F0 in Hz at `times`, each interpolated in its own voiced stretch of frames `first` to `last`, both included.
+
+        Held at the ends of the stretch, within which every frame must be voiced.
+        """
+        position = np.clip((times - self.times[0]) / (self.times[1] - self.times[0]), first, last)
+        before = np.minimum(position.astype(np.int64), last)
+        after = np.minimum(before + 1, last)
+        share = position - before
+        frequency: Floats = self.frequency[before] * (1 - share) + self.frequency[after] * share
+        return frequency
+
+
+def track_f0(samples: Samples) -> F0Track | None:
+    """Track F0 of mono `samples`, shape (n,), in two passes; None when fewer than 30 frames are voiced.
+
+    The first pass searches 60 to 600 Hz, the second 0.75 times the lower to 2 times the upper quartile of the first.
+    """
+    first = _single_pass(samples, FIRST_FLOOR, FIRST_CEILING, oversampling=1)
+    voiced = first.frequency[first.frequency > 0]
+    if voiced.size < FEWEST_VOICED_FRAMES:
+        return None
+    lower, upper = np.percentile(voiced, [25, 75])
+    floor = max(LOWEST_FLOOR, FLOOR_OF_LOWER_QUARTILE * float(lower))
+    ceiling = min(FIRST_CEILING, CEILING_OF_UPPER_QUARTILE * float(upper))
+    second = _single_pass(samples, floor, ceiling, oversampling=2)
+    return second if np.any(second.frequency > 0) else None
+
+
+def _single_pass(samples: Samples, floor: float, ceiling: float, oversampling: int) -> F0Track:
+    times = frame_times(samples.size, _PERIODS_A_WINDOW / floor)
+    if times.size == 0:
+        return F0Track(times, np.zeros(0), floor, ceiling)
+    candidates = _find_candidates(samples, times, floor, ceiling, oversampling)
+    return F0Track(times, likeliest_path(candidates, ceiling), floor, ceiling)
+
+
+def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: float, oversampling: int) -> Candidates:
+    """Peaks of the autocorrelation of each frame, divided by that of the window.
+
+    Oversampling is by zeros in the spectrum: at 2 a parabola through three lags finds the height of the peak.
+    """
+    period = int(ANALYSIS_RATE / floor)
+    half = int(_PERIODS_A_WINDOW / floor * ANALYSIS_RATE) // 2 - 1
+    longest_lag = int(2 * half / _PERIODS_A_WINDOW) + 2
+    fft_size = scipy.fft.next_fast_len(2 * half + longest_lag + 2, real=True)
+    lags = oversampling * longest_lag + 1
+    window = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(1, 2 * half + 1) / (2 * half + 1))).astype(np.float32)
+    window_correlation = _autocorrelation(window[None], fft_size, lags, oversampling)[0]
+    shortest = max(2, int(oversampling * ANALYSIS_RATE / ceiling))
+
+    mean = samples.mean(dtype=np.float64)
+    global_peak = float(np.max(np.abs(samples - np.float32(mean)))) or 1.0
+    signal = PaddedSignal(samples, max(half, period) + 1)
+    centre = sample_before(times) + 1
+    reach = min(period // 2 + 1, half)
+    near, core = slice(half - reach, half + reach), slice(max(half - period, 0), half + period)
+
+    def analyse(part: slice) -> tuple[Floats, Floats, Floats]:
+        frames = signal.cut(centre[part] - half, 2 * half)
+        frames = (frames - frames[:, core].mean(axis=1, keepdims=True)) * window
+        peak = np.abs(frames[:, near]).max(axis=1).astype(np.float64)
+        correlation = _autocorrelation(frames, fft_size, lags, oversampling) / window_correlation
+        lag, strength = refined_peaks(correlation, shortest, _WEAKEST_PEAK, _MOST_CANDIDATES)
+        with np.errstate(divide="ignore"):
+            frequency = np.where(lag > 0, oversampling * ANALYSIS_RATE / lag, 0.0)
+        frequency[(frequency < floor) | (frequency >= ceiling)] = 0.0
+        return frequency, strength, np.minimum(peak / global_peak, 1.0)
+
+    frequency, strength, peak = (np.concatenate(p) for p in zip(*map_blocks(analyse, times.size, _BLOCK), strict=True))
+    return Candidates(frequency, strength, peak)
+
+
+def _autocorrelation(frames: Samples, fft_size: int, lags: int, oversampling: int) -> Samples:
+    spectrum = scipy.fft.rfft(frames, fft_size, axis=1)
+    power = spectrum.real**2 + spectrum.imag**2
+    correlation: Samples = scipy.fft.irfft(power, fft_size * oversampling, axis=1)[:, :lags]
+    correlation /= np.maximum(correlation[:, :1], np.finfo(np.float32).tiny)
+    return correlation

@@ -1,0 +1,104 @@
+"""The likeliest F0 contour through the candidates of all frames (Viterbi), for all voiced stretches at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vbdesk.voice.short_term import Floats, Indices, runs
+
+VOICING_THRESHOLD = 0.45
+SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
+OCTAVE_COST = 0.01  # a bonus a octave of height, against octave errors downwards
+OCTAVE_JUMP_COST = 0.35  # at a hop of 10 ms
+VOICING_CHANGE_COST = 0.14  # at a hop of 10 ms
+
+# A recording of music can be "voiced" for minutes; cut so that memory and time stay bounded.
+_LONGEST_STRETCH = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Candidates of n frames.
+
+    Attributes:
+        frequency: shape (n, k), Hz; 0 where there is no candidate.
+        strength: shape (n, k), height of the autocorrelation peak, 0 to 1.
+        peak: shape (n,), local peak of the waveform as a share of that of the recording, 0 to 1.
+    """
+
+    frequency: Floats
+    strength: Floats
+    peak: Floats
+
+
+def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
+    """F0 of every frame in Hz, 0 where unvoiced: the path of least cost of Boersma (1993).
+
+    A frame in which silence beats every candidate by more than two changes of voicing is unvoiced on every best path.
+    Such frames part the recording into stretches that are solved independently and side by side.
+    """
+    voiced = candidates.frequency > 0
+    log_frequency = np.log2(np.where(voiced, candidates.frequency, 1.0))
+    gain = np.where(voiced, candidates.strength - OCTAVE_COST * (np.log2(ceiling) - log_frequency), -np.inf)
+    silence = 2 - candidates.peak * (1 + VOICING_THRESHOLD) / SILENCE_THRESHOLD
+    unvoiced_gain = VOICING_THRESHOLD + np.maximum(silence, 0)
+
+    open_frames = gain.max(axis=1) + 2 * VOICING_CHANGE_COST >= unvoiced_gain
+    stretches = _cut_long(runs(open_frames))
+    state = _solve(
+        stretches,
+        np.concatenate([unvoiced_gain[:, None], gain], axis=1),
+        np.concatenate([np.zeros((voiced.shape[0], 1)), log_frequency], axis=1),
+    )
+    frequency = np.concatenate([np.zeros((voiced.shape[0], 1)), candidates.frequency], axis=1)
+    path: Floats = np.take_along_axis(frequency, state[:, None], axis=1)[:, 0]
+    return path
+
+
+def _cut_long(stretches: Indices) -> Indices:
+    parts = [
+        (first, min(first + _LONGEST_STRETCH, end))
+        for start, end in stretches
+        for first in range(start, end, _LONGEST_STRETCH)
+    ]
+    return np.array(parts, dtype=np.int64).reshape(-1, 2)
+
+
+def _solve(stretches: Indices, gain: Floats, log_frequency: Floats) -> Indices:
+    """State of every frame (0 = unvoiced), shape (n,). `gain` and `log_frequency` have shape (n, states)."""
+    chosen = np.zeros(gain.shape[0], dtype=np.int64)
+    if stretches.size == 0:
+        return chosen
+    length = stretches[:, 1] - stretches[:, 0]
+    stretches = stretches[np.argsort(-length, kind="stable")]
+    start, length = stretches[:, 0], stretches[:, 1] - stretches[:, 0]
+    states = gain.shape[1]
+    change = np.full(states, VOICING_CHANGE_COST)
+    change[0] = 0.0
+    # how many stretches (sorted, longest first) still run at each step
+    running = np.searchsorted(-length, -np.arange(length[0]), side="left")
+
+    origin = np.zeros((gain.shape[0], states), dtype=np.int8)
+    best = gain[start] - change * (start > 0)[:, None]
+    last = np.empty_like(best)
+    for step in range(1, length[0]):
+        count = running[step]
+        last[count : best.shape[0]] = best[count:]
+        frame = start[:count] + step
+        cost = OCTAVE_JUMP_COST * np.abs(log_frequency[frame - 1][:, None, :] - log_frequency[frame][:, :, None])
+        cost[:, 0, :] = change
+        cost[:, :, 0] = change
+        score = best[:count, None, :] - cost
+        source = score.argmax(axis=2)
+        origin[frame] = source
+        best = np.take_along_axis(score, source[:, :, None], axis=2)[:, :, 0] + gain[frame]
+    last[: best.shape[0]] = best
+
+    last -= change * (start + length < gain.shape[0])[:, None]
+    state = last.argmax(axis=1)
+    for step in range(length[0] - 1, -1, -1):
+        count = running[step]
+        frame = start[:count] + step
+        chosen[frame] = state[:count]
+        state[:count] = origin[frame, state[:count]]
+    return chosen

@@ -1,0 +1,140 @@
+"""The acoustic features of a recording: one number each, defined as the norms were measured.
+
+Two steps, so that parts of a recording and resampled recordings cost little: `analyse_frames` measures every moment
+once, `summarise` turns the moments of a part into features. `extract` is both over the whole recording.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from vbdesk.voice.frame_analysis import FrameAnalysis, analyse_frames
+from vbdesk.voice.intonation import semitones
+from vbdesk.voice.measurement import FeatureSet, Measurement
+from vbdesk.voice.recording import Samples
+from vbdesk.voice.short_term import HOP_S, Floats, Spans
+
+__all__ = ["FEATURES", "FrameAnalysis", "analyse_frames", "extract", "summarise"]
+
+FEATURES = (
+    *("pitch_mean", "pitch_variability", "pitch_range", "pitch_reset", "voice_tremor"),
+    *("voice_jitter", "voice_shimmer", "voice_shimmer_percent"),
+    *("harmonics_to_noise", "cepstral_peak_prominence", "cepstral_peak_variability", "aspiration_noise"),
+    *("h1_h2_difference", "alpha_ratio", "hammarberg_index", "spectral_slope_low", "spectral_slope_mid"),
+    *("formant_1_mean", "formant_2_mean", "formant_3_mean", "formant_1_bandwidth", "formant_2_variability"),
+    *("vowel_space", "pitch_tract_residual"),
+    *("loudness_mean", "loudness_variability", "loudness_range"),
+    *("speech_rate", "articulation_rate", "pause_rate", "pause_duration", "pause_duration_variability", "pause_ratio"),
+    *("phrase_length", "voiced_segment_length", "voiced_fraction"),
+)
+
+_FEWEST_FRAMES = 30  # of 10 ms: below, means over frames say more about the words than about the voice
+_FEWEST_RESETS = 2
+_FEWEST_VARYING_PAUSES = 3
+_NEED_PAUSES = frozenset({"pause_duration", "pause_duration_variability", "pitch_reset"})
+_NEED_CLEAR_SOUND = frozenset({"harmonics_to_noise", "cepstral_peak_prominence", "aspiration_noise"})
+
+Values = dict[str, float | np.floating]
+
+
+def extract(samples: Samples, *, reliable_voice_quality: bool = True) -> FeatureSet:
+    """Measure all features of a whole recording: `analyse_frames`, then `summarise`."""
+    return summarise(analyse_frames(samples), reliable_voice_quality=reliable_voice_quality)
+
+
+def summarise(
+    frames: FrameAnalysis | None, spans: Spans | None = None, *, reliable_voice_quality: bool = True
+) -> FeatureSet:
+    """Summarise a recording, or parts of it, into features.
+
+    Args:
+        frames: from `analyse_frames`; None gives every feature as missing.
+        spans: parts as (start, end) in seconds; None is the whole. A part that occurs twice counts twice. What has a
+            length (a pause, a phrase) belongs to the part in which its middle lies. `frames.phrase_spans` are the units
+            to resample.
+        reliable_voice_quality: False when noise is too strong for measures of harmonics against noise, which are then
+            missing.
+
+    Returns:
+        All of `FEATURES`; those not measurable are missing as `too_little_speech`, `too_few_pauses` or `noise`.
+    """
+    values: Values = {}
+    if frames is not None:
+        for group in _GROUPS:
+            values |= group(frames, spans)
+    return {name: _measurement(name, values.get(name, math.nan), reliable_voice_quality) for name in FEATURES}
+
+
+def _measurement(name: str, value: float | np.floating, reliable_voice_quality: bool) -> Measurement:
+    if name in _NEED_CLEAR_SOUND and not reliable_voice_quality:
+        return Measurement(None, "noise")
+    if math.isfinite(value):
+        return Measurement(float(value))
+    return Measurement(None, "too_few_pauses" if name in _NEED_PAUSES else "too_little_speech")
+
+
+def _pitch(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    values: Values = {}
+    f0 = frames.f0.within(spans)
+    if f0.size >= _FEWEST_FRAMES:
+        pitch = semitones(f0)
+        values["pitch_mean"] = np.mean(f0)
+        values["pitch_variability"] = np.std(pitch, ddof=1)
+        values["pitch_range"] = _width(pitch)
+    resets = frames.pitch_resets.within(spans)
+    if resets.size >= _FEWEST_RESETS:
+        values["pitch_reset"] = np.mean(resets)
+    modulation = frames.tremor.within(spans)
+    if modulation.size:
+        values["voice_tremor"] = np.average(modulation[:, 0], weights=modulation[:, 1])
+    return values
+
+
+def _loudness(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    level = frames.level_dbfs.within(spans)
+    if level.size < _FEWEST_FRAMES:
+        return {}
+    return {
+        "loudness_mean": np.mean(level),
+        "loudness_variability": np.std(level),
+        "loudness_range": _width(level),
+    }
+
+
+def _rhythm(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    speaking = frames.speaking.within(spans)
+    phrases = frames.phrases.within(spans)
+    speech_s, total_s = HOP_S * speaking.sum(), HOP_S * speaking.size
+    if speech_s < HOP_S * _FEWEST_FRAMES or phrases.size == 0:
+        return {}
+    pauses = frames.pauses.within(spans)
+    nuclei = frames.nuclei.within(spans).size
+    values: Values = {
+        "speech_rate": nuclei / total_s,
+        "articulation_rate": nuclei / speech_s,
+        "pause_rate": 60 * pauses.size / total_s,
+        "pause_ratio": 100 * (total_s - speech_s) / total_s,
+        "phrase_length": np.mean(phrases),
+    }
+    if pauses.size:
+        values["pause_duration"] = np.mean(pauses)
+    if pauses.size >= _FEWEST_VARYING_PAUSES:
+        values["pause_duration_variability"] = np.std(pauses, ddof=1)
+    return values
+
+
+def _voicing(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    voicing = frames.voicing.within(spans)
+    stretches = frames.voiced_stretches.within(spans)
+    if voicing.size < _FEWEST_FRAMES or stretches.size == 0:
+        return {}
+    return {"voiced_fraction": 100 * np.mean(voicing), "voiced_segment_length": np.mean(stretches)}
+
+
+def _width(values: Floats) -> float:
+    low, high = np.percentile(values, [5, 95])
+    return float(high - low)
+
+
+_GROUPS: tuple[Callable[[FrameAnalysis, Spans | None], Values], ...] = (_pitch, _loudness, _rhythm, _voicing)
