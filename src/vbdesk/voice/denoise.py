@@ -1,0 +1,55 @@
+"""Speech without its noise, by the DTLN (Westhausen and Meyer, Interspeech 2020).
+
+Two masks in a row: on the magnitudes of a 32 ms frame, then on a learned representation of what is left. Frames
+overlap by three quarters and are added up.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.voice.lstm import run_lstm, sigmoid
+from vbdesk.voice.models import load_weights
+
+FRAME = 512
+HOP = 128
+NORM_FLOOR = 1e-7  # as the network was trained
+
+Array = NDArray[np.float32]
+
+
+def denoise(windows: Array) -> Array:
+    """Denoise `windows`, shape (count, samples) at the analysis rate and about -26 dBFS; each is a stream of its own.
+
+    Returns:
+        The same shape, aligned with the input.
+    """
+    weights = load_weights("dtln")
+    count, length = windows.shape
+    padded = np.pad(windows, ((0, 0), (FRAME - HOP, FRAME)))
+    frames = np.lib.stride_tricks.sliding_window_view(padded, FRAME, axis=1)[:, ::HOP].transpose(1, 0, 2)
+    spectra = np.fft.rfft(frames, axis=-1)
+    magnitudes = np.abs(spectra).astype(np.float32)
+    state = run_lstm(run_lstm(magnitudes, weights, "magnitude_lstm0"), weights, "magnitude_lstm1")
+    mask = sigmoid(state @ weights["magnitude_mask_weights"] + weights["magnitude_mask_bias"])
+    masked = np.fft.irfft(spectra * mask, axis=-1).astype(np.float32)
+
+    learned = masked @ weights["encoder"]
+    centred = learned - learned.mean(axis=-1, keepdims=True)
+    variance: Array = np.square(centred).mean(axis=-1, keepdims=True)
+    normed: Array = (
+        centred / np.sqrt(variance + np.float32(NORM_FLOOR)) * weights["norm_scale"] + weights["norm_offset"]
+    )
+    state = run_lstm(run_lstm(normed, weights, "learned_lstm0"), weights, "learned_lstm1")
+    mask = sigmoid(state @ weights["learned_mask_weights"] + weights["learned_mask_bias"])
+    cleaned = np.asarray((learned * mask) @ weights["decoder"], np.float32).transpose(1, 0, 2)
+    return _overlap_add(cleaned)[:, FRAME - HOP : FRAME - HOP + length].reshape(count, length)
+
+
+def _overlap_add(frames: Array) -> Array:
+    """Add up `frames`, shape (count, frames, FRAME), that start HOP samples apart."""
+    count, steps, _ = frames.shape
+    parts = FRAME // HOP
+    total = np.zeros((count, steps + parts - 1, HOP), np.float32)
+    for part in range(parts):
+        total[:, part : part + steps] += frames[:, :, part * HOP : (part + 1) * HOP]
+    return total.reshape(count, -1)
