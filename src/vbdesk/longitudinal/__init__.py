@@ -1,1 +1,19 @@
 """One subject over time: the trait-shift-state filter and the reads made from it."""
+
+from vbdesk.longitudinal.aggregate import aggregate
+from vbdesk.longitudinal.cohort import CohortReference, cohort_reference, cohort_values, snapshot
+from vbdesk.longitudinal.history import HistoryEntry, SignReading
+from vbdesk.longitudinal.job_fields import job_fields
+from vbdesk.longitudinal.trajectory import trajectory
+
+__all__ = [
+    "CohortReference",
+    "HistoryEntry",
+    "SignReading",
+    "aggregate",
+    "cohort_reference",
+    "cohort_values",
+    "job_fields",
+    "snapshot",
+    "trajectory",
+]

@@ -1,0 +1,101 @@
+"""The account's own groups as a reference for `population_z` [F15].
+
+Accounts are never pooled, only two order statistics leave the computation, and nothing is said of fewer than 30
+groups, so that no single subject can be read off.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import isfinite, sqrt
+from typing import Literal
+
+import numpy as np
+
+from vbdesk.longitudinal.course import follow, standing_of
+from vbdesk.longitudinal.history import HistoryEntry
+from vbdesk.longitudinal.parameters import CohortRule, Parameters, shipped_parameters
+from vbdesk.longitudinal.window import window_as_of
+
+MAD_TO_SD = 1.4826  # of a normal distribution
+
+
+@dataclass(frozen=True, slots=True)
+class CohortReference:
+    """Location and scale of a population, started logit.
+
+    Attributes:
+        location: median level.
+        scale: robust standard deviation.
+        source: this account's groups, or a reference shipped with the sign.
+        n_groups: groups behind it; None for a shipped one.
+        snapshot_at: when it was taken; None until it is.
+    """
+
+    location: float
+    scale: float
+    source: Literal["account_cohort", "shipped"] = "shipped"
+    n_groups: int | None = None
+    snapshot_at: datetime | None = None
+
+
+def cohort_reference(
+    values: Iterable[float | None], shipped: CohortReference | None = None, rule: CohortRule | None = None
+) -> CohortReference | None:
+    """Reference from the current levels of the *other* groups, one value each (`cohort_values`).
+
+    Blended with the sign's shipped reference, where it has one. Fewer groups than the rule asks for: the shipped
+    reference alone, or None.
+    """
+    rule = rule or shipped_parameters().cohort
+    levels = np.array([value for value in values if value is not None and isfinite(value)])
+    n = len(levels)
+    if n < rule.min_groups:
+        return shipped
+    location = float(np.median(levels))
+    scale = MAD_TO_SD * float(np.median(np.abs(levels - location)))
+    if shipped is not None:
+        weight = n / (n + rule.prior_groups)
+        location = weight * location + (1.0 - weight) * shipped.location
+        scale = sqrt(weight * scale**2 + (1.0 - weight) * shipped.scale**2)
+    return CohortReference(location, max(scale, rule.min_scale), "account_cohort", n)
+
+
+def snapshot(reference: CohortReference, taken_at: datetime) -> CohortReference:
+    """The reference as it may be used and told: rounded so that one group more or less cannot be read off.
+
+    Take one at most once a day, and drop it as soon as membership falls below the minimum.
+    """
+    n_groups = None if reference.n_groups is None else reference.n_groups // 10 * 10
+    return replace(
+        reference,
+        location=round(reference.location, 2),
+        scale=round(reference.scale, 2),
+        n_groups=n_groups,
+        snapshot_at=taken_at,
+    )
+
+
+def cohort_values(
+    history: Sequence[HistoryEntry], as_of: datetime, parameters: Parameters | None = None
+) -> dict[str, float]:
+    """What one group brings into its account's cohorts: its current level (started logit) by sign.
+
+    Signs with too few timepoints, or last measured too long ago, are left out.
+    """
+    parameters = parameters or shipped_parameters()
+    rule = parameters.cohort
+    entries = window_as_of(history, as_of, parameters.window.future_hours).entries
+    signs = sorted({sign for entry in entries for sign in entry.signs})
+    recent = timedelta(days=rule.member_within_days)
+    return {
+        sign: standing_of(course, column, parameters).level
+        for course in follow(entries, signs, parameters)
+        if len(course.steps) >= rule.member_min_timepoints and as_of - course.recordings[-1].recorded_at <= recent
+        for column, sign in enumerate(course.signs)
+    }
+
+
+def population_z(level: float, reference: CohortReference | None) -> float | None:
+    """Position of `level` (started logit) in the population; None without a reference."""
+    return None if reference is None else (level - reference.location) / reference.scale

@@ -1,0 +1,75 @@
+"""Means of the trait-shift-state filter [F6]: what one sign's readings say, given the gains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from vbdesk.longitudinal.gains import GainStep
+from vbdesk.longitudinal.parameters import PersonalScaleRule
+from vbdesk.longitudinal.scale import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Estimates after each timepoint, shape (n, b) for n timepoints and b signs, started-logit units.
+
+    Attributes:
+        trait: the personal norm.
+        state: ordinary up and down.
+        shift: slow departure from the norm.
+        variance_ratio: the subject's own variance over the class's.
+        raw_deviation: state + shift as they would be with the reading taken at face value.
+        winsorised: the reading, pulled in to what the filter let it say.
+    """
+
+    trait: Array
+    state: Array
+    shift: Array
+    variance_ratio: Array
+    raw_deviation: Array
+    winsorised: Array
+
+    @property
+    def level(self) -> Array:
+        """The current level: trait + state + shift."""
+        return self.trait + self.state + self.shift
+
+
+def estimate(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule) -> Estimates:
+    """Run the filter over `values`, shape (n, b), with one gain step a timepoint.
+
+    Innovations are clipped (Huber), which bounds what one recording can do, and feed the subject's own variance, an
+    inverse-gamma estimate whose prior is worth `rule.prior_readings`.
+    """
+    columns = [_estimate_one(column, steps, trait_mean, rule) for column in values.T.tolist()]
+    return Estimates(*np.array(columns).transpose(2, 1, 0))
+
+
+def _estimate_one(
+    values: Sequence[float], steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule
+) -> list[tuple[float, float, float, float, float, float]]:
+    clip, correction = rule.innovation_clip, rule.clip_correction
+    lowest, highest = rule.range
+    trait, state, shift, ratio = trait_mean, 0.0, 0.0, 1.0
+    readings = square_sum = rule.prior_readings
+    rows = []
+    for value, step in zip(values, steps, strict=True):
+        a, b, variance, trait_gain, state_gain, shift_gain, *_ = step
+        state *= a
+        shift *= b
+        forecast = trait + state + shift
+        innovation = value - forecast
+        sd = sqrt(variance * ratio)
+        standardised = max(min(innovation / sd, clip), -clip)
+        clipped = standardised * sd
+        raw_deviation = state + shift + (state_gain + shift_gain) * innovation
+        trait += trait_gain * clipped
+        state += state_gain * clipped
+        shift += shift_gain * clipped
+        square_sum += correction * ratio * standardised * standardised
+        readings += 1.0
+        ratio = max(min(square_sum / readings, highest), lowest)
+        rows.append((trait, state, shift, ratio, raw_deviation, forecast + clipped))
+    return rows

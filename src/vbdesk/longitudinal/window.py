@@ -1,0 +1,58 @@
+"""Which recordings count [F13]: the finished ones of the last 270 days, the 1,000 most recent."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from vbdesk.contract.limits import HISTORY_DAYS, HISTORY_JOBS
+from vbdesk.longitudinal.history import HistoryEntry
+
+HISTORY = timedelta(days=HISTORY_DAYS)
+DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryWindow:
+    """The recordings that count, in order of (recorded_at, job_id).
+
+    Attributes:
+        entries: at most 1,000.
+        truncated: there were more; the oldest are left out.
+        future_excluded: finished recordings too far ahead of the moment of the read.
+    """
+
+    entries: list[HistoryEntry]
+    truncated: bool
+    future_excluded: int
+
+
+def order(entry: HistoryEntry) -> tuple[datetime, str]:
+    """Sort key of a history."""
+    return entry.recorded_at, entry.job_id
+
+
+def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours: float) -> HistoryWindow:
+    """The window of a read at `as_of`; recordings up to `future_hours` ahead belong to it (clocks run ahead)."""
+    ahead = timedelta(hours=future_hours)
+    kept: list[HistoryEntry] = []
+    future_excluded = 0
+    for entry in history:
+        if entry.status != DONE:
+            continue
+        age = as_of - entry.recorded_at
+        if age < -ahead:
+            future_excluded += 1
+        elif age < HISTORY:
+            kept.append(entry)
+    kept.sort(key=order)
+    return HistoryWindow(kept[-HISTORY_JOBS:], len(kept) > HISTORY_JOBS, future_excluded)
+
+
+def window_of_job(history: Iterable[HistoryEntry], job: HistoryEntry) -> list[HistoryEntry]:
+    """What a job's own fields rest on: itself, whatever its status says, and what was recorded before it [F14]."""
+    earlier = [
+        entry
+        for entry in history
+        if entry.status == DONE and order(entry) < order(job) and job.recorded_at - entry.recorded_at < HISTORY
+    ]
+    return [*sorted(earlier, key=order), job][-HISTORY_JOBS:]
