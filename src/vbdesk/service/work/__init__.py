@@ -1,0 +1,1 @@
+"""Running jobs: killable children, the durable engine, time-outs and recovery."""

@@ -1,0 +1,122 @@
+"""A slot ends what must end, survives what dies, and leaves nothing behind."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
+
+FOLDER = str(Path(__file__).parent)
+sys.path.append(FOLDER)  # children import their tasks by name
+
+from worker_tasks import (  # noqa: E402
+    double,
+    nothing_to_prepare,
+    own_pid,
+    refuse,
+    segfault,
+    sleep_natively_holding_the_interpreter,
+    spin,
+)
+
+
+@pytest.fixture
+def closing_slot() -> Iterator[Slot]:
+    """A slot that the test itself closes."""
+    with ThreadPoolExecutor(1) as nursery:
+        slot = Slot(nothing_to_prepare, nursery, max_tasks=3)
+        slot.wait_ready()
+        yield slot
+
+
+@pytest.fixture
+def slot(closing_slot: Slot) -> Iterator[Slot]:
+    yield closing_slot
+    closing_slot.close()
+
+
+def test_a_task_gives_its_result(slot: Slot) -> None:
+    assert slot.run(double, 21, timeout_s=10) == 42
+
+
+@pytest.mark.parametrize("task", [spin, sleep_natively_holding_the_interpreter])
+def test_a_task_over_its_time_is_ended_even_in_native_code(slot: Slot, task: Callable[[int], None]) -> None:
+    started = time.monotonic()
+    with pytest.raises(TaskTimedOut):
+        slot.run(task, 30, timeout_s=0.5)
+    assert time.monotonic() - started < 3
+    assert slot.run(double, 2, timeout_s=10) == 4
+
+
+def test_a_crash_is_told_apart_and_the_next_task_runs(slot: Slot) -> None:
+    with pytest.raises(ChildCrashed) as crash:
+        slot.run(segfault, timeout_s=10)
+    assert crash.value.exit_code == -signal.SIGSEGV
+    assert slot.run(double, 2, timeout_s=10) == 4
+
+
+def test_an_exception_comes_back_with_its_kind(slot: Slot) -> None:
+    with pytest.raises(TaskFailed, match="ValueError: bad audio"):
+        slot.run(refuse, timeout_s=10)
+
+
+def test_an_old_child_is_replaced(slot: Slot) -> None:
+    pids = {slot.run(own_pid, timeout_s=10) for _ in range(4)}
+    assert len(pids) == 2
+
+
+def test_closing_ends_a_running_task(closing_slot: Slot) -> None:
+    closer = threading.Timer(0.3, closing_slot.close)
+    closer.start()
+    with pytest.raises(SlotClosed):
+        closing_slot.run(sleep_natively_holding_the_interpreter, 30, timeout_s=60)
+    closer.join()
+
+
+def test_a_closed_slot_takes_no_task(closing_slot: Slot) -> None:
+    closing_slot.close()
+    with pytest.raises(SlotClosed):
+        closing_slot.run(double, 1, timeout_s=1)
+
+
+PARENT = """
+import concurrent.futures, sys
+sys.path.insert(0, {folder!r})
+import worker_tasks
+from vbdesk.service.work.slot import Slot
+if __name__ == "__main__":
+    slot = Slot(worker_tasks.nothing_to_prepare, concurrent.futures.ThreadPoolExecutor(1))
+    print(slot.run(worker_tasks.own_pid, timeout_s=30), flush=True)
+    slot.run(worker_tasks.sleep_natively_holding_the_interpreter, 60, timeout_s=60)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the kernel ties a child stuck in native code to its parent on Linux"
+)
+def test_a_killed_parent_leaves_no_child_behind(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT.format(folder=FOLDER))
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        time.sleep(0.3)
+        parent.kill()
+    gone_by = time.monotonic() + 5
+    while time.monotonic() < gone_by and _alive(child):
+        time.sleep(0.05)
+    assert not _alive(child)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
