@@ -1,0 +1,1 @@
+"""Accounts: who may ask, and with which keys."""

@@ -1,0 +1,73 @@
+"""SQL of accounts and API keys."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.service.db.accounts import accounts, api_keys
+from vbdesk.service.db.credits import credit_balances
+
+
+def insert_account(
+    connection: Connection, *, account_id: str, name: str, plan: str, secret_key_hash: bytes, created_at: datetime
+) -> None:
+    """Store a new account with an empty balance."""
+    connection.execute(
+        sa.insert(accounts).values(
+            account_id=account_id, name=name, plan=plan, secret_key_hash=secret_key_hash, created_at=created_at
+        )
+    )
+    connection.execute(sa.insert(credit_balances).values(account_id=account_id, credits=0))
+
+
+def find_account(connection: Connection, account_id: str) -> sa.Row[str, str, bytes] | None:
+    """`(account_id, plan, secret_key_hash)`."""
+    columns = (accounts.c.account_id, accounts.c.plan, accounts.c.secret_key_hash)
+    return connection.execute(sa.select(*columns).where(accounts.c.account_id == account_id)).one_or_none()
+
+
+def list_accounts(connection: Connection) -> list[sa.Row[str, str, str, int, datetime]]:
+    """`(account_id, name, plan, credits, created_at)` of every account, oldest first."""
+    columns = (
+        accounts.c.account_id,
+        accounts.c.name,
+        accounts.c.plan,
+        credit_balances.c.credits,
+        accounts.c.created_at,
+    )
+    query = sa.select(*columns).join_from(accounts, credit_balances).order_by(accounts.c.account_id)
+    return list(connection.execute(query))
+
+
+def insert_key(
+    connection: Connection, *, key_id: str, account_id: str, name: str, key_hash: bytes, created_at: datetime
+) -> None:
+    """Store a new API key."""
+    connection.execute(
+        sa.insert(api_keys).values(
+            key_id=key_id, account_id=account_id, name=name, key_hash=key_hash, created_at=created_at
+        )
+    )
+
+
+def find_live_key_hash(connection: Connection, account_id: str, key_id: str) -> bytes | None:
+    """Hash of the account's key, unless it is revoked or not the account's."""
+    query = sa.select(api_keys.c.key_hash).where(
+        api_keys.c.key_id == key_id, api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
+    )
+    return connection.execute(query).scalar_one_or_none()
+
+
+def list_keys(connection: Connection, account_id: str) -> list[sa.Row[str, str, datetime, datetime | None]]:
+    """`(key_id, name, created_at, revoked_at)` of the account's keys, oldest first."""
+    columns = (api_keys.c.key_id, api_keys.c.name, api_keys.c.created_at, api_keys.c.revoked_at)
+    query = sa.select(*columns).where(api_keys.c.account_id == account_id).order_by(api_keys.c.key_id)
+    return list(connection.execute(query))
+
+
+def revoke_key(connection: Connection, account_id: str, key_id: str, revoked_at: datetime) -> bool:
+    """Mark the key as revoked; whether there was such a key. The first revocation's time stays."""
+    mine = (api_keys.c.key_id == key_id) & (api_keys.c.account_id == account_id)
+    first_time = sa.func.coalesce(api_keys.c.revoked_at, sa.literal(revoked_at, api_keys.c.revoked_at.type))
+    return connection.execute(sa.update(api_keys).where(mine).values(revoked_at=first_time)).rowcount == 1

@@ -1,0 +1,143 @@
+"""Accounts and keys: made by the operator, shown once, checked on every request."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import Connection
+
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts import credentials, repository
+from vbdesk.service.clock import Clock
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.errors import NotFound, Unauthorized
+
+
+class Credential(StrEnum):
+    """What a route is opened with."""
+
+    API_KEY = "api_key"
+    SECRET_KEY = "secret_key"  # noqa: S105  (a kind, not a secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who asks."""
+
+    account_id: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """An account just made; `secret_key` is never shown again."""
+
+    account_id: str
+    secret_key: str
+    plan: Plan
+    credits: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """An API key just made; `api_key` is never shown again."""
+
+    key_id: str
+    api_key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccountListed:
+    """An account as the operator sees it."""
+
+    account_id: str
+    name: str
+    plan: Plan
+    credits: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeyListed:
+    """An API key as the operator sees it: everything but the key."""
+
+    key_id: str
+    name: str
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+class AccountService:
+    """Rules of accounts and keys."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._credits = CreditsService(clock)
+
+    def create(self, connection: Connection, name: str, plan: Plan, credits: int) -> NewAccount:
+        """Make an account and grant it its first credits."""
+        account_id, secret_key = new_id(), credentials.new_secret_key()
+        repository.insert_account(
+            connection,
+            account_id=account_id,
+            name=name,
+            plan=plan.value,
+            secret_key_hash=credentials.hash_of(secret_key),
+            created_at=self._clock.now(),
+        )
+        if credits:
+            self._credits.grant(connection, account_id, credits)
+        return NewAccount(account_id, secret_key, plan, credits)
+
+    def list_accounts(self, connection: Connection) -> list[AccountListed]:
+        """Every account, oldest first."""
+        return [
+            AccountListed(row.account_id, row.name, Plan(row.plan), row.credits, row.created_at)
+            for row in repository.list_accounts(connection)
+        ]
+
+    def create_key(self, connection: Connection, account_id: str, name: str) -> NewKey:
+        """Make an API key. Raises NotFound when there is no such account."""
+        self._require(connection, account_id)
+        key_id = new_id()
+        api_key = credentials.new_api_key(key_id)
+        repository.insert_key(
+            connection,
+            key_id=key_id,
+            account_id=account_id,
+            name=name,
+            key_hash=credentials.hash_of(api_key),
+            created_at=self._clock.now(),
+        )
+        return NewKey(key_id, api_key, name)
+
+    def list_keys(self, connection: Connection, account_id: str) -> list[KeyListed]:
+        """The account's keys, oldest first. Raises NotFound when there is no such account."""
+        self._require(connection, account_id)
+        return [KeyListed(*row) for row in repository.list_keys(connection, account_id)]
+
+    def revoke_key(self, connection: Connection, account_id: str, key_id: str) -> None:
+        """End a key at once. Raises NotFound when the account has no such key."""
+        if not repository.revoke_key(connection, account_id, key_id, self._clock.now()):
+            raise NotFound("The account has no key with this id.")
+
+    def authenticate(self, connection: Connection, kind: Credential, account_id: str, token: str) -> Account:
+        """The account that `token` opens.
+
+        Raises:
+            Unauthorized: no such account, or not its credential. Either way the same steps are taken.
+        """
+        row = repository.find_account(connection, account_id)
+        if kind is Credential.SECRET_KEY:
+            stored = row.secret_key_hash if row else None
+        else:
+            stored = repository.find_live_key_hash(connection, account_id, credentials.key_id_of(token))
+        if not credentials.matches(token, stored or credentials.NO_HASH) or row is None:
+            raise Unauthorized
+        return Account(row.account_id, Plan(row.plan))
+
+    def _require(self, connection: Connection, account_id: str) -> None:
+        if repository.find_account(connection, account_id) is None:
+            raise NotFound("There is no account with this id.")

@@ -1,0 +1,57 @@
+"""The API as one ASGI application."""
+
+import sqlalchemy as sa
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import JSONResponse
+
+from vbdesk.service.catalog.routes import router as catalog_router
+from vbdesk.service.context import Context
+from vbdesk.service.credits.routes import router as credits_router
+from vbdesk.service.dependencies import CurrentContext
+from vbdesk.service.errors import install_error_handlers
+from vbdesk.service.uploads.routes import router as uploads_router
+
+INTERFACE_VERSION = "1.0.0"
+
+_health = APIRouter(include_in_schema=False)
+
+ROUTERS: tuple[APIRouter, ...] = (
+    _health,
+    catalog_router,
+    credits_router,
+    uploads_router,
+)
+
+
+def create_app(context: Context) -> FastAPI:
+    """The API over `context`."""
+    app = FastAPI(
+        title="Voice Biomarker Analysis Service",
+        version=INTERFACE_VERSION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.context = context
+    install_error_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+@_health.get("/healthz")
+def healthz() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok"}
+
+
+@_health.get("/readyz")
+def readyz(context: CurrentContext) -> JSONResponse:
+    """Whether requests can be served: the database answers and the store takes files."""
+    try:
+        with context.database.reading() as connection:
+            connection.execute(sa.select(1))
+        ready = context.storage.incoming.is_dir()
+    except sa.exc.SQLAlchemyError:
+        ready = False
+    return JSONResponse({"status": "ok" if ready else "not ready"}, status_code=200 if ready else 503)

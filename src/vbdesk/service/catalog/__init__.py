@@ -1,0 +1,1 @@
+"""Models and signs that can be asked for."""

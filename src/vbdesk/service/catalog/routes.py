@@ -1,0 +1,33 @@
+"""Models and signs over HTTP."""
+
+from vbdesk.contract import catalog
+from vbdesk.contract.catalog import Model, ModelList, SignDetail, SignList
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.catalog.service import known_model, known_sign
+from vbdesk.service.dependencies import guarded_router
+
+router = guarded_router(Bucket.GENERAL)
+
+
+@router.get("/v2/models")
+def list_models() -> ModelList:
+    """Every model with its signs."""
+    return catalog.models()
+
+
+@router.get("/v2/models/{model_name}")
+def read_model(model_name: str) -> Model:
+    """One model; 404 if unknown."""
+    return catalog.model(known_model(model_name))
+
+
+@router.get("/v2/signs")
+def list_signs() -> SignList:
+    """The signs that may be asked for by themselves."""
+    return catalog.signs()
+
+
+@router.get("/v2/signs/{sign_name}")
+def read_sign(sign_name: str) -> SignDetail:
+    """One sign with its condition id; 404 if unknown or internal to models."""
+    return catalog.sign_detail(known_sign(sign_name))

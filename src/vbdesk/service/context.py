@@ -1,0 +1,40 @@
+"""Everything the running service leans on, gathered once and handed to the app."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from vbdesk.service.clock import Clock
+from vbdesk.service.db.session import Database
+from vbdesk.service.limits.windows import RateWindows
+from vbdesk.service.secret_box import SecretBox
+from vbdesk.service.settings import Settings
+from vbdesk.service.storage.signing import UploadSigner
+from vbdesk.service.storage.store import ObjectStore
+
+
+class JobQueue(Protocol):
+    """Where an accepted job goes to be run."""
+
+    def enqueue(self, connection: Connection, job_id: str) -> None:
+        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The outside world of the service, each part behind its own type.
+
+    `storage_origin` is the public origin of the object store, such as `http://127.0.0.1:8081`.
+    """
+
+    settings: Settings
+    database: Database
+    rates: RateWindows
+    storage: ObjectStore
+    signer: UploadSigner
+    clock: Clock
+    secrets: SecretBox
+    queue: JobQueue
+    storage_origin: str

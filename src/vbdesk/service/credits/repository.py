@@ -1,0 +1,60 @@
+"""SQL of the credit ledger."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.contract.ids import new_id
+from vbdesk.service.db.credits import credit_balances, credit_entries
+
+
+def balance(connection: Connection, account_id: str) -> int | None:
+    """The account's balance in tokens; None when there is no such account."""
+    query = sa.select(credit_balances.c.credits).where(credit_balances.c.account_id == account_id)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def change_balance(connection: Connection, account_id: str, delta: int) -> bool:
+    """Add `delta` unless the balance would fall below zero; whether it was done.
+
+    Asking and changing are one statement, which locks the row: concurrent holds cannot both spend the last token.
+    """
+    enough = credit_balances.c.credits + delta >= 0
+    mine = credit_balances.c.account_id == account_id
+    changed = credit_balances.c.credits + delta
+    return connection.execute(sa.update(credit_balances).where(mine, enough).values(credits=changed)).rowcount == 1
+
+
+def append(
+    connection: Connection,
+    *,
+    account_id: str,
+    kind: str,
+    amount: int,
+    delta: int,
+    job_id: str | None,
+    created_at: datetime,
+) -> None:
+    """Append one line to the ledger."""
+    connection.execute(
+        sa.insert(credit_entries).values(
+            entry_id=new_id(),
+            account_id=account_id,
+            kind=kind,
+            amount=amount,
+            delta=delta,
+            job_id=job_id,
+            created_at=created_at,
+        )
+    )
+
+
+def find_open_hold(connection: Connection, job_id: str) -> sa.Row[str, int] | None:
+    """`(account_id, amount)` of the job's hold, unless it is captured or released already."""
+    settlement = credit_entries.alias()
+    settled = sa.exists().where(settlement.c.job_id == job_id, settlement.c.kind.in_(("capture", "release")))
+    query = sa.select(credit_entries.c.account_id, credit_entries.c.amount).where(
+        credit_entries.c.job_id == job_id, credit_entries.c.kind == "hold", ~settled
+    )
+    return connection.execute(query).one_or_none()

@@ -1,0 +1,15 @@
+"""Credit balance over HTTP."""
+
+from vbdesk.contract.accounts import Credits
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+
+router = guarded_router(Bucket.GENERAL)
+
+
+@router.get("/v2/account/credits")
+def read_credits(account: CurrentAccount, context: CurrentContext) -> Credits:
+    """The remaining token balance."""
+    with context.database.reading() as connection:
+        return Credits(credits=CreditsService(context.clock).balance(connection, account.account_id))

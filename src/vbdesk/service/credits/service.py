@@ -1,0 +1,73 @@
+"""Credits: granted by the operator, held at submit, captured when done, released when not."""
+
+from sqlalchemy import Connection
+
+from vbdesk.service.clock import Clock
+from vbdesk.service.credits import repository
+from vbdesk.service.errors import InsufficientCredits, NotFound
+
+
+class CreditsService:
+    """Rules of the ledger. Every method works in the caller's transaction, so money moves exactly when the job does."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def balance(self, connection: Connection, account_id: str) -> int:
+        """Grants minus holds minus captures, in tokens. Raises NotFound when there is no such account."""
+        credits = repository.balance(connection, account_id)
+        if credits is None:
+            raise NotFound("There is no account with this id.")
+        return credits
+
+    def grant(self, connection: Connection, account_id: str, amount: int) -> int:
+        """Add tokens; the new balance.
+
+        Raises:
+            NotFound: there is no such account.
+            ValueError: `amount` is not positive.
+        """
+        if amount <= 0:
+            raise ValueError("Grant at least one credit.")
+        if not repository.change_balance(connection, account_id, amount):
+            raise NotFound("There is no account with this id.")
+        self._append(connection, account_id, "grant", amount, amount, None)
+        return self.balance(connection, account_id)
+
+    def hold(self, connection: Connection, account_id: str, amount: int, job_id: str) -> None:
+        """Set tokens aside for a job. Raises InsufficientCredits when the balance does not cover them."""
+        if not repository.change_balance(connection, account_id, -amount):
+            raise InsufficientCredits
+        self._append(connection, account_id, "hold", amount, -amount, job_id)
+
+    def capture(self, connection: Connection, job_id: str) -> bool:
+        """Keep what the job held, for good; False when it was settled before."""
+        return self._settle(connection, job_id, captured=True)
+
+    def release(self, connection: Connection, job_id: str) -> bool:
+        """Give back what the job held; False when it was settled before."""
+        return self._settle(connection, job_id, captured=False)
+
+    def _settle(self, connection: Connection, job_id: str, *, captured: bool) -> bool:
+        held = repository.find_open_hold(connection, job_id)
+        if held is None:
+            return False
+        if captured:
+            self._append(connection, held.account_id, "capture", held.amount, 0, job_id)
+        else:
+            self._append(connection, held.account_id, "release", held.amount, held.amount, job_id)
+            repository.change_balance(connection, held.account_id, held.amount)
+        return True
+
+    def _append(
+        self, connection: Connection, account_id: str, kind: str, amount: int, delta: int, job_id: str | None
+    ) -> None:
+        repository.append(
+            connection,
+            account_id=account_id,
+            kind=kind,
+            amount=amount,
+            delta=delta,
+            job_id=job_id,
+            created_at=self._clock.now(),
+        )

@@ -1,0 +1,27 @@
+"""Tables of accounts and their API keys."""
+
+import sqlalchemy as sa
+
+from vbdesk.service.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("account_id", sa.String(ID_LENGTH), primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("plan", sa.String(20), nullable=False),
+    sa.Column("secret_key_hash", sa.LargeBinary(32), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+)
+
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("key_id", sa.String(ID_LENGTH), primary_key=True),
+    account_reference(),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("key_hash", sa.LargeBinary(32), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("revoked_at", UtcDateTime),
+    sa.Index("ix_api_keys_account_id", "account_id"),
+)

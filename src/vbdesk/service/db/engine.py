@@ -1,0 +1,42 @@
+"""SQLAlchemy engines: SQLite set up for durability and concurrency, PostgreSQL as it comes."""
+
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+READ_ONLY = "vbdesk_read_only"
+"""Execution option of a connection that will not write; its transaction takes no write lock on SQLite."""
+
+BUSY_TIMEOUT_S = 30
+
+
+def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> sa.Engine:
+    """An engine for `url`.
+
+    On SQLite: write-ahead log, foreign keys, a long busy time-out, and `BEGIN IMMEDIATE` for writers, so that a
+    transaction which reads first and writes later can never fail half-way. `synchronous` is FULL for what must survive
+    a power cut, OFF for what may be lost with it.
+    """
+    if sa.make_url(url).get_backend_name() != "sqlite":
+        return sa.create_engine(url, pool_size=10, max_overflow=20, pool_pre_ping=True, hide_parameters=True)
+    engine = sa.create_engine(
+        url,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        pool_size=10,
+        max_overflow=50,
+        hide_parameters=True,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun below, not by the driver
+        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        reading = connection.get_execution_options().get(READ_ONLY, False)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine

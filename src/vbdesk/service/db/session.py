@@ -1,0 +1,35 @@
+"""The unit of work: one connection and one transaction, opened and committed at the boundary of a request or job."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from vbdesk.service.db.engine import READ_ONLY
+
+
+class Database:
+    """Hands out transactions.
+
+    Open one inside a route function or a worker thread and close it there; never hold one across an `await`: waiting
+    writers could then occupy every thread that the holder needs to go on.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that commits at the end of the block and rolls back when it raises."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A consistent view for reading; waits for no writer."""
+        with self.engine.connect().execution_options(**{READ_ONLY: True}) as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()

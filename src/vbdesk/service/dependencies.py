@@ -1,0 +1,115 @@
+"""What every guarded route goes through before its body is read, and what it may ask for.
+
+FastAPI reads and parses a body before it runs dependencies. Credentials and rate limits must come first, so they are
+checked by the route class, around FastAPI's own handling: 401, then 429, then 404 for a name in the path.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Message
+
+from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.accounts.service import Account, AccountService, Credential
+from vbdesk.service.context import Context
+from vbdesk.service.errors import InvalidRequest, RateLimited, Unauthorized
+
+MAX_UNAUTHORIZED_PER_WINDOW = 60
+"""401 answers that one address gets within the window before it is told to wait."""
+
+MAX_JSON_BYTES = 1024 * 1024
+
+_CREDENTIAL_HEADERS = {Credential.API_KEY: API_KEY_HEADER, Credential.SECRET_KEY: SECRET_KEY_HEADER}
+
+Check = Callable[[Request, Connection, Account], None]
+"""Looks at names in the path, before the body is read; raises NotFound."""
+
+
+def _context(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+def _account(request: Request) -> Account:
+    account: Account = request.state.account
+    return account
+
+
+CurrentContext = Annotated[Context, Depends(_context)]
+CurrentAccount = Annotated[Account, Depends(_account)]
+
+
+def guarded_router(
+    bucket: Bucket, credential: Credential = Credential.API_KEY, check: Check | None = None
+) -> APIRouter:
+    """A router whose routes need `credential`, count in `bucket` and pass `check`, in this order."""
+    # For the API description alone: the headers are read by the route class.
+    documented = [
+        Security(APIKeyHeader(name=name, scheme_name=name, auto_error=False))
+        for name in (ACCOUNT_HEADER, _CREDENTIAL_HEADERS[credential])
+    ]
+
+    class GuardedRoute(APIRoute):
+        """A route behind the guard."""
+
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+            takes_json = self.body_field is not None
+
+            async def guarded(request: Request) -> Response:
+                request.state.account = await run_in_threadpool(_admit, request, bucket, credential, check)
+                return await handle(_bounded(request) if takes_json else request)
+
+            return guarded
+
+    return APIRouter(route_class=GuardedRoute, dependencies=documented)
+
+
+def _admit(request: Request, bucket: Bucket, credential: Credential, check: Check | None) -> Account:
+    context = _context(request)
+    account = _authenticate(request, context, credential)
+    limit = context.settings.rate_limits[account.plan][bucket]
+    retry_after_s = context.rates.hit(account.account_id, bucket.value, limit, context.clock.now())
+    if retry_after_s:
+        raise RateLimited(retry_after_s)
+    if check is not None:
+        with context.database.reading() as connection:
+            check(request, connection, account)
+    return account
+
+
+def _authenticate(request: Request, context: Context, credential: Credential) -> Account:
+    account_id = request.headers.get(ACCOUNT_HEADER, "")
+    token = request.headers.get(_CREDENTIAL_HEADERS[credential], "")
+    try:
+        with context.database.reading() as connection:
+            return AccountService(context.clock).authenticate(connection, credential, account_id, token)
+    except Unauthorized:
+        address = request.client.host if request.client else "unknown"
+        retry_after_s = context.rates.hit(
+            f"address {address}", "unauthorized", MAX_UNAUTHORIZED_PER_WINDOW, context.clock.now()
+        )
+        if retry_after_s:
+            raise RateLimited(retry_after_s) from None
+        raise
+
+
+def _bounded(request: Request) -> Request:
+    """The same request, whose body fails instead of filling the memory."""
+    received = 0
+
+    async def receive() -> Message:
+        nonlocal received
+        message = await request.receive()
+        received += len(message.get("body", b""))
+        if received > MAX_JSON_BYTES:
+            raise InvalidRequest("The body is longer than 1 MiB. Send less at once.")
+        return message
+
+    return Request(request.scope, receive)

@@ -1,0 +1,1 @@
+"""What FastAPI leaves to us at the edge of HTTP."""

@@ -1,0 +1,116 @@
+"""Settings of the service: flags before environment (`VBDESK_*`) before `DIR/vbdesk.toml`."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from vbdesk.contract.limits import PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
+from vbdesk.resource_files import resource
+
+SETTINGS_FILE = "vbdesk.toml"
+
+
+class TokenCosts(BaseModel):
+    """Prices in tokens: one sign, and the flat surcharge for telling speakers apart."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sign: NonNegativeInt
+    diarize: NonNegativeInt
+
+    def of(self, sign_count: int, *, diarize: bool) -> int:
+        """Tokens for one recording analysed for `sign_count` signs."""
+        return self.sign * sign_count + (self.diarize if diarize else 0)
+
+
+def _shipped_costs() -> TokenCosts:
+    return TokenCosts.model_validate(tomllib.loads(resource("service", "costs.toml").read_text("utf-8")))
+
+
+def _shipped_rate_limits() -> dict[Plan, dict[Bucket, PositiveInt]]:
+    return {plan: dict(buckets) for plan, buckets in REQUESTS_PER_WINDOW.items()}
+
+
+class Settings(BaseSettings):
+    """Everything an operator may choose.
+
+    Attributes:
+        data_dir: Folder of the database, the audio and the service's own keys.
+        host: Address both ports listen on.
+        port: Port of the API; 0 picks a free one.
+        storage_port: Port of the embedded object store; 0 picks a free one.
+        storage_url: Public origin of the object store when a proxy stands before it.
+        workers: Analyses run at once; 0 is the API alone.
+        database_url: SQLAlchemy URL; empty means SQLite under `data_dir`.
+        object_store: Where audio lies: `local`, files under `data_dir`.
+        job_timeout_s: Running time after which a job is `timed-out`.
+        upload_valid_s: How long a minted upload address may be used.
+        page_size: Entries on one page of a list.
+        allow_private_addresses: Lets webhooks and audio addresses point into private networks.
+        rate_limits: Requests in 60 s, per plan and bucket.
+        token_costs: Prices of analyses.
+        audio_retention_days: Days that raw audio is kept; results stay.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="VBDESK_", frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    storage_port: int = Field(default=8081, ge=0, le=65535)
+    storage_url: str | None = None
+    workers: NonNegativeInt = 1
+    database_url: str = ""
+    object_store: str = Field(default="local", pattern="^local$")
+    job_timeout_s: PositiveFloat = 120.0
+    upload_valid_s: PositiveFloat = 900.0
+    page_size: PositiveInt = PAGE_SIZE
+    allow_private_addresses: bool = False
+    rate_limits: dict[Plan, dict[Bucket, PositiveInt]] = Field(default_factory=_shipped_rate_limits)
+    token_costs: TokenCosts = Field(default_factory=_shipped_costs)
+    audio_retention_days: PositiveFloat = 30.0
+
+    @field_validator("rate_limits", mode="after")
+    @classmethod
+    def _fill_rate_limits(cls, given: dict[Plan, dict[Bucket, int]]) -> dict[Plan, dict[Bucket, int]]:
+        """A limit that the operator does not name keeps the interface's value."""
+        return {plan: {**buckets, **given.get(plan, {})} for plan, buckets in REQUESTS_PER_WINDOW.items()}
+
+    @field_validator("token_costs", mode="before")
+    @classmethod
+    def _fill_token_costs(cls, given: Any) -> Any:
+        return {**_shipped_costs().model_dump(), **given} if isinstance(given, dict) else given
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources; the file is the one in the data folder that was asked for."""
+        data_dir = init_settings().get("data_dir")
+        if data_dir is None:
+            return init_settings, env_settings
+        file = TomlConfigSettingsSource(settings_cls, toml_file=Path(data_dir) / SETTINGS_FILE)
+        return init_settings, env_settings, file
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The database's URL, with the embedded one filled in."""
+        return self.database_url or f"sqlite:///{(self.data_dir / 'vbdesk.db').as_posix()}"
+
+
+def load_settings(data_dir: Path, **flags: Any) -> Settings:
+    """Settings for `data_dir`; a flag that is None was not given.
+
+    Raises:
+        ValueError: a value does not fit, or the file is not TOML; the message names the setting, not the value.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    return Settings(data_dir=data_dir.expanduser().absolute(), **given)

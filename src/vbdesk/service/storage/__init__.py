@@ -1,0 +1,1 @@
+"""Object storage: a port, the embedded store, and its signed-address origin."""

@@ -1,0 +1,96 @@
+"""The object store in a folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, checked_key
+
+_INCOMING = ".incoming"
+
+
+class LocalObjectStore:
+    """Objects as files below one folder; write-once by hard link, which creates a name or fails, atomically."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.incoming.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def incoming(self) -> Path:
+        """A folder on the same file system, for files on their way in."""
+        return self._root / _INCOMING
+
+    def adopt(self, key: str, path: Path) -> None:
+        """Move the finished file in; after a return it survives a power cut."""
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        self._name(path, key)
+        path.unlink()
+
+    def link(self, source_key: str, key: str) -> None:
+        """Give the same file a second name."""
+        self._name(self._existing(source_key), key)
+
+    def open(self, key: str) -> BinaryIO:
+        """Open for reading."""
+        return self._existing(key).open("rb")
+
+    @contextmanager
+    def local_copy(self, key: str) -> Iterator[Path]:
+        """The file itself: it is local already."""
+        yield self._existing(key)
+
+    def exists(self, key: str) -> bool:
+        """Whether there is such a file."""
+        return self._path(key).is_file()
+
+    def size(self, key: str) -> int:
+        """Size in bytes."""
+        return self._existing(key).stat().st_size
+
+    def delete(self, key: str) -> None:
+        """Remove the file."""
+        self._path(key).unlink(missing_ok=True)
+
+    def keys(self, folder: str) -> Iterator[str]:
+        """Keys below `folder`."""
+        for path in sorted(self._path(folder).rglob("*")):
+            if path.is_file():
+                yield path.relative_to(self._root).as_posix()
+
+    def clear_incoming(self) -> None:
+        """Remove what a killed process left half-written. Only for the one owner of the folder, at its start."""
+        for path in self.incoming.iterdir():
+            path.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self._root / checked_key(key)
+
+    def _existing(self, key: str) -> Path:
+        path = self._path(key)
+        if not path.is_file():
+            raise ObjectMissing(key)
+        return path
+
+    def _name(self, source: Path, key: str) -> None:
+        target = self._path(key)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(source, target)
+        except FileExistsError as error:
+            raise ObjectExists(key) from error
+        _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself durable; Windows cannot open folders and needs no such step."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

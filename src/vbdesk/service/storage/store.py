@@ -1,0 +1,69 @@
+"""The port of an object store: bytes under keys."""
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+
+
+class ObjectExists(Exception):
+    """An object lies under this key already; objects are written once."""
+
+
+class ObjectMissing(Exception):
+    """No object lies under this key."""
+
+
+class ObjectStore(Protocol):
+    """Keeps objects whole: an object is there with all its bytes, or not at all."""
+
+    @property
+    def incoming(self) -> Path:
+        """A local folder for files on their way in; `adopt` moves them from here without copying."""
+        ...
+
+    def adopt(self, key: str, path: Path) -> None:
+        """Move the finished local file `path` in as `key`. Raises ObjectExists."""
+        ...
+
+    def link(self, source_key: str, key: str) -> None:
+        """Keep the bytes of `source_key` under a second key as well. Raises ObjectMissing, ObjectExists."""
+        ...
+
+    def open(self, key: str) -> BinaryIO:
+        """Open for reading. Raises ObjectMissing."""
+        ...
+
+    def local_copy(self, key: str) -> AbstractContextManager[Path]:
+        """A path with the object's bytes, good inside the block; do not write to it. Raises ObjectMissing."""
+        ...
+
+    def exists(self, key: str) -> bool:
+        """Whether an object lies under `key`."""
+        ...
+
+    def size(self, key: str) -> int:
+        """Size in bytes. Raises ObjectMissing."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove the object; one that is not there is fine."""
+        ...
+
+    def keys(self, folder: str) -> Iterator[str]:
+        """Keys that begin with `folder/`."""
+        ...
+
+
+def checked_key(key: str) -> str:
+    """The key itself, if it is plain segments joined by slashes.
+
+    Raises:
+        ValueError: it is not; such a key could point outside the store.
+    """
+    if not _KEY.fullmatch(key):
+        raise ValueError("An object key is made of letters, digits, dots, dashes and underscores.")
+    return key

@@ -1,0 +1,1 @@
+"""Audio uploads by signed address."""
