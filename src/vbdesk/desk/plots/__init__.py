@@ -1,0 +1,1 @@
+"""Charts, drawn by pyqtgraph from arrays that are prepared beforehand."""
