@@ -1,4 +1,4 @@
-"""What the desk says about a sign beyond its reading: cuts, evidence in words, how often healthy speakers are flagged."""
+"""What the desk says about a sign beyond its reading: cuts, evidence, how often healthy speakers are flagged."""
 
 import tomllib
 from collections.abc import Mapping

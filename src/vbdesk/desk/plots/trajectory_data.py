@@ -1,5 +1,6 @@
 """A trajectory read turned into the arrays that the charts draw. No Qt: made on a worker."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -57,12 +58,12 @@ class Course:
             return []
         breaks = np.flatnonzero(np.diff(self.t) > GAP_DAYS * DAY_S) + 1
         edges = [0, *breaks.tolist(), len(self.t)]
-        return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
     def gaps(self) -> list[tuple[int, int]]:
         """Pairs of neighbouring timepoints with such a gap between them."""
         runs = self.stretches()
-        return [(before.stop - 1, after.start) for before, after in zip(runs[:-1], runs[1:], strict=True)]
+        return [(before.stop - 1, after.start) for before, after in itertools.pairwise(runs)]
 
 
 @dataclass(frozen=True, slots=True)
