@@ -1,0 +1,97 @@
+"""How much of a recording is the voice and how much is not: a signal-to-distortion ratio without a reference.
+
+Two views are joined. The recording is compared with its own denoised self: what the denoiser takes away counts as
+distortion. And the energy of speech is compared with that of the pauses, which corrects the first within bounds: it
+does not share the denoiser's mistakes, but a noise gate or a pause without noise would lead it astray. The numbers are
+in resources/quality.toml.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import butter, sosfilt
+
+from vbdesk.voice.activity import SpeechActivity
+from vbdesk.voice.denoise import denoise
+from vbdesk.voice.level import FRAME, active_rms, frame_energy
+from vbdesk.voice.recording import ANALYSIS_RATE, Samples
+from vbdesk.voice.thresholds import ClarityRules
+
+DENOISER_LEVEL = 10 ** (-26 / 20)  # RMS of active frames that the denoiser was made for
+PAUSE_MARGIN_FRAMES = 4  # 80 ms beside speech: its onset and its tail in the room
+MIN_PAUSE_FRAMES = 15  # 0.3 s in all; less says nothing about the noise
+PAUSE_RATIO_RANGE_DB = (-20.0, 60.0)
+FLOOR = 1e-12
+
+
+def measure_clarity(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> float | None:
+    """Clarity of `samples`, shape (n,), 0 to 100; 50 stands for 10 dB. None where there is too little speech.
+
+    Gain does not matter: both views are ratios, and the denoiser always hears the same level.
+    """
+    ratio_db = signal_to_distortion_db(samples, activity, rules)
+    if ratio_db is None:
+        return None
+    return float(np.clip(rules.points_per_db * (ratio_db - rules.zero_db), 0, 100))
+
+
+def signal_to_distortion_db(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> float | None:
+    """The estimate behind `measure_clarity`, in dB."""
+    starts = _window_starts(len(samples), activity, rules)
+    if not starts:
+        return None
+    high_pass = butter(2, rules.high_pass_hz, "highpass", fs=ANALYSIS_RATE, output="sos")
+    filtered = np.asarray(sosfilt(high_pass, samples), np.float32)
+    length = int(rules.window_s * ANALYSIS_RATE)
+    windows = np.stack([_leveled(filtered[start : start + length], length) for start in starts])
+    ratio_db = float(np.median(_si_sdr_db(reference=denoise(windows), estimate=windows))) + rules.denoiser_offset_db
+    pause_db = speech_to_pause_db(filtered, activity)
+    if pause_db is None:
+        return ratio_db
+    difference_db = np.clip(pause_db - ratio_db, -rules.max_difference_db, rules.max_difference_db)
+    return ratio_db + rules.pause_weight * float(difference_db)
+
+
+def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | None:
+    """Energy of the voice over the energy of the noise, the latter measured in the pauses; None without pauses."""
+    energy = frame_energy(samples)
+    speech = activity.covers((np.arange(len(energy)) + 0.5) * FRAME / ANALYSIS_RATE)
+    near_speech = np.convolve(speech, np.ones(2 * PAUSE_MARGIN_FRAMES + 1), "same") > 0
+    pauses = ~near_speech
+    if pauses.sum() < MIN_PAUSE_FRAMES or not speech.any():
+        return None
+    noise = energy[pauses].mean() + FLOOR
+    voice = max(energy[speech].mean() - noise, FLOOR) * speech.mean()
+    return float(np.clip(10 * np.log10(voice / noise), *PAUSE_RATIO_RANGE_DB))
+
+
+def _window_starts(sample_count: int, activity: SpeechActivity, rules: ClarityRules) -> list[int]:
+    """First samples of the windows to denoise: of each equal part of the recording, the one with most speech."""
+    length_s = sample_count / ANALYSIS_RATE
+    part_count = max(1, min(rules.max_windows, int(length_s // rules.window_s)))
+    speech = activity.covers(np.arange(0.05, length_s, 0.1))  # ten times a second
+    spoken_before = np.concatenate([[0], np.cumsum(speech)]) / 10
+    starts = []
+    for part in range(part_count):
+        last_s = (part + 1) * length_s / part_count - rules.window_s
+        candidates = np.arange(part * length_s / part_count, max(last_s, 0) + 0.05, 0.5)
+        ends = np.minimum(((candidates + rules.window_s) * 10).astype(int), len(speech))
+        spoken_s = spoken_before[ends] - spoken_before[(candidates * 10).astype(int)]
+        if spoken_s.max() >= rules.min_speech_s:
+            starts.append(int(candidates[spoken_s.argmax()] * ANALYSIS_RATE))
+    return starts
+
+
+def _leveled(window: Samples, length: int) -> Samples:
+    padded = np.zeros(length, np.float32)
+    padded[: len(window)] = window * np.float32(DENOISER_LEVEL / max(active_rms(window), FLOOR))
+    return padded
+
+
+def _si_sdr_db(reference: NDArray[np.float32], estimate: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Scale-invariant signal-to-distortion ratio of each row (Le Roux et al., ICASSP 2019)."""
+    reference = (reference - reference.mean(axis=1, keepdims=True)).astype(np.float64)
+    estimate = (estimate - estimate.mean(axis=1, keepdims=True)).astype(np.float64)
+    scale = (estimate * reference).sum(axis=1) / np.maximum(np.square(reference).sum(axis=1), FLOOR)
+    target = scale[:, None] * reference
+    distortion = np.square(estimate - target).sum(axis=1)
+    return np.asarray(10 * np.log10((np.square(target).sum(axis=1) + FLOOR) / (distortion + FLOOR)))

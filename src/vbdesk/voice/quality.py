@@ -1,0 +1,78 @@
+"""Whether a recording is good enough, and what is the matter with it.
+
+The service reports it with every result and the desk asks it of every take: the same function, the same thresholds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vbdesk.voice.activity import SpeechActivity, detect_speech
+from vbdesk.voice.clarity import measure_clarity
+from vbdesk.voice.defects import bandwidth_hz, count_dropouts
+from vbdesk.voice.level import Level, active_rms, measure_level, to_dbfs
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
+from vbdesk.voice.thresholds import IssueRules, QualityRules, quality_rules
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Quality of a recording.
+
+    Attributes:
+        voice_percentage: share of the recording in which somebody speaks, 0 to 100.
+        audio_clarity: 0 to 100, 50 where the voice stands 10 dB over everything else; None without enough speech.
+        speech_seconds: how long somebody speaks.
+        level: RMS of the speech (of everything, where there is none), peak, clipped samples.
+        issues: codes in the order of their weight; empty means none. `insufficient_speech`, `high_background_noise`,
+            `clipping`, `low_level`, `dropouts`, `narrow_bandwidth`, `noise_limits_voice_quality`, each by its
+            threshold in resources/quality.toml.
+    """
+
+    voice_percentage: float
+    audio_clarity: float | None
+    speech_seconds: float
+    level: Level
+    issues: list[str]
+
+
+def assess(recording: Recording, activity: SpeechActivity | None = None) -> Quality:
+    """Assess `recording`; `activity` spares looking for speech again."""
+    rules = quality_rules()
+    activity = activity or detect_speech(recording)
+    clarity = measure_clarity(recording.samples, activity, rules.clarity)
+    level = _speech_level(recording.samples, activity)
+    return Quality(
+        voice_percentage=activity.voice_percentage,
+        audio_clarity=clarity,
+        speech_seconds=activity.speech_s,
+        level=level,
+        issues=_issues(recording.samples, activity, clarity, level, rules),
+    )
+
+
+def _speech_level(samples: Samples, activity: SpeechActivity) -> Level:
+    whole = measure_level(samples)
+    if not activity.segments:
+        return whole
+    edges = (np.array(activity.segments) * ANALYSIS_RATE).astype(int)
+    speech = np.concatenate([samples[start:end] for start, end in edges])
+    return Level(to_dbfs(active_rms(speech)), whole.peak_dbfs, whole.clipped_percent)
+
+
+def _issues(
+    samples: Samples, activity: SpeechActivity, clarity: float | None, level: Level, rules: QualityRules
+) -> list[str]:
+    limits: IssueRules = rules.issues
+    bandwidth = bandwidth_hz(samples, activity, limits.narrow_bandwidth.floor_db)
+    found = {
+        "insufficient_speech": activity.voice_percentage < limits.insufficient_speech.voice_percentage_below
+        or activity.speech_s < limits.insufficient_speech.speech_seconds_below,
+        "high_background_noise": clarity is not None and clarity < limits.high_background_noise.clarity_below,
+        "clipping": level.clipped_percent > limits.clipping.clipped_percent_above,
+        "low_level": level.rms_dbfs < limits.low_level.speech_dbfs_below,
+        "dropouts": count_dropouts(samples) > limits.dropouts.count_above,
+        "narrow_bandwidth": bandwidth is not None and bandwidth < limits.narrow_bandwidth.bandwidth_hz_below,
+        "noise_limits_voice_quality": clarity is not None and clarity < limits.noise_limits_voice_quality.clarity_below,
+    }
+    return [code for code, is_found in found.items() if is_found]

@@ -1,0 +1,87 @@
+"""The thresholds of resources/quality.toml, checked when they are read."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vbdesk.resource_files import resource
+
+
+class _Rules(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClarityRules(_Rules):
+    """How clarity is measured and put on its scale of 0 to 100."""
+
+    high_pass_hz: float = Field(gt=0, lt=1000)
+    window_s: float = Field(ge=1, le=30)
+    max_windows: int = Field(ge=1)
+    min_speech_s: float = Field(gt=0)
+    denoiser_offset_db: float
+    pause_weight: float = Field(ge=0, le=1)
+    max_difference_db: float = Field(ge=0)
+    points_per_db: float = Field(gt=0)
+    zero_db: float
+
+
+class _ClarityBelow(_Rules):
+    clarity_below: float = Field(ge=0, le=100)
+
+
+class _InsufficientSpeech(_Rules):
+    voice_percentage_below: float = Field(ge=0, le=100)
+    speech_seconds_below: float = Field(ge=0)
+
+
+class _Clipping(_Rules):
+    clipped_percent_above: float = Field(ge=0, le=100)
+
+
+class _LowLevel(_Rules):
+    speech_dbfs_below: float = Field(le=0)
+
+
+class _NarrowBandwidth(_Rules):
+    bandwidth_hz_below: float = Field(gt=0, le=8000)
+    floor_db: float = Field(lt=0)
+
+
+class _Dropouts(_Rules):
+    count_above: int = Field(ge=0)
+
+
+class IssueRules(_Rules):
+    """From where on each issue is reported."""
+
+    high_background_noise: _ClarityBelow
+    noise_limits_voice_quality: _ClarityBelow
+    insufficient_speech: _InsufficientSpeech
+    clipping: _Clipping
+    low_level: _LowLevel
+    narrow_bandwidth: _NarrowBandwidth
+    dropouts: _Dropouts
+
+
+class QualityRules(_Rules):
+    """The whole file."""
+
+    clarity: ClarityRules
+    issues: IssueRules
+
+
+def read_quality_rules(path: Path) -> QualityRules:
+    """Read and check `path`.
+
+    Raises:
+        pydantic.ValidationError: a number is missing, unknown or out of its range.
+    """
+    return QualityRules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+@cache
+def quality_rules() -> QualityRules:
+    """The rules that ship with the product, read once per process."""
+    return read_quality_rules(resource("quality.toml"))
