@@ -29,11 +29,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from vbdesk.contract.errors import ErrorBody, ErrorCode, ErrorDetail, error_body
+from vbdesk.service.http.bodies import closing_headers
 
 log = logging.getLogger(__name__)
-
-UNREAD_BODY_BYTES = 64 * 1024
-"""A refused request that announced a longer body than this has its connection closed instead of being read on."""
 
 
 class ServiceError(Exception):
@@ -166,15 +164,8 @@ def install_error_handlers(app: FastAPI) -> None:
 
 
 def _answer(request: Request, body: ErrorBody, headers: dict[str, str] | None = None) -> JSONResponse:
-    answer_headers = dict(headers or {})
-    if _announces_long_body(request):
-        answer_headers["Connection"] = "close"
+    answer_headers = {**(headers or {}), **closing_headers(request)}
     return JSONResponse(body.model_dump(mode="json"), status_code=body.status, headers=answer_headers)
-
-
-def _announces_long_body(request: Request) -> bool:
-    length = request.headers.get("content-length", "0")
-    return "transfer-encoding" in request.headers or not length.isdigit() or int(length) > UNREAD_BODY_BYTES
 
 
 async def _service_error(request: Request, error: Exception) -> JSONResponse:

@@ -1,0 +1,50 @@
+"""The service put together from its settings."""
+
+from vbdesk.service.clock import Clock
+from vbdesk.service.context import Context, JobQueue
+from vbdesk.service.db.engine import create_engine
+from vbdesk.service.db.session import Database
+from vbdesk.service.limits.windows import RateWindows
+from vbdesk.service.secret_box import load_or_create_secrets
+from vbdesk.service.settings import Settings
+from vbdesk.service.storage.local import LocalObjectStore
+from vbdesk.service.storage.signing import UploadSigner
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of `settings`; its folder is made, its tables are the migrations' affair."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    return Database(create_engine(settings.resolved_database_url))
+
+
+def open_rates(settings: Settings) -> RateWindows:
+    """The rate counters: a file of their own beside SQLite, the same database on a server."""
+    if settings.database_url and not settings.database_url.startswith("sqlite"):
+        rates = RateWindows(Database(create_engine(settings.database_url)))
+    else:
+        url = f"sqlite:///{(settings.data_dir / 'rate.db').as_posix()}"
+        rates = RateWindows(Database(create_engine(url, synchronous="OFF")))
+    rates.create_tables()
+    return rates
+
+
+def open_context(settings: Settings, database: Database, queue: JobQueue, clock: Clock, storage_origin: str) -> Context:
+    """Everything the app and the engine lean on."""
+    secrets = load_or_create_secrets(settings.data_dir)
+    return Context(
+        settings=settings,
+        database=database,
+        rates=open_rates(settings),
+        storage=LocalObjectStore(settings.data_dir / "objects"),
+        signer=UploadSigner(secrets.key_for("upload addresses")),
+        clock=clock,
+        secrets=secrets,
+        queue=queue,
+        storage_origin=settings.storage_url or storage_origin,
+    )
+
+
+def close_context(context: Context) -> None:
+    """Close what `open_context` and `open_database` opened."""
+    context.rates.close()
+    context.database.close()

@@ -1,0 +1,89 @@
+"""The API and the object store's origin on two ports of one event loop."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator, Sequence
+
+import uvicorn
+from starlette.types import ASGIApp
+
+_GRACE_S = 3
+_BACKLOG = 512
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening-ready socket; port 0 picks a free one.
+
+    Raises:
+        OSError: the port is taken or the address is not this computer's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows, where reuse would share the port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def origin_of(bound: socket.socket) -> str:
+    """The address at which this computer reaches the socket."""
+    host, port = bound.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (compared, not bound)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to whoever runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def run_servers(
+    apps: list[tuple[ASGIApp, socket.socket]], stop: asyncio.Event, on_ready: Callable[[], None]
+) -> None:
+    """Serve every app on its socket until `stop` is set; `on_ready` is called once all of them answer.
+
+    No access log: paths carry group ids, and signed addresses are secrets.
+    """
+    servers = [_Server(_configuration(app)) for app, _ in apps]
+    running = [asyncio.ensure_future(server.serve([bound])) for server, (_, bound) in zip(servers, apps, strict=True)]
+    try:
+        while not all(server.started for server in servers):
+            _raise_failures(running)
+            await asyncio.sleep(0.01)
+        on_ready()
+        await stop.wait()
+    finally:
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*running)
+
+
+def _configuration(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        ws="none",
+        http="h11",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=_BACKLOG,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+
+
+def _raise_failures(running: Sequence[asyncio.Future[None]]) -> None:
+    for future in running:
+        if future.done():
+            future.result()

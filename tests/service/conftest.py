@@ -1,0 +1,155 @@
+"""A running service on loopback ports, with its own data folder, accounts and clock."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Connection
+
+from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.app import create_app
+from vbdesk.service.composition import close_context, open_context, open_database
+from vbdesk.service.context import Context
+from vbdesk.service.db import metadata
+from vbdesk.service.servers import bind, origin_of, run_servers
+from vbdesk.service.settings import load_settings
+from vbdesk.service.storage.origin import create_storage_app
+
+
+class FakeClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+
+
+class RecordingQueue:
+    """Takes jobs and runs none of them."""
+
+    def __init__(self) -> None:
+        self.job_ids: list[str] = []
+
+    def enqueue(self, connection: Connection, job_id: str) -> None:
+        self.job_ids.append(job_id)
+
+
+@dataclass
+class TestAccount:
+    __test__ = False
+
+    account_id: str
+    secret_key: str
+    api_key: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"X-Account-ID": self.account_id, "X-API-Key": self.api_key}
+
+    @property
+    def v1_headers(self) -> dict[str, str]:
+        return {"X-Account-ID": self.account_id, "X-Secret-Key": self.secret_key}
+
+
+@dataclass
+class RunningService:
+    """A service that answers at `base_url` and `storage_url`."""
+
+    base_url: str
+    storage_url: str
+    context: Context
+    clock: Any
+    queue: RecordingQueue
+    _clients: list[httpx.Client] = field(default_factory=list)
+
+    def add_account(self, plan: Plan = Plan.ENTERPRISE, credits: int = 100_000) -> TestAccount:
+        accounts = AccountService(self.clock)
+        with self.context.database.writing() as connection:
+            account = accounts.create(connection, "Test", plan, credits)
+            key = accounts.create_key(connection, account.account_id, "test")
+        return TestAccount(account.account_id, account.secret_key, key.api_key)
+
+    def client(self, account: TestAccount | None = None) -> httpx.Client:
+        headers = account.headers if account else {}
+        client = httpx.Client(base_url=self.base_url, headers=headers, timeout=20, trust_env=False)
+        self._clients.append(client)
+        return client
+
+    def close_clients(self) -> None:
+        for client in self._clients:
+            client.close()
+
+
+@pytest.fixture
+def start_service(tmp_path: Path) -> Iterator[Callable[..., RunningService]]:
+    """Starts services: `start_service(clock=..., page_size=3)`; all of them end with the test."""
+    stops: list[Callable[[], None]] = []
+
+    def start(*, clock: Any = None, queue: Any = None, **settings: Any) -> RunningService:
+        service, stop = _start(tmp_path / f"service-{len(stops)}", clock or FakeClock(), queue, settings)
+        stops.append(stop)
+        return service
+
+    yield start
+    for stop in stops:
+        stop()
+
+
+@pytest.fixture
+def service(start_service: Callable[..., RunningService]) -> RunningService:
+    return start_service()
+
+
+@pytest.fixture
+def account(service: RunningService) -> TestAccount:
+    return service.add_account()
+
+
+@pytest.fixture
+def client(service: RunningService, account: TestAccount) -> httpx.Client:
+    """A client with the headers of `account`, an enterprise account with many credits."""
+    return service.client(account)
+
+
+def _start(data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any]) -> tuple[RunningService, Callable[[], None]]:
+    settings = load_settings(data_dir, **flags)
+    database = open_database(settings)
+    metadata.create_all(database.engine)
+    api_socket, storage_socket = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
+    queue = queue or RecordingQueue()
+    context = open_context(settings, database, queue, clock, origin_of(storage_socket))
+    ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
+    apps = [
+        (create_app(context), api_socket),
+        (create_storage_app(context.storage, context.signer, clock), storage_socket),
+    ]
+    thread = threading.Thread(target=lambda: _run(loop, run_servers(apps, stop, ready.set)))
+    thread.start()
+    assert ready.wait(10), "the service did not start"
+    running = RunningService(origin_of(api_socket), origin_of(storage_socket), context, clock, queue)
+
+    def end() -> None:
+        running.close_clients()
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        assert not thread.is_alive(), "the service did not stop"
+        close_context(context)
+
+    return running, end
+
+
+def _run(loop: asyncio.AbstractEventLoop, servers: Any) -> None:
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(servers)
