@@ -13,7 +13,9 @@ MODEL_SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration",
 
 
 class Histories:
-    """Builds histories; days count from `START`."""
+    """Builds histories; days count from `start`."""
+
+    start = START
 
     def entry(
         self,

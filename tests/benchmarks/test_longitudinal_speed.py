@@ -1,0 +1,58 @@
+"""A thousand recordings of six signs are followed within 10 ms of processor time."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from vbdesk.longitudinal.history import HistoryEntry, SignReading
+from vbdesk.longitudinal.job_fields import job_standings
+from vbdesk.longitudinal.unrounded import unrounded_trajectory
+
+SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+BAR_S = 0.010
+
+
+@pytest.fixture(scope="module")
+def history() -> list[HistoryEntry]:
+    generator = np.random.default_rng(3)
+    days = np.sort(generator.uniform(0, 269, 1000))
+    scores = 1.0 / (1.0 + np.exp(1.0 - 0.7 * generator.normal(size=(1000, 6))))
+    return [
+        HistoryEntry(
+            f"job-{k:04d}",
+            START + timedelta(days=days[k]),
+            "done",
+            60.0,
+            65.0,
+            80.0,
+            (),
+            None,
+            {sign: SignReading(float(score), "low", False) for sign, score in zip(SIGNS, scores[k], strict=True)},
+        )
+        for k in range(1000)
+    ]
+
+
+def test_job_fields_speed(benchmark, history):
+    benchmark(job_standings, history, "job-0999")
+    assert best_cpu_seconds(lambda: job_standings(history, "job-0999")) <= BAR_S
+
+
+def test_trajectory_speed(benchmark, history):
+    as_of = history[-1].recorded_at
+    benchmark(unrounded_trajectory, history, as_of, SIGNS)
+    assert best_cpu_seconds(lambda: unrounded_trajectory(history, as_of, SIGNS)) <= BAR_S
+
+
+def best_cpu_seconds(task: Callable[[], object], repeats: int = 20) -> float:
+    """Least processor time of several runs: what the work costs when nothing else disturbs it."""
+    times = []
+    for _ in range(repeats):
+        began = time.process_time()
+        task()
+        times.append(time.process_time() - began)
+    return min(times)
