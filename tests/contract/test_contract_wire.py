@@ -27,7 +27,7 @@ QUALITY = {"issues": [], "voice_percentage": 71.0, "audio_clarity": None}
 def job(**fields):
     return {
         "job_id": "j", "status": "queued", "created_at": "2026-03-01T09:00:00Z", "completed_at": None,
-        "job_type": "sign", "api_version": "v2", "audio_content_type": "audio/flac", "audio_size_bytes": 10, 
+        "job_type": "sign", "api_version": "v2", "audio_content_type": "audio/flac", "audio_size_bytes": 10,
         "audio_duration_seconds": 20.0,
         "audio_sample_rate": 16000, "sign_name": "stress", "result": None, **fields,
     }  # fmt: skip
