@@ -1,0 +1,254 @@
+"""What turns features into signs: weights, cut-points and evidence, as data."""
+
+import math
+import re
+from pathlib import Path
+from statistics import NormalDist
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from vbdesk.contract.catalog import MODEL_SIGNS, SIGN_CONDITIONS, ModelName, SignName
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.signs.data_file import DataModel
+from vbdesk.signs.norms import Norms
+
+WEIGHT_SUM_TOLERANCE = 1e-3
+SCORE_AT_MEAN = 0.2
+SCORE_AT_CONSIDER = 0.5
+
+Positive = Annotated[float, Field(gt=0)]
+ShareOfOne = Annotated[float, Field(ge=0, le=1)]
+Grade = Literal["A", "B", "C", "D"]
+
+
+class Evidence(DataModel):
+    """One feature of a sign: which way it moves, by how much it counts, and who says so.
+
+    Attributes:
+        sex: the class of voices for which it was shown; it counts in proportion to that class.
+    """
+
+    feature: str
+    direction: Literal["higher", "lower"]
+    strength: Literal["strong", "moderate", "weak", "conflicting"]
+    weight: float
+    cites: Annotated[list[str], Field(min_length=1)]
+    note: str = ""
+    sex: Literal["female", "male"] | None = None
+
+    @model_validator(mode="after")
+    def _weight_follows_direction(self) -> Self:
+        if self.weight == 0 or (self.weight > 0) != (self.direction == "higher"):
+            raise ValueError(f"the weight of {self.feature} must point the way of its direction, {self.direction}")
+        return self
+
+    def class_share(self, female_share: float | None) -> float:
+        """How much of the weight counts for this voice; a half of it where the class is not known."""
+        if self.sex is None:
+            return 1.0
+        if female_share is None:
+            return 0.5
+        return female_share if self.sex == "female" else 1 - female_share
+
+
+class SignCalibration(DataModel):
+    """How one sign is scored, and what stands behind it.
+
+    Attributes:
+        phrase: what the sign is called within a sentence.
+        known: what research says; `meaning`: what the index is meant to measure.
+        reference_mean: of the weighted sum in healthy readers; `reference_sd` likewise.
+        cut_low: index in reference SD from which the level holds; the other cuts likewise.
+        max_level: highest level that the evidence allows.
+    """
+
+    label: str
+    standalone: bool
+    condition: str | None = None
+    models: list[str]
+    evidence_grade: Grade
+    placeholder: bool
+    max_level: Level
+    applies_to: Literal["all", "female"]
+    phrase: str
+    known: str
+    meaning: Annotated[str, Field(alias="construct")]
+    timescale: Literal["fast", "slow"]
+    confounders: Annotated[list[str], Field(min_length=1)]
+    reference_mean: float
+    reference_sd: Positive
+    logit_intercept: float
+    logit_slope: Positive
+    cut_low: Positive
+    cut_consider: Positive
+    cut_moderate: Positive
+    cut_elevated: Positive
+    evidence: Annotated[list[Evidence], Field(min_length=2)]
+
+    @property
+    def cuts(self) -> dict[Level, float]:
+        """Index from which each level holds, in ascending order."""
+        values = (self.cut_low, self.cut_consider, self.cut_moderate, self.cut_elevated)
+        return dict(zip(LEVEL_ORDER[1:], values, strict=True))
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Feature to signed weight."""
+        return {row.feature: row.weight for row in self.evidence}
+
+    @model_validator(mode="after")
+    def _weights_sum_to_one(self) -> Self:
+        features = [row.feature for row in self.evidence]
+        if len(features) != len(set(features)):
+            raise ValueError("a feature appears twice in the evidence")
+        total = sum(abs(row.weight) for row in self.evidence)
+        if abs(total - 1) > WEIGHT_SUM_TOLERANCE:
+            raise ValueError(f"the absolute weights sum to {total:.4f}, not to 1")
+        return self
+
+    @model_validator(mode="after")
+    def _cuts_ascend_and_meet_the_scores(self) -> Self:
+        cuts = list(self.cuts.values())
+        if cuts != sorted(set(cuts)):
+            raise ValueError("the cuts must ascend from low to elevated")
+        for index, wanted in ((0.0, SCORE_AT_MEAN), (self.cut_consider, SCORE_AT_CONSIDER)):
+            logit = self.logit_intercept + self.logit_slope * index
+            if abs(1 / (1 + math.exp(-logit)) - wanted) > WEIGHT_SUM_TOLERANCE:
+                raise ValueError(f"the score at index {index:g} must be {wanted}")
+        return self
+
+    @model_validator(mode="after")
+    def _placeholders_stay_low(self) -> Self:
+        if self.max_level is Level.INCONCLUSIVE or (self.placeholder and self.max_level is not Level.LOW):
+            raise ValueError(f"max_level {self.max_level} is not allowed here")
+        return self
+
+
+class ScoringRules(DataModel):
+    """What all signs share.
+
+    Attributes:
+        min_weight_available: share of the weight that measured features must hold.
+        min_speech_seconds: below it every sign is inconclusive; `min_voice_percentage` likewise.
+        min_audio_clarity: below it a noise-sensitive sign is inconclusive.
+        noise_sensitive_share: of its weight that noise-sensitive features hold in such a sign.
+        not_measured_in_narrow_band: features that a telephone band changes.
+        female_typical_from: voice class from which a sign that applies to female voices is scored.
+    """
+
+    min_weight_available: ShareOfOne
+    min_speech_seconds: Positive
+    min_voice_percentage: Positive
+    min_audio_clarity: Positive
+    noise_sensitive_features: frozenset[str]
+    noise_sensitive_share: ShareOfOne
+    not_measured_in_narrow_band: frozenset[str]
+    female_typical_from: ShareOfOne
+
+    def noise_sensitive(self, sign: SignCalibration) -> bool:
+        """Whether noise alone could move the sign."""
+        held = sum(abs(row.weight) for row in sign.evidence if row.feature in self.noise_sensitive_features)
+        return held >= self.noise_sensitive_share
+
+
+class LevelRates(DataModel):
+    """Share of healthy readers at or above each level, when z is not widened for free speech."""
+
+    low: ShareOfOne
+    consider: ShareOfOne
+    moderate: ShareOfOne
+    elevated: ShareOfOne
+
+    def at(self, level: Level) -> float:
+        """The share at or above `level`."""
+        return float(getattr(self, level.value))
+
+
+class Levels(DataModel):
+    """Rates that the cuts were set for, by grade of evidence."""
+
+    expected_rate: dict[Grade, LevelRates]
+
+
+class ModelRates(DataModel):
+    """Share of healthy speakers for whom a model says something, several signs being read at once."""
+
+    any_low_or_more: ShareOfOne
+    any_flagged: ShareOfOne
+    review_or_more: ShareOfOne
+    escalate: ShareOfOne
+
+
+class ModelCalibration(DataModel):
+    """What is known about a model as a whole."""
+
+    signs: list[str]
+    healthy_native: Annotated[ModelRates, Field(alias="healthy_native_sex_unknown")]
+    healthy_second_language: ModelRates
+
+
+class Meta(DataModel):
+    """Which calibration this is."""
+
+    version: str
+
+
+class Calibration(DataModel):
+    """All signs. Validated against the catalog, and against `norms` and `citations` in the validation context."""
+
+    meta: Meta
+    scoring: ScoringRules
+    levels: Levels
+    models: Annotated[dict[ModelName, ModelCalibration], Field(alias="model")]
+    signs: Annotated[dict[SignName, SignCalibration], Field(alias="sign")]
+
+    @model_validator(mode="after")
+    def _agrees_with_the_catalog(self) -> Self:
+        missing = sorted(set(SignName) - set(self.signs))
+        if missing:
+            raise ValueError(f"there is no sign {missing[0]}")
+        for name, sign in self.signs.items():
+            carried_by = [model.value for model, signs in MODEL_SIGNS.items() if name in signs]
+            told = (sign.label, sign.standalone, sign.condition, sign.models)
+            expected = (name.label, name.standalone, SIGN_CONDITIONS.get(name), carried_by)
+            if told != expected:
+                raise ValueError(f"{name}: label, standalone, condition and models must be {expected}, not {told}")
+            if sign.evidence_grade not in self.levels.expected_rate:
+                raise ValueError(f"{name}: no expected rates for grade {sign.evidence_grade}")
+        for model, bundle in MODEL_SIGNS.items():
+            if model not in self.models or self.models[model].signs != [sign.value for sign in bundle]:
+                raise ValueError(f"the signs of {model} must be those of the catalog, in its order")
+        return self
+
+    @model_validator(mode="after")
+    def _refers_to_what_exists(self, info: ValidationInfo) -> Self:
+        context: dict[str, Any] = info.context or {}
+        for known, referred in (("features", "feature"), ("citations", "cites")):
+            if known not in context:
+                continue
+            for name, sign in self.signs.items():
+                for row in sign.evidence:
+                    keys = [row.feature] if referred == "feature" else row.cites
+                    unknown = [key for key in keys if key not in context[known]]
+                    if unknown:
+                        raise ValueError(f"{name}: {unknown[0]} is not among the {known}")
+        return self
+
+    def expected_rates(self, name: SignName, norms: Norms) -> dict[Level, float]:
+        """Share of healthy readers expected at or above each level as signs are scored here, before the cap.
+
+        The cuts were set on readers whose z was not widened. Here z is widened for free speech, so the index of a
+        reader spreads less: by the ratio taken here from the weights, as if features were independent. For free speech
+        the rates of the file hold, as far as the widening is right.
+        """
+        sign = self.signs[name]
+        squares = [(row.weight**2, norms.features[row.feature].sd_inflation_free_speech) for row in sign.evidence]
+        spread = math.sqrt(sum(w2 / inflation**2 for w2, inflation in squares) / sum(w2 for w2, _ in squares))
+        normal, rates = NormalDist(), self.levels.expected_rate[sign.evidence_grade]
+        return {level: 1 - normal.cdf(normal.inv_cdf(1 - rates.at(level)) / spread) for level in LEVEL_ORDER[1:]}
+
+
+def citation_keys(bibliography: Path) -> frozenset[str]:
+    """Keys of the works in a BibTeX file."""
+    return frozenset(re.findall(r"^@\w+\{([^,\s]+),", bibliography.read_text(encoding="utf-8"), re.MULTILINE))

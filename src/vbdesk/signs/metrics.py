@@ -1,0 +1,128 @@
+"""Extended metrics: descriptive scales of how a voice sounds, read window by window."""
+
+import math
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import Field, ValidationInfo, model_validator
+
+from vbdesk.contract.catalog import ModelName
+from vbdesk.contract.results import ExtendedMetric
+from vbdesk.signs.data_file import DataModel
+from vbdesk.signs.norms import Standardised
+from vbdesk.signs.passage import Passage
+from vbdesk.signs.uncertainty import standard_error
+
+DECIMALS = 4
+SMALLEST_STD = 10**-DECIMALS  # no reading is without spread; less than this only looks like none
+
+
+class MetricFeature(DataModel):
+    """A feature and its signed weight."""
+
+    id: str
+    weight: float
+
+
+class Metric(DataModel):
+    """One scale between two verbal anchors."""
+
+    label: str
+    low_anchor: str
+    high_anchor: str
+    cites: Annotated[list[str], Field(min_length=1)]
+    models: Annotated[list[str], Field(min_length=1)]
+    reference_mean: float
+    reference_sd: Annotated[float, Field(gt=0)]
+    features: Annotated[list[MetricFeature], Field(alias="feature", min_length=1)]
+
+    @model_validator(mode="after")
+    def _is_a_scale(self) -> Self:
+        if self.low_anchor == self.high_anchor:
+            raise ValueError("the two anchors are the same")
+        total = sum(abs(feature.weight) for feature in self.features)
+        if abs(total - 1) > 1e-6:
+            raise ValueError(f"the absolute weights sum to {total:.4f}, not to 1")
+        return self
+
+    def score(self, z: Standardised, slope: float) -> float:
+        """The score, 0 to 1; 0.5 is the reference average."""
+        raw = sum(feature.weight * z.get(feature.id, 0.0) for feature in self.features)
+        return 1 / (1 + math.exp(-slope * (raw - self.reference_mean) / self.reference_sd))
+
+    def weight_available(self, z: Standardised) -> float:
+        """Share of the absolute weight that measured features hold."""
+        return sum(abs(feature.weight) for feature in self.features if feature.id in z)
+
+
+class MetricRules(DataModel):
+    """How windows become a mean and a spread."""
+
+    slope: Annotated[float, Field(gt=0)]
+    min_windows: Annotated[int, Field(gt=1)]
+    min_speech_seconds_per_window: Annotated[float, Field(gt=0)]
+    min_weight_available: Annotated[float, Field(ge=0, le=1)]
+    whole_recording_features: frozenset[str]
+
+
+class MetricSet(DataModel):
+    """All metrics, and which model carries which. Validated against `features` and `citations` in the context."""
+
+    rules: Annotated[MetricRules, Field(alias="meta")]
+    carry: dict[ModelName, list[str]]
+    metrics: Annotated[dict[str, Metric], Field(alias="metric")]
+
+    @model_validator(mode="after")
+    def _hangs_together(self, info: ValidationInfo) -> Self:
+        context: dict[str, Any] = info.context or {}
+        if set(self.carry) != set(ModelName):
+            raise ValueError("carry must name every model of the catalog")
+        for model, names in self.carry.items():
+            unknown = [name for name in names if name not in self.metrics]
+            if unknown:
+                raise ValueError(f"{model} carries {unknown[0]}, which is not a metric")
+        for name, metric in self.metrics.items():
+            if metric.models != [model.value for model, names in self.carry.items() if name in names]:
+                raise ValueError(f"{name}: models and carry disagree")
+            used = [feature.id for feature in metric.features]
+            for known, keys in (("features", used), ("citations", metric.cites)):
+                strangers = [key for key in keys if known in context and key not in context[known]]
+                if strangers:
+                    raise ValueError(f"{name}: {strangers[0]} is not among the {known}")
+        return self
+
+
+def extended_metrics(metric_set: MetricSet, model: ModelName, passage: Passage) -> list[ExtendedMetric]:
+    """The metrics that `model` carries, those without enough measured features left out."""
+    return [
+        _measure(name, metric_set.metrics[name], metric_set.rules, passage)
+        for name in metric_set.carry[model]
+        if metric_set.metrics[name].weight_available(passage.z) >= metric_set.rules.min_weight_available
+    ]
+
+
+def _measure(name: str, metric: Metric, rules: MetricRules, passage: Passage) -> ExtendedMetric:
+    mean, std = _mean_and_std(metric, rules, passage)
+    return ExtendedMetric(
+        metric_id=name,
+        label=metric.label,
+        score_mean=round(mean, DECIMALS),
+        score_std=max(round(std, DECIMALS), SMALLEST_STD),
+        low_anchor=metric.low_anchor,
+        high_anchor=metric.high_anchor,
+    )
+
+
+def _mean_and_std(metric: Metric, rules: MetricRules, passage: Passage) -> tuple[float, float]:
+    usable = [window for window in passage.windows if window.speech_s >= rules.min_speech_seconds_per_window]
+    if len(usable) < rules.min_windows:
+        spread = standard_error(lambda z: metric.score(z, rules.slope), passage.replicates)
+        return metric.score(passage.z, rules.slope), spread
+    weights = np.array([window.speech_s for window in usable])
+    scores = np.array([metric.score(_in_window(window.z, rules, passage.z), rules.slope) for window in usable])
+    return float(np.average(scores, weights=weights)), float(np.std(scores))
+
+
+def _in_window(window: Standardised, rules: MetricRules, whole: Standardised) -> Standardised:
+    own = {feature: z for feature, z in window.items() if feature not in rules.whole_recording_features}
+    return {**whole, **own}

@@ -1,0 +1,128 @@
+"""Where a measured feature lies in the reference: z values and their names.
+
+The reference differs between female-typical and male-typical voices. Which of the two a voice resembles is estimated
+from pitch and resonance, weighs the two references, and goes no further: it is never shown, logged or stored.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vbdesk.contract.results import ValueInterpretation
+from vbdesk.signs.data_file import DataModel
+from vbdesk.voice.measurement import FeatureSet
+
+Z_LIMIT = 3.0
+SMALLEST_LOGGED = 1e-9  # keeps the logarithm of a measured zero finite; its z is clipped anyway
+
+Standardised = Mapping[str, float]
+"""Feature to z in -3..3; features that could not be measured are left out."""
+
+_INTERPRETATION_FROM = (
+    (1.96, ValueInterpretation.HIGH),
+    (1.2816, ValueInterpretation.SLIGHTLY_ELEVATED),
+)
+
+
+class Spread(DataModel):
+    """Mean and SD of a feature, after its transform, in one class of voices."""
+
+    t_mean: float
+    t_sd: Annotated[float, Field(gt=0)]
+
+
+class FeatureNorm(DataModel):
+    """Definition and reference of one feature.
+
+    Attributes:
+        sd_inflation_free_speech: how much wider free speech spreads than reading aloud.
+        higher_means: what a high value says, in plain words; `lower_means` likewise.
+    """
+
+    label: str
+    unit: str
+    scale: Literal["log", "linear"]
+    floor: Annotated[float, Field(gt=0)] | None = None
+    ceiling: float | None = None
+    higher_means: str
+    lower_means: str
+    sd_inflation_free_speech: Annotated[float, Field(ge=1)]
+    male: Spread
+    female: Spread
+    mixed: Spread
+
+    def transform(self, value: float) -> float:
+        """The value on the scale on which the reference is normal."""
+        if self.scale == "linear":
+            return value
+        held = max(value, self.floor or SMALLEST_LOGGED)
+        return math.log(min(held, self.ceiling) if self.ceiling else held)
+
+    def z(self, value: float, female_share: float | None) -> float:
+        """Standardise `value` for speech of an unknown task; `female_share` None takes the mixed reference."""
+        transformed = self.transform(value)
+        if female_share is None:
+            return self._z_within(self.mixed, transformed)
+        z_male, z_female = self._z_within(self.male, transformed), self._z_within(self.female, transformed)
+        return (1 - female_share) * z_male + female_share * z_female
+
+    def _z_within(self, spread: Spread, transformed: float) -> float:
+        z = (transformed - spread.t_mean) / (spread.t_sd * self.sd_inflation_free_speech)
+        return min(max(z, -Z_LIMIT), Z_LIMIT)
+
+
+class VoiceClass(DataModel):
+    """Logistic model of the voice class on mean pitch and third formant."""
+
+    b0: float
+    b1: float
+    b2: float
+
+
+class Norms(DataModel):
+    """The reference of every feature."""
+
+    features: Annotated[dict[str, FeatureNorm], Field(alias="feature", min_length=1)]
+    voice_class: VoiceClass
+
+    def female_share(self, measured: FeatureSet) -> float | None:
+        """How female-typical the voice is, 0 to 1; None when pitch or resonance was not measured. Internal only."""
+        pitch = _value(measured, "pitch_mean")
+        resonance = _value(measured, "formant_3_mean")
+        if pitch is None or resonance is None or min(pitch, resonance) <= 0:
+            return None
+        model = self.voice_class
+        logit = (
+            model.b0 + model.b1 * 12 * math.log2(pitch / 150) + model.b2 * 10 * math.log(resonance / 2600)
+        )  # the anchors belong to the fitted model
+        return 1 / (1 + math.exp(-logit))
+
+    def standardise(self, measured: FeatureSet, female_share: float | None) -> Standardised:
+        """The z of every measured feature; those that differ between the classes need to know the class."""
+        z: dict[str, float] = {}
+        for name, norm in self.features.items():
+            value = _value(measured, name)
+            if value is not None and not (female_share is None and _differs_between_classes(name)):
+                z[name] = norm.z(value, female_share)
+        return z
+
+
+def interpret(z: float) -> ValueInterpretation:
+    """The name of a z: a position in the reference, neither good nor bad."""
+    for edge, above in _INTERPRETATION_FROM:
+        if z >= edge:
+            return above
+    if z <= -1.96:
+        return ValueInterpretation.LOW
+    return ValueInterpretation.REDUCED if z <= -1.2816 else ValueInterpretation.WITHIN_RANGE
+
+
+def _value(measured: FeatureSet, name: str) -> float | None:
+    measurement = measured.get(name)
+    return measurement.value if measurement is not None else None
+
+
+def _differs_between_classes(name: str) -> bool:
+    return name in ("pitch_mean", "pitch_tract_residual") or name.startswith("formant_")
