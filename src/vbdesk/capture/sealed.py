@@ -1,0 +1,254 @@
+"""A take on disk: sealed block by block, so that a crash costs the last block and nothing else.
+
+The file: 8 bytes magic, 16 bytes salt, then blocks of
+`kind (1 byte) | length of the plain text (4 bytes, little endian) | AES-256-GCM cipher text with its tag`.
+Each file has a key of its own, derived from the library's key and the salt, so the block's index can be the nonce.
+Index and kind are authenticated too: a block moved, repeated or left out does not open. The first block describes the
+take, the last one closes it; without the last one the take is incomplete.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
+
+MAGIC = b"VBTAKE1\n"
+SALT_BYTES = 16
+TAG_BYTES = 16
+MAX_BLOCK_BYTES = 64 * 1024 * 1024
+TORN_BYTES = 256 * 1024  # every block is synced, so a crash spoils one at most: about a second of sound
+COPY_BYTES = 1024 * 1024
+_HEAD = struct.Struct("<BI")
+
+Frames = NDArray[np.int16]
+
+
+class BlockKind(IntEnum):
+    """What a block holds."""
+
+    ABOUT = 0  # JSON
+    FRAMES = 1  # little-endian int16
+    MARK = 2  # JSON
+    FILE = 3  # bytes of an imported file
+    END = 4  # JSON
+
+
+class SealedError(Exception):
+    """A sealed file cannot be read; `str(error)` is one sentence for a person."""
+
+
+class WrongKey(SealedError):
+    """The file was sealed with another key."""
+
+
+class Damaged(SealedError):
+    """The file was changed after it was sealed, or is no sealed file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeAudio:
+    """A take as read from disk.
+
+    Attributes:
+        samples: shape (n,), int16, mono.
+        sample_rate: Hz.
+        complete: the take was closed; False after a crash.
+        about: what was known when the recording began (`group_id`, `recorded_at`, ...).
+        marks_s: moments that were marked, in seconds.
+    """
+
+    samples: Frames
+    sample_rate: int
+    complete: bool
+    about: Mapping[str, Any]
+    marks_s: tuple[float, ...]
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the take."""
+        return len(self.samples) / self.sample_rate
+
+    def part(self, start_s: float, end_s: float) -> "TakeAudio":
+        """The take between two moments, marks shifted with it."""
+        first, last = round(start_s * self.sample_rate), round(end_s * self.sample_rate)
+        marks = tuple(mark - start_s for mark in self.marks_s if start_s <= mark <= end_s)
+        return TakeAudio(self.samples[max(first, 0) : last], self.sample_rate, self.complete, self.about, marks)
+
+
+class _BlockWriter:
+    """Seals blocks into a new file."""
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        salt = os.urandom(SALT_BYTES)
+        self._cipher = _cipher(key, salt)
+        self._index = 0
+        self._file: BinaryIO = path.open("xb")
+        self._file.write(MAGIC + salt)
+
+    def write(self, kind: BlockKind, plain: bytes) -> None:
+        sealed = self._cipher.encrypt(_nonce(self._index), plain, bytes([kind]))
+        self._file.write(_HEAD.pack(kind, len(plain)) + sealed)
+        self._index += 1
+
+    def sync(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class SealedTakeWriter:
+    """Writes a take as it is recorded; every `append` has reached the disk when it returns.
+
+    Raises OSError, from any method, when the disk is full or gone; what was appended before stays readable.
+    """
+
+    def __init__(self, path: Path, key: bytes, sample_rate: int, about: Mapping[str, Any] | None = None) -> None:
+        self._blocks = _BlockWriter(path, key)
+        self._sample_rate = sample_rate
+        self.frames = 0
+        description = {"sample_rate": sample_rate, "about": dict(about or {})}
+        self._blocks.write(BlockKind.ABOUT, _to_json(description))
+        self._blocks.sync()
+
+    def append(self, frames: Frames) -> None:
+        """Seal `frames`, shape (n,), int16, and bring them to the disk."""
+        self._blocks.write(BlockKind.FRAMES, frames.astype("<i2", copy=False).tobytes())
+        self._blocks.sync()
+        self.frames += len(frames)
+
+    def mark(self, moment_s: float) -> None:
+        """Mark a moment of the take."""
+        self._blocks.write(BlockKind.MARK, _to_json({"moment_s": moment_s}))
+
+    def close(self, keep_frames: int | None = None) -> None:
+        """Close the take as complete; with `keep_frames`, what comes after that many frames does not count."""
+        kept = self.frames if keep_frames is None else min(keep_frames, self.frames)
+        try:
+            self._blocks.write(BlockKind.END, _to_json({"frames": kept}))
+            self._blocks.sync()
+        finally:
+            self._blocks.close()
+
+    def abandon(self) -> None:
+        """Let go of the file as it is, after an error; the take stays incomplete, and readable."""
+        try:
+            self._blocks.close()
+        except OSError:
+            return  # a full disk refuses the buffered rest once more
+
+
+def read_take(path: Path, key: bytes) -> TakeAudio:
+    """Read a whole take; a torn last block is dropped, and the take is then incomplete.
+
+    Raises:
+        WrongKey: the file was sealed with another key.
+        Damaged: the file was changed, or is no take.
+        OSError: the file cannot be opened.
+    """
+    description: dict[str, Any] = {}
+    pieces: list[Frames] = []
+    marks: list[float] = []
+    kept: int | None = None
+    for kind, plain in _blocks(path, key):
+        if kind is BlockKind.ABOUT:
+            description = json.loads(plain)
+        elif kind is BlockKind.FRAMES:
+            pieces.append(np.frombuffer(plain, "<i2").astype(np.int16, copy=False))
+        elif kind is BlockKind.MARK:
+            marks.append(json.loads(plain)["moment_s"])
+        elif kind is BlockKind.END:
+            kept = json.loads(plain)["frames"]
+    if "sample_rate" not in description:
+        raise Damaged("This is not a recording of the desk.")
+    samples = np.concatenate(pieces)[:kept] if pieces else np.empty(0, np.int16)
+    rate = description["sample_rate"]
+    inside = tuple(mark for mark in marks if mark <= len(samples) / rate)
+    return TakeAudio(samples, rate, kept is not None, description["about"], inside)
+
+
+def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
+    """Yield a take's frames block by block, without holding the whole of it; errors as `read_take`."""
+    for kind, plain in _blocks(path, key):
+        if kind is BlockKind.FRAMES:
+            yield np.frombuffer(plain, "<i2").astype(np.int16, copy=False)
+
+
+def seal_file(source: Path, path: Path, key: bytes) -> None:
+    """Copy a file into a sealed one at `path`, whole or not at all."""
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    writer = _BlockWriter(unfinished, key)
+    try:
+        with source.open("rb") as file:
+            while chunk := file.read(COPY_BYTES):
+                writer.write(BlockKind.FILE, chunk)
+        writer.write(BlockKind.END, _to_json({}))
+        writer.sync()
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+    finally:
+        writer.close()
+    unfinished.replace(path)
+
+
+def read_file(path: Path, key: bytes) -> bytes:
+    """The bytes of a file sealed by `seal_file`; errors as `read_take`, Damaged also when it was cut off."""
+    content = bytearray()
+    complete = False
+    for kind, plain in _blocks(path, key):
+        if kind is BlockKind.FILE:
+            content += plain
+        complete = kind is BlockKind.END
+    if not complete:
+        raise Damaged("The copy of this file is not complete. Import the file again.")
+    return bytes(content)
+
+
+def _blocks(path: Path, key: bytes) -> Iterator[tuple[BlockKind, bytes]]:
+    """Open every block in turn; ends before a torn last one."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise Damaged("This is not a recording of the desk.")
+        cipher = _cipher(key, file.read(SALT_BYTES))
+        index = 0
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            begin = file.tell() - _HEAD.size
+            kind, length = _HEAD.unpack(head)
+            sealed = file.read(min(length, MAX_BLOCK_BYTES) + TAG_BYTES)
+            try:
+                plain = cipher.decrypt(_nonce(index), sealed, bytes([kind]))
+            except (InvalidTag, ValueError) as error:
+                if index == 0 and len(sealed) == length + TAG_BYTES:
+                    raise WrongKey("This recording was sealed with another key. It is kept as it is.") from error
+                if size - begin <= TORN_BYTES:
+                    return
+                raise Damaged("This recording was changed after it was made, so it is not used.") from error
+            yield BlockKind(kind), plain
+            index += 1
+
+
+def _cipher(key: bytes, salt: bytes) -> AESGCM:
+    return AESGCM(HKDF(SHA256(), 32, salt, b"vbdesk take").derive(key))
+
+
+def _nonce(index: int) -> bytes:
+    return index.to_bytes(12, "little")
+
+
+def _to_json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()

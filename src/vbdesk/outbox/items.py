@@ -1,0 +1,140 @@
+"""What the outbox knows about one recording."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from vbdesk.contract.results import Result
+from vbdesk.outbox.states import Fix, OutboxState
+
+_RESULT: TypeAdapter[Result] = TypeAdapter(Result)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is asked of the service: a named model or a single sign; as text `model:pulse`."""
+
+    kind: Literal["model", "sign"]
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Target":
+        """Read the form that `str` writes."""
+        kind, _, name = text.partition(":")
+        if kind == "model":
+            return cls("model", name)
+        if kind == "sign":
+            return cls("sign", name)
+        raise ValueError("A target is written model:name or sign:name.")
+
+
+@dataclass(frozen=True, slots=True)
+class TakeMetadata:
+    """What a person says about a recording when it enters the library.
+
+    Attributes:
+        group_id: the subject.
+        recorded_at: when the recording began, aware. The library keeps it to the whole second, see `Library.add_take`.
+        consented_at: when consent was ticked, None if it was not.
+        longitudinal: score against the subject's history.
+        quality: the check's figures, as JSON values.
+        trim_s: start and end in seconds of what counts; None for all of it.
+    """
+
+    group_id: str
+    recorded_at: datetime
+    target: Target
+    protocol: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    consented_at: datetime | None = None
+    longitudinal: bool = True
+    quality: Mapping[str, Any] = field(default_factory=dict)
+    trim_s: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingItem:
+    """One recording of the library, as it was at version `version`.
+
+    Attributes:
+        duration_s: length of what counts, after trimming.
+        state: where it is on its way.
+        reason: one sentence on why it does not move; None when there is nothing to say.
+        fix: what a person can do about it.
+        job_id: the job that speaks for it, once the service has answered.
+        bytes_sent, bytes_total: progress of the upload; 0 before.
+        imported: came from a file, not from the microphone.
+    """
+
+    take_id: str
+    group_id: str
+    recorded_at: datetime
+    protocol: str
+    note: str
+    tags: tuple[str, ...]
+    consented_at: datetime | None
+    target: Target
+    longitudinal: bool
+    duration_s: float
+    quality: Mapping[str, Any]
+    trim_s: tuple[float, float] | None
+    imported: bool
+    state: OutboxState
+    reason: str | None
+    fix: Fix | None
+    job_id: str | None
+    result: Result | None
+    bytes_sent: int
+    bytes_total: int
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs from an earlier version of the library."""
+
+    version: int
+    items: list[RecordingItem]
+    removed: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """Which recordings to list; None and empty leave open."""
+
+    states: frozenset[OutboxState] | None = None
+    group_id: str | None = None
+    search: str = ""
+
+
+def details_json(metadata: TakeMetadata) -> bytes:
+    """The part of the metadata that is sealed in the library: free text, consent and quality."""
+    document = {
+        "protocol": metadata.protocol,
+        "note": metadata.note,
+        "tags": list(metadata.tags),
+        "consented_at": None if metadata.consented_at is None else metadata.consented_at.astimezone(UTC).isoformat(),
+        "quality": dict(metadata.quality),
+        "trim_s": metadata.trim_s,
+    }
+    return json.dumps(document).encode()
+
+
+def read_result(document: bytes) -> Result:
+    """A result as it was sealed."""
+    return _RESULT.validate_json(document)
+
+
+def write_result(result: Result) -> bytes:
+    """A result as it is sealed."""
+    return _RESULT.dump_json(result)

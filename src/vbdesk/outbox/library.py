@@ -1,0 +1,198 @@
+"""The library: every recording of one profile, sealed, and what a person may do with it.
+
+Every method touches the disk: never call one on the thread of a window. The courier's side is in `line`.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.capture.sealed import TakeAudio, read_file, read_take, seal_file
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.ids import new_id
+from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem, TakeMetadata
+from vbdesk.outbox.opened import decode_file
+from vbdesk.outbox.states import AT_THE_SERVICE, OutboxState
+from vbdesk.outbox.store import SEND, Store, UnknownTake
+
+__all__ = ["Library", "NotAllowed", "UnknownTake"]
+
+
+class NotAllowed(Exception):
+    """What was asked cannot be done in the recording's present state; nothing was changed."""
+
+
+class Library:
+    """The recordings of one profile.
+
+    Attributes:
+        recording_folder: where the recorder writes a take before `add_take` takes it in.
+        store: the database, shared with the courier's line.
+    """
+
+    def __init__(self, folder: Path, key: bytes, clock: Clock | None = None) -> None:
+        """Open the library in `folder`, made if there is none. Raises LibraryLocked, LibraryUnreadable, OSError."""
+        self.recording_folder = folder / "recording"
+        self.recording_folder.mkdir(parents=True, exist_ok=True)
+        self.store = Store(folder, key, clock or SystemClock())
+        self._return_strays()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    def add_take(self, path: Path, metadata: TakeMetadata) -> str:
+        """Take in a take sealed with this library's key, as `checked`; the file moves. Returns its take id.
+
+        `recorded_at` is kept to the whole second, and moved on by seconds until no other recording of the group has it:
+        it is the key by which an answer lost on the way is found again, and services differ in the precision they keep.
+
+        Raises:
+            ValueError: the group id breaks the rules, or the trim leaves nothing.
+            SealedError, OSError: the take cannot be read; it stays where it is.
+        """
+        duration_s = _counted_s(read_take(path, self.store.key).duration_s, metadata)
+        take_id = new_id()
+        kept = self.store.path(take_id)
+        try:
+            with self.store.changing():
+                self.store.insert(take_id, metadata, duration_s, imported=False)
+                path.replace(kept)
+        except BaseException:
+            if kept.exists():
+                kept.replace(path)
+            raise
+        return take_id
+
+    def import_file(self, path: Path, metadata: TakeMetadata) -> str:
+        """Take in a sealed copy of a WAV, FLAC, MP3 or M4A file, as `checked`; the file stays. Returns its take id.
+
+        Raises:
+            ValueError: the group id breaks the rules, or the trim leaves nothing.
+            UnsupportedFormat: the file is none of the four, or damaged.
+            OSError: it cannot be read, or there is no room for the copy.
+        """
+        duration_s = _counted_s(decode_file(path.read_bytes()).duration_s, metadata)
+        take_id = new_id()
+        seal_file(path, self.store.path(take_id), self.store.key)
+        with self.store.changing():
+            self.store.insert(take_id, metadata, duration_s, imported=True)
+        return take_id
+
+    def queue(self, take_id: str) -> None:
+        """Put a `checked` recording in the line. Raises NotAllowed in any other state."""
+        self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
+
+    def retry(self, take_id: str) -> None:
+        """Send a recording again that failed, timed out or needs attention. Raises NotAllowed in any other state."""
+        stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
+        self._send(take_id, stopped, "This recording does not need another try.")
+
+    def cancel(self, take_id: str) -> None:
+        """Take a recording out of the line, back to `checked`; an upload under way stops.
+
+        Raises:
+            NotAllowed: it is not in the line, or the service was asked already.
+        """
+        with self.store.changing():
+            state = self.store.get(take_id).state
+            if state not in {OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.NEEDS_ATTENTION}:
+                raise NotAllowed("This recording is not waiting to be sent.")
+            if self.store.asked(take_id):
+                raise NotAllowed("The service may have this recording already, so it cannot be called back.")
+            self.store.remove_event(take_id)
+            self.store.move(take_id, OutboxState.CHECKED)
+
+    def discard(self, take_id: str) -> None:
+        """Delete a recording and its sound from this computer. What the service has of it stays there.
+
+        Raises:
+            NotAllowed: it is at the service, and its result has not come.
+        """
+        with self.store.changing():
+            if self.store.get(take_id).state in AT_THE_SERVICE or self.store.asked(take_id):
+                raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+            self.store.forget(take_id)
+        self.store.path(take_id).unlink(missing_ok=True)
+
+    def get(self, take_id: str) -> RecordingItem:
+        """One recording. Raises UnknownTake."""
+        return self.store.get(take_id)
+
+    def list(self, only: ItemFilter | None = None) -> list[RecordingItem]:
+        """Recordings, newest first."""
+        only = only or ItemFilter()
+        conditions = ["instr(lower(group_id), lower(?)) + (? = '') > 0"]
+        values: list[object] = [only.search, only.search]
+        if only.group_id is not None:
+            conditions.append("group_id = ?")
+            values.append(only.group_id)
+        if only.states is not None:
+            conditions.append(f"state IN ({', '.join('?' * len(only.states))})")
+            values.extend(only.states)
+        where = " AND ".join(conditions)
+        query = f"SELECT * FROM recordings WHERE {where} ORDER BY recorded_at DESC, take_id DESC"  # noqa: S608
+        return [self.store.item(row) for row in self.store.rows(query, tuple(values))]
+
+    def groups(self) -> tuple[str, ...]:
+        """Every group id that has a recording here, for completion."""
+        rows = self.store.rows("SELECT DISTINCT group_id FROM recordings ORDER BY group_id")
+        return tuple(row["group_id"] for row in rows)
+
+    def counts(self) -> dict[OutboxState, int]:
+        """How many recordings are in each state; every state is there."""
+        rows = self.store.rows("SELECT state, COUNT(*) AS n FROM recordings GROUP BY state")
+        return dict.fromkeys(OutboxState, 0) | {OutboxState(row["state"]): row["n"] for row in rows}
+
+    def changes_since(self, version: int) -> Changes:
+        """What changed after `version`; 0 gives everything. Recordings being uploaded are always among it."""
+        now = self.store.version()
+        moving = self.store.in_progress()
+        rows = self.store.rows(
+            f"SELECT * FROM recordings WHERE version > ? OR take_id IN ({', '.join('?' * len(moving))})",  # noqa: S608
+            (version, *moving),
+        )
+        gone = self.store.rows("SELECT take_id FROM removed WHERE version > ?", (version,))
+        return Changes(now, [self.store.item(row) for row in rows], [row["take_id"] for row in gone])
+
+    def audio(self, take_id: str) -> TakeAudio:
+        """The sound of a recording, trimmed. Raises UnknownTake, SealedError, OSError."""
+        item, path = self.get(take_id), self.store.path(take_id)
+        audio = decode_file(read_file(path, self.store.key)) if item.imported else read_take(path, self.store.key)
+        return audio if item.trim_s is None else audio.part(*item.trim_s)
+
+    def original(self, take_id: str) -> bytes:
+        """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
+        return read_file(self.store.path(take_id), self.store.key)
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have `callback` called after every change, in the thread that made it; returns how to stop it."""
+        return self.store.subscribe(callback)
+
+    def _return_strays(self) -> None:
+        """Hand takes that a crash left between the recorder and the database back to the rescue."""
+        known = {row["take_id"] for row in self.store.rows("SELECT take_id FROM recordings")}
+        for path in self.store.takes_folder.glob("*.take"):
+            if path.stem not in known:
+                path.replace(self.recording_folder / path.name)
+
+    def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
+        with self.store.changing():
+            if self.store.get(take_id).state not in allowed:
+                raise NotAllowed(refusal)
+            if not self.store.asked(take_id):  # else the lost answer is looked for first
+                self.store.add_event(take_id, SEND)
+            self.store.move(take_id, OutboxState.WAITING)
+
+
+def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
+    """Length of what counts, once the metadata is known to be in order."""
+    fault = group_id_fault(metadata.group_id)
+    if fault is not None:
+        raise ValueError(fault)
+    if metadata.trim_s is None:
+        return duration_s
+    start_s, end_s = max(metadata.trim_s[0], 0.0), min(metadata.trim_s[1], duration_s)
+    if end_s <= start_s:
+        raise ValueError("Nothing is left of the recording after trimming. Undo the trim.")
+    return end_s - start_s

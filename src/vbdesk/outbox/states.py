@@ -1,0 +1,63 @@
+"""The states of a recording in the outbox, and the only legal changes between them."""
+
+from enum import StrEnum
+
+
+class OutboxState(StrEnum):
+    """Where a recording is on its way to a result.
+
+    `checked` rests until a person decides; `failed` and `timed_out` are the service's last word on one job.
+    """
+
+    CHECKED = "checked"
+    WAITING = "waiting"
+    UPLOADING = "uploading"
+    SUBMITTED = "submitted"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    NEEDS_ATTENTION = "needs_attention"
+
+
+class Fix(StrEnum):
+    """What a person can do about a recording, or a whole line, that does not move."""
+
+    REVIEW_TAKE = "review_take"
+    TRY_AGAIN = "try_again"
+    CHANGE_TARGET = "change_target"
+    ENTER_KEY = "enter_key"
+    ADD_CREDITS = "add_credits"
+    SET_CLOCK = "set_clock"
+
+
+_S = OutboxState
+
+EDGES: dict[OutboxState, frozenset[OutboxState]] = {
+    _S.CHECKED: frozenset({_S.WAITING}),
+    _S.WAITING: frozenset({_S.UPLOADING, _S.SUBMITTED, _S.NEEDS_ATTENTION, _S.CHECKED}),
+    _S.UPLOADING: frozenset({_S.SUBMITTED, _S.WAITING, _S.NEEDS_ATTENTION, _S.CHECKED}),
+    _S.SUBMITTED: frozenset({_S.RUNNING, _S.DONE, _S.FAILED, _S.TIMED_OUT, _S.NEEDS_ATTENTION}),
+    _S.RUNNING: frozenset({_S.DONE, _S.FAILED, _S.TIMED_OUT, _S.NEEDS_ATTENTION}),
+    _S.DONE: frozenset(),
+    _S.FAILED: frozenset({_S.WAITING}),
+    _S.TIMED_OUT: frozenset({_S.WAITING}),
+    _S.NEEDS_ATTENTION: frozenset({_S.WAITING, _S.CHECKED}),
+}
+"""`waiting` to `submitted` is a lost answer found again on the service."""
+
+ON_THEIR_WAY = frozenset({_S.WAITING, _S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
+"""States in which the courier has something to do."""
+
+AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
+"""States in which a recording must not be discarded."""
+
+
+class IllegalMove(Exception):
+    """A change of state that the table does not know; the recording stays as it was."""
+
+
+def check_move(before: OutboxState, after: OutboxState) -> None:
+    """Raise IllegalMove unless the table has the edge."""
+    if after not in EDGES[before]:
+        raise IllegalMove(f"A recording that is {before} cannot become {after}.")

@@ -1,0 +1,226 @@
+"""The one database behind the library and the line: transactions, versions, and rows as items."""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from vbdesk.capture.clock import Clock
+from vbdesk.contract.ids import new_id
+from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, details_json, read_result
+from vbdesk.outbox.schema import ColumnSeal, open_database
+from vbdesk.outbox.states import Fix, OutboxState, check_move
+
+SEND, FOLLOW = "send", "follow"
+
+
+class UnknownTake(Exception):
+    """There is no recording with this id here."""
+
+
+class Store:
+    """Rows of one library.
+
+    Safe to use from several threads. Subscribers are called in the thread that made a change, after it is on the disk.
+    """
+
+    def __init__(self, folder: Path, key: bytes, clock: Clock) -> None:
+        self.clock = clock
+        self.key = key
+        self.seal = ColumnSeal(key)
+        self.takes_folder = folder / "takes"
+        self.takes_folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._database = open_database(folder / "library.sqlite", self.seal)
+        self._subscribers: list[Callable[[], None]] = []
+        self._progress: dict[str, tuple[int, int]] = {}
+        self._items: dict[str, RecordingItem] = {}
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._lock:
+            self._database.close()
+
+    def path(self, take_id: str) -> Path:
+        """Where the sealed sound of a recording lies."""
+        return self.takes_folder / f"{take_id}.take"
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, committed at the end, undone by an exception; may be nested. Subscribers hear of it."""
+        with self._lock:
+            if self._depth:
+                yield self._database
+                return
+            self._depth = 1
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                self._database.execute("UPDATE library SET version = version + 1")
+                yield self._database
+                self._database.execute("COMMIT")
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            finally:
+                self._depth = 0
+        self._tell()
+
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[sqlite3.Row]:
+        """Read."""
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    def version(self) -> int:
+        """Counts the changes."""
+        version: int = self.rows("SELECT version FROM library")[0]["version"]
+        return version
+
+    def get(self, take_id: str) -> RecordingItem:
+        """One recording. Raises UnknownTake."""
+        rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
+        if not rows:
+            raise UnknownTake("This recording is no longer on this computer.")
+        return self.item(rows[0])
+
+    def item(self, row: sqlite3.Row) -> RecordingItem:
+        """A row as an item; opened once for each version of the row."""
+        take_id: str = row["take_id"]
+        known = self._items.get(take_id)
+        if known is None or known.version != row["version"]:
+            known = self._items[take_id] = self._opened(row)
+        sent, total = self._progress.get(take_id, (0, 0))
+        return replace(known, bytes_sent=sent, bytes_total=total) if total else known
+
+    def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
+        """A new `checked` recording. Within a transaction."""
+        now = self.now()
+        row = (
+            take_id,
+            metadata.group_id,
+            self._free_second(metadata.group_id, metadata.recorded_at),
+            str(metadata.target),
+            metadata.longitudinal,
+            duration_s,
+            imported,
+            self.seal.seal(details_json(metadata), f"{take_id}/details"),
+            OutboxState.CHECKED,
+            now,
+            now,
+            self.version(),
+        )
+        self._database.execute(
+            "INSERT INTO recordings (take_id, group_id, recorded_at, target, longitudinal, duration_s, imported, "
+            "details, state, created_at, updated_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+
+    def move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
+        """Change a recording's state along the table of edges. Within a transaction.
+
+        Raises:
+            IllegalMove: the table has no such edge.
+        """
+        check_move(self.get(take_id).state, state)
+        self.update(take_id, {"state": state, "reason": reason, "fix": fix})
+        self._progress.pop(take_id, None)
+
+    def update(self, take_id: str, columns: Mapping[str, object]) -> None:
+        """Write columns of a recording. Within a transaction."""
+        changed = {**columns, "updated_at": self.now(), "version": self.version()}
+        assignments = ", ".join(f"{name} = ?" for name in changed)
+        self._database.execute(
+            f"UPDATE recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours
+            (*changed.values(), take_id),
+        )
+
+    def add_event(self, take_id: str, kind: str) -> None:
+        """Something to be done, in place of what was to be done. Within a transaction."""
+        self.remove_event(take_id)
+        self._database.execute(
+            "INSERT INTO pending (event_id, take_id, kind) VALUES (?, ?, ?)", (new_id(), take_id, kind)
+        )
+
+    def remove_event(self, take_id: str) -> None:
+        """Nothing more to be done. Within a transaction."""
+        self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
+
+    def asked(self, take_id: str) -> bool:
+        """Whether the service was asked for an analysis that it has not answered."""
+        return bool(self.rows("SELECT 1 FROM pending WHERE take_id = ? AND asked_at IS NOT NULL", (take_id,)))
+
+    def forget(self, take_id: str) -> None:
+        """Delete a recording's row. Within a transaction."""
+        self._database.execute("DELETE FROM recordings WHERE take_id = ?", (take_id,))
+        self._database.execute("INSERT INTO removed VALUES (?, ?)", (take_id, self.version()))
+        self._items.pop(take_id, None)
+        self._progress.pop(take_id, None)
+
+    def report_progress(self, take_id: str, sent: int, total: int) -> None:
+        """Bytes of an upload; kept in memory only."""
+        self._progress[take_id] = (sent, total)
+        self._tell()
+
+    def in_progress(self) -> list[str]:
+        """Recordings whose progress may have changed."""
+        return list(self._progress)
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have `callback` called after every change; returns how to stop it."""
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback)
+
+    def now(self) -> str:
+        """The time as the database keeps it: ISO 8601 in UTC, sortable as text."""
+        return time_text(self.clock.now())
+
+    def _tell(self) -> None:
+        for callback in list(self._subscribers):
+            callback()
+
+    def _free_second(self, group_id: str, recorded_at: datetime) -> str:
+        second = recorded_at.astimezone(UTC).replace(microsecond=0)
+        query = "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ?"
+        while self.rows(query, (group_id, time_text(second))):
+            second += timedelta(seconds=1)
+        return time_text(second)
+
+    def _opened(self, row: sqlite3.Row) -> RecordingItem:
+        take_id: str = row["take_id"]
+        details: dict[str, Any] = json.loads(self.seal.open(row["details"], f"{take_id}/details"))
+        sealed_result: bytes | None = row["result"]
+        return RecordingItem(
+            take_id=take_id,
+            group_id=row["group_id"],
+            recorded_at=datetime.fromisoformat(row["recorded_at"]),
+            protocol=details["protocol"],
+            note=details["note"],
+            tags=tuple(details["tags"]),
+            consented_at=None if details["consented_at"] is None else datetime.fromisoformat(details["consented_at"]),
+            target=Target.parse(row["target"]),
+            longitudinal=bool(row["longitudinal"]),
+            duration_s=row["duration_s"],
+            quality=details["quality"],
+            trim_s=None if details["trim_s"] is None else (details["trim_s"][0], details["trim_s"][1]),
+            imported=bool(row["imported"]),
+            state=OutboxState(row["state"]),
+            reason=row["reason"],
+            fix=None if row["fix"] is None else Fix(row["fix"]),
+            job_id=row["job_id"],
+            result=None if sealed_result is None else read_result(self.seal.open(sealed_result, f"{take_id}/result")),
+            bytes_sent=0,
+            bytes_total=0,
+            created_at=datetime.fromisoformat(row["created_at"]),
+            updated_at=datetime.fromisoformat(row["updated_at"]),
+            version=row["version"],
+        )
+
+
+def time_text(moment: datetime) -> str:
+    """A moment as the database keeps it."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
