@@ -2,7 +2,11 @@
 
 import typer
 
+from vbdesk.cli import admin
+from vbdesk.cli.analyze import analyze
 from vbdesk.cli.longitudinal import longitudinal
+from vbdesk.cli.serve import serve
+from vbdesk.cli.signs import signs
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="The voice biomarker desk.")
 
@@ -12,7 +16,11 @@ def _root() -> None:
     """Record a voice, check it, send it for analysis, follow the person over time."""
 
 
+app.command()(analyze)
 app.command()(longitudinal)
+app.add_typer(signs, name="signs")
+app.command()(serve)
+app.add_typer(admin.app, name="admin")
 
 
 def run() -> None:

@@ -1,0 +1,98 @@
+"""`vbdesk analyze`: one recording, analysed here and now, without a service."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
+    from vbdesk.signs.target import Target
+
+USAGE = 2
+FAILURE = 1
+NOTICE = "For care staff, not a diagnosis."
+
+
+def analyze(
+    file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
+    model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
+    sign: Annotated[str | None, typer.Option(help="Analyse for this sign alone, such as stress.")] = None,
+    diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart and read each by itself.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result object as JSON.")] = False,
+) -> None:
+    """Analyse a recording on this computer and print the result."""
+    target = _target(model, sign)
+    if not file.exists():
+        _stop(f"There is no file {file}.", USAGE)
+    if not file.is_file():
+        _stop(f"{file} is not a file. Name a recording.", USAGE)
+    result = _analyze(file, target, diarize)
+    if as_json:
+        typer.echo(result.model_dump_json(indent=2))
+    else:
+        typer.echo("\n".join(_readable(result)))
+
+
+def _target(model: str | None, sign: str | None) -> "Target":
+    from vbdesk.signs.target import Target, UnknownTarget
+
+    if (model is None) == (sign is None):
+        _stop("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
+    try:
+        return Target("model", model) if model is not None else Target("sign", sign or "")
+    except UnknownTarget as error:
+        _stop(str(error), USAGE)
+
+
+def _analyze(file: Path, target: "Target", diarize: bool) -> "ModelResult | SignResult":
+    from vbdesk.signs.data_file import DataFileError
+    from vbdesk.signs.engine import analyze as analyze_recording
+    from vbdesk.voice.decode import decode
+    from vbdesk.voice.errors import AudioError, ModelUnavailable
+
+    try:
+        return analyze_recording(decode(file), target, diarize=diarize)
+    except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
+        _stop(str(error), FAILURE)
+    except OSError as error:
+        _stop(f"{file} cannot be read: {error.strerror}.", FAILURE)
+
+
+def _readable(result: "ModelResult | SignResult") -> list[str]:
+    from vbdesk.contract.results import ModelResult, signals_of
+
+    lines: list[str] = []
+    if isinstance(result, ModelResult):
+        summary = result.summary
+        lines += [
+            f"Overall level       {summary.overall_level}",
+            f"Recommended action  {summary.recommended_action}",
+            f"Flagged             {summary.flagged_count} of {len(result.signals)}",
+            "",
+        ]
+    lines += _signal_table(signals_of(result))
+    for speaker in result.speakers or []:
+        lines += ["", f"{speaker.speaker}, {speaker.speech_seconds:.0f} seconds of speech"]
+        lines += _signal_table(speaker.signals or ([speaker.signal] if speaker.signal else []))
+    lines += ["", _quality_line(result.audio_quality), ""]
+    if isinstance(result, ModelResult):
+        lines.append(result.summary.description.summary)
+    return [*lines, NOTICE]
+
+
+def _signal_table(signals: "list[Signal]") -> list[str]:
+    width = max(len(signal.label) for signal in signals)
+    return [f"{signal.label:<{width}}  {signal.level:<12}  evidence {signal.evidence_grade}" for signal in signals]
+
+
+def _quality_line(quality: "AudioQuality") -> str:
+    speech = "unknown" if quality.voice_percentage is None else f"{quality.voice_percentage:.0f} % of the recording"
+    clarity = "unknown" if quality.audio_clarity is None else f"{quality.audio_clarity:.0f} of 100"
+    return f"Speech {speech}, clarity {clarity}, issues: {', '.join(quality.issues) or 'none'}"
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    """Say in one line why it did not work, and end."""
+    typer.echo(" ".join(message.split()), err=True)
+    raise typer.Exit(code)
