@@ -1,0 +1,108 @@
+"""Who speaks when.
+
+Voices are told apart by embedding overlapping windows of speech and clustering them; nothing is kept of a voice beyond
+the recording. Where one voice explains everything, or there is too little to tell, all speech belongs to one speaker.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.voice.activity import SpeechActivity
+from vbdesk.voice.level import active_rms
+from vbdesk.voice.recording import Recording
+from vbdesk.voice.speaker_clusters import cluster_voices
+from vbdesk.voice.speaker_embedding import FRAMES_PER_SECOND, WINDOW_FRAMES, embed_windows, mel_energies
+
+HOP_S = 0.6
+MAX_WINDOWS = 750  # beyond, windows stand farther apart: 20 minutes then take what 8 take
+MIN_WINDOWS = 4  # about 3 s of speech; less cannot tell two voices
+LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
+SAME_TURN_S = 0.5  # a pause inside a turn
+STEP_S = 0.05  # resolution of the edges between two speakers
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerTurns:
+    """What one speaker said, and when.
+
+    Attributes:
+        speaker: `speaker_1` speaks most, `speaker_2` next, and so on.
+        speech_seconds: total, pauses within turns left out.
+        segments: (start, end) in seconds, in order; short pauses within a turn are bridged.
+    """
+
+    speaker: str
+    speech_seconds: float
+    segments: list[tuple[float, float]]
+
+
+def diarize(recording: Recording, activity: SpeechActivity) -> list[SpeakerTurns]:
+    """Tell the speakers of `recording` apart; one entry when one speaker is heard.
+
+    Where two speak at once, the speech is given to one of them.
+    """
+    centres_s = _window_centres(activity)
+    labels = np.zeros(len(centres_s), np.int64)
+    if len(centres_s) >= MIN_WINDOWS:
+        labels = cluster_voices(_embed(recording, centres_s))
+    pieces = _label_speech(activity, centres_s, labels)
+    seconds = {label: sum(end - start for start, end in spoken) for label, spoken in pieces.items()}
+    ranked = sorted(pieces, key=lambda label: -seconds[label])
+    return [
+        SpeakerTurns(f"speaker_{rank}", seconds[label], _bridge(pieces[label], pieces))
+        for rank, label in enumerate(ranked, start=1)
+    ]
+
+
+def _window_centres(activity: SpeechActivity) -> NDArray[np.float64]:
+    """Centres of the windows, in seconds: evenly within each stretch of speech, at least one in each."""
+    hop_s = max(HOP_S, activity.speech_s / MAX_WINDOWS)
+    centres = [
+        np.linspace(start, end, 2 * max(1, round((end - start) / hop_s)) + 1)[1::2] for start, end in activity.segments
+    ]
+    return np.concatenate([np.empty(0), *centres])
+
+
+def _embed(recording: Recording, centres_s: NDArray[np.float64]) -> NDArray[np.float32]:
+    samples = recording.samples * np.float32(LEVEL / max(active_rms(recording.samples), 1e-9))
+    mel = mel_energies(samples)
+    if len(mel) < WINDOW_FRAMES:
+        mel = np.pad(mel, ((0, WINDOW_FRAMES - len(mel)), (0, 0)))
+    starts = (centres_s * FRAMES_PER_SECOND).astype(np.int64) - WINDOW_FRAMES // 2
+    return embed_windows(mel, np.clip(starts, 0, len(mel) - WINDOW_FRAMES))
+
+
+def _label_speech(
+    activity: SpeechActivity, centres_s: NDArray[np.float64], labels: NDArray[np.int64]
+) -> dict[int, list[tuple[float, float]]]:
+    """Cut the speech between windows of different labels; label to its pieces."""
+    pieces: dict[int, list[tuple[float, float]]] = {}
+    if not activity.segments:
+        return {0: []}
+    for start, end in activity.segments:
+        inside = np.flatnonzero((centres_s >= start) & (centres_s <= end))
+        changes = [
+            float(centres_s[left] + centres_s[left + 1]) / 2 for left in inside[:-1] if labels[left] != labels[left + 1]
+        ]
+        edges = [start, *changes, end]
+        for left, right in pairwise(edges):
+            nearest = inside[np.abs(centres_s[inside] - (left + right) / 2).argmin()]
+            pieces.setdefault(int(labels[nearest]), []).append((left, right))
+    return pieces
+
+
+def _bridge(own: list[tuple[float, float]], pieces: dict[int, list[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """Join what one speaker says around short pauses in which nobody else speaks."""
+    others = sorted(piece for spoken in pieces.values() if spoken is not own for piece in spoken)
+    joined = [own[0]] if own else []
+    for start, end in own[1:]:
+        last_start, last_end = joined[-1]
+        interrupted = any(last_end <= other_start < start for other_start, _ in others)
+        if start - last_end < SAME_TURN_S and not interrupted:
+            joined[-1] = (last_start, end)
+        else:
+            joined.append((start, end))
+    return joined
