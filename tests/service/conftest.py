@@ -1,6 +1,7 @@
 """A running service on loopback ports, with its own data folder, accounts and clock."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -108,6 +109,21 @@ def start_service(tmp_path: Path) -> Iterator[Callable[..., RunningService]]:
 
 
 @pytest.fixture
+def serve_app() -> Iterator[Callable[[Any], str]]:
+    """Serves any ASGI app: `serve_app(app)` gives its address."""
+    stops: list[Callable[[], None]] = []
+
+    def start(app: Any) -> str:
+        bound = bind("127.0.0.1", 0)
+        stops.append(_serve((app, bound)))
+        return origin_of(bound)
+
+    yield start
+    for stop in stops:
+        stop()
+
+
+@pytest.fixture
 def service(start_service: Callable[..., RunningService]) -> RunningService:
     return start_service()
 
@@ -130,24 +146,33 @@ def _start(data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any]) -> tup
     api_socket, storage_socket = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
     queue = queue or RecordingQueue()
     context = open_context(settings, database, queue, clock, origin_of(storage_socket))
-    ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
-    apps = [
+    stop = _serve(
         (create_app(context), api_socket),
         (create_storage_app(context.storage, context.signer, clock), storage_socket),
-    ]
-    thread = threading.Thread(target=lambda: _run(loop, run_servers(apps, stop, ready.set)))
-    thread.start()
-    assert ready.wait(10), "the service did not start"
+    )
     running = RunningService(origin_of(api_socket), origin_of(storage_socket), context, clock, queue)
 
     def end() -> None:
         running.close_clients()
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        assert not thread.is_alive(), "the service did not stop"
+        stop()
         close_context(context)
 
     return running, end
+
+
+def _serve(*apps: tuple[Any, socket.socket]) -> Callable[[], None]:
+    """Serve in a thread until the answer is called."""
+    ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
+    thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set)))
+    thread.start()
+    assert ready.wait(10), "the service did not start"
+
+    def end() -> None:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        assert not thread.is_alive(), "the service did not stop"
+
+    return end
 
 
 def _run(loop: asyncio.AbstractEventLoop, servers: Any) -> None:

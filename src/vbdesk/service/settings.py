@@ -4,8 +4,23 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from vbdesk.contract.limits import PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.resource_files import resource
@@ -106,11 +121,23 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{(self.data_dir / 'vbdesk.db').as_posix()}"
 
 
+class SettingsInvalid(ValueError):
+    """A setting does not fit; one sentence that names it and does not show its value."""
+
+
 def load_settings(data_dir: Path, **flags: Any) -> Settings:
     """Settings for `data_dir`; a flag that is None was not given.
 
     Raises:
-        ValueError: a value does not fit, or the file is not TOML; the message names the setting, not the value.
+        SettingsInvalid: a value does not fit, or the file is not TOML.
     """
     given = {name: value for name, value in flags.items() if value is not None}
-    return Settings(data_dir=data_dir.expanduser().absolute(), **given)
+    try:
+        return Settings(data_dir=data_dir.expanduser().absolute(), **given)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise SettingsInvalid(f"The settings do not fit: {faults}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsInvalid(f"{data_dir / SETTINGS_FILE} is not TOML: {error}.") from None
+    except SettingsError as error:
+        raise SettingsInvalid(f"The settings do not fit: {error}.") from None

@@ -1,0 +1,166 @@
+"""`vbdesk admin`: the operator's commands. They work on the data folder, also while the service runs on it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vbdesk.cli.output import fail
+from vbdesk.contract.limits import Plan
+from vbdesk.contract.timestamps import format_timestamp
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from vbdesk.service.accounts.service import AccountService
+    from vbdesk.service.credits.service import CreditsService
+
+_MAX_NAME_LENGTH = 200
+
+app = typer.Typer(no_args_is_help=True, help="Accounts, keys and credits of a service.")
+_account = typer.Typer(no_args_is_help=True, help="Accounts.")
+_key = typer.Typer(no_args_is_help=True, help="API keys.")
+_credits = typer.Typer(no_args_is_help=True, help="Credits.")
+app.add_typer(_account, name="account")
+app.add_typer(_key, name="key")
+app.add_typer(_credits, name="credits")
+
+DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
+Name = Annotated[str, typer.Option(help="A name for people, up to 200 characters.")]
+
+
+@_account.command("create")
+def create_account(
+    data_dir: DataDir,
+    name: Name,
+    plan: Annotated[Plan, typer.Option(help="What the account may ask per minute.")] = Plan.STANDARD,
+    credits: Annotated[int, typer.Option(min=0, help="Credits to begin with.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Make an account. Its secret key is shown now and never again."""
+    checked = _checked_name(name)
+    with _opened(data_dir) as service:
+        made = service.accounts.create(service.connection, checked, plan, credits)
+    _show(asdict(made), as_json)
+
+
+@_account.command("list")
+def list_accounts(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """List the accounts, oldest first."""
+    with _opened(data_dir) as service:
+        accounts = service.accounts.list_accounts(service.connection)
+    _show_list([asdict(account) for account in accounts], as_json)
+
+
+@_key.command("create")
+def create_key(data_dir: DataDir, account: AccountId, name: Name, as_json: AsJson = False) -> None:
+    """Make an API key. It is shown now and never again."""
+    checked = _checked_name(name)
+    with _opened(data_dir) as service:
+        made = service.accounts.create_key(service.connection, account, checked)
+    _show(asdict(made), as_json)
+
+
+@_key.command("list")
+def list_keys(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """List an account's keys, without the keys themselves."""
+    with _opened(data_dir) as service:
+        keys = service.accounts.list_keys(service.connection, account)
+    _show_list([asdict(key) for key in keys], as_json)
+
+
+@_key.command("revoke")
+def revoke_key(
+    data_dir: DataDir,
+    account: AccountId,
+    key: Annotated[str, typer.Option(help="The key's id.")],
+    as_json: AsJson = False,
+) -> None:
+    """End a key at once."""
+    with _opened(data_dir) as service:
+        service.accounts.revoke_key(service.connection, account, key)
+    _show({"key_id": key, "revoked": True}, as_json)
+
+
+@_credits.command("grant")
+def grant_credits(
+    data_dir: DataDir,
+    account: AccountId,
+    amount: Annotated[int, typer.Option(min=1, help="Credits to add.")],
+    as_json: AsJson = False,
+) -> None:
+    """Add credits to an account."""
+    with _opened(data_dir) as service:
+        balance = service.credits.grant(service.connection, account, amount)
+    _show({"account_id": account, "credits": balance}, as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    """The service's rules, in one transaction on its database."""
+
+    connection: "Connection"
+    accounts: "AccountService"
+    credits: "CreditsService"
+
+
+@contextmanager
+def _opened(data_dir: Path) -> Iterator[_Service]:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from vbdesk.service.accounts.service import AccountService
+    from vbdesk.service.clock import SystemClock
+    from vbdesk.service.composition import open_database
+    from vbdesk.service.credits.service import CreditsService
+    from vbdesk.service.db.migrate import upgrade
+    from vbdesk.service.errors import ServiceError
+    from vbdesk.service.settings import SettingsInvalid, load_settings
+
+    clock = SystemClock()
+    try:
+        settings = load_settings(data_dir)
+        with closing(open_database(settings)) as database:
+            upgrade(database, settings.data_dir)
+            with database.writing() as connection:
+                yield _Service(connection, AccountService(clock), CreditsService(clock))
+    except (SettingsInvalid, ServiceError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
+    except SQLAlchemyError as error:
+        fail(f"The database of {data_dir} cannot be used ({type(error).__name__}).")
+
+
+def _checked_name(name: str) -> str:
+    if not 1 <= len(name.strip()) <= _MAX_NAME_LENGTH:
+        fail(f"Give a name of 1 to {_MAX_NAME_LENGTH} characters.")
+    return name.strip()
+
+
+def _show(item: dict[str, Any], as_json: bool) -> None:
+    plain = {name: _plain(value) for name, value in item.items()}
+    if as_json:
+        typer.echo(json.dumps(plain))
+        return
+    for name, value in plain.items():
+        typer.echo(f"{name:12} {'-' if value is None else value}")
+
+
+def _show_list(items: list[dict[str, Any]], as_json: bool) -> None:
+    plain = [{name: _plain(value) for name, value in item.items()} for item in items]
+    if as_json:
+        typer.echo(json.dumps(plain))
+        return
+    for item in plain:
+        typer.echo("  ".join("-" if value is None else str(value) for value in item.values()))
+
+
+def _plain(value: Any) -> Any:
+    return format_timestamp(value) if isinstance(value, datetime) else value

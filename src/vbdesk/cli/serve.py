@@ -1,0 +1,32 @@
+"""`vbdesk serve`: the whole service in one process."""
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vbdesk.cli.output import fail
+
+
+def serve(
+    data_dir: Annotated[Path, typer.Option(help="Folder of the database, the audio and the service's keys.")],
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: this computer alone.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the API; 0 picks a free one.")] = None,
+    storage_port: Annotated[int | None, typer.Option(help="Port of the object store; 0 picks a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Analyses run at once; 0 is the API alone.")] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once the service answers.")] = None,
+    parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
+) -> None:
+    """Serve the API, the object store and the analysis until told to stop."""
+    from vbdesk.service.serve import ServeRefused
+    from vbdesk.service.serve import serve as run
+    from vbdesk.service.settings import SettingsInvalid, load_settings
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("vbdesk").setLevel(logging.INFO)
+    try:
+        settings = load_settings(data_dir, host=host, port=port, storage_port=storage_port, workers=workers)
+        run(settings, ready_file, parent_pid)
+    except (SettingsInvalid, ServeRefused) as error:
+        fail(str(error))
