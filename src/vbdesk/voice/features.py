@@ -12,8 +12,10 @@ import numpy as np
 from vbdesk.voice.frame_analysis import FrameAnalysis, analyse_frames
 from vbdesk.voice.intonation import semitones
 from vbdesk.voice.measurement import FeatureSet, Measurement
+from vbdesk.voice.pitch_tract import PitchTractModel
 from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import HOP_S, Floats, Spans
+from vbdesk.voice.spectrum import COLUMNS as SPECTRUM_COLUMNS
 
 __all__ = ["FEATURES", "FrameAnalysis", "analyse_frames", "extract", "summarise"]
 
@@ -30,6 +32,8 @@ FEATURES = (
 )
 
 _FEWEST_FRAMES = 30  # of 10 ms: below, means over frames say more about the words than about the voice
+_FEWEST_PERIODS = 30
+_FEWEST_CEPSTRA = 15  # of 20 ms
 _FEWEST_RESETS = 2
 _FEWEST_VARYING_PAUSES = 3
 _NEED_PAUSES = frozenset({"pause_duration", "pause_duration_variability", "pitch_reset"})
@@ -91,6 +95,67 @@ def _pitch(frames: FrameAnalysis, spans: Spans | None) -> Values:
     return values
 
 
+def _perturbation(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    parts = frames.perturbation
+    steps = parts.period_steps.within(spans)
+    amplitude_steps = parts.amplitude_steps.within(spans)
+    if min(steps.size, amplitude_steps.shape[0]) < _FEWEST_PERIODS:
+        return {}
+    return {
+        "voice_jitter": 100 * np.mean(steps) / np.mean(parts.periods.within(spans)),
+        "voice_shimmer": np.mean(amplitude_steps[:, 1]),
+        "voice_shimmer_percent": 100 * np.mean(amplitude_steps[:, 0]) / np.mean(parts.amplitudes.within(spans)),
+    }
+
+
+def _clearness(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    values: Values = {}
+    harmonicity = frames.harmonicity.within(spans)
+    if harmonicity.size >= _FEWEST_FRAMES:
+        values["harmonics_to_noise"] = np.mean(harmonicity)
+    breath = frames.breath_harmonicity.within(spans)
+    if breath.size >= _FEWEST_FRAMES:
+        values["aspiration_noise"] = -np.mean(breath)
+    prominence = frames.cepstral_prominence.within(spans)
+    if prominence.size >= _FEWEST_CEPSTRA:
+        values["cepstral_peak_prominence"] = np.mean(prominence)
+    return values
+
+
+def _spectrum(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    rows = frames.spectrum.within(spans)
+    if rows.shape[0] < _FEWEST_FRAMES:
+        return {}
+    columns = dict(zip(SPECTRUM_COLUMNS, rows.T, strict=True))
+    values: Values = {"cepstral_peak_variability": np.std(columns.pop("cepstral_peak"))}
+    return values | {name: np.mean(column) for name, column in columns.items()}
+
+
+def _formants(frames: FrameAnalysis, spans: Spans | None) -> Values:
+    rows = frames.formants.within(spans)
+    f0 = frames.f0.within(spans)
+    if min(rows.shape[0], f0.size) < _FEWEST_FRAMES:
+        return {}
+    first, second, _, bandwidth = rows.T
+    means = rows[:, :3].mean(axis=0)
+    spread = np.cov(_bark(first), _bark(second))
+    pitch = float(semitones(np.mean(f0, keepdims=True))[0])
+    return {
+        "formant_1_mean": means[0],
+        "formant_2_mean": means[1],
+        "formant_3_mean": means[2],
+        "formant_1_bandwidth": np.median(bandwidth),
+        "formant_2_variability": 100 * np.std(second) / means[1],
+        "vowel_space": math.pi * math.sqrt(max(np.linalg.det(spread), 0.0)),
+        "pitch_tract_residual": pitch - PitchTractModel.load().expected_pitch(means),
+    }
+
+
+def _bark(frequency: Floats) -> Floats:
+    """Critical-band rate of a frequency in Hz (Traunmüller 1990)."""
+    return 26.81 * frequency / (1960.0 + frequency) - 0.53
+
+
 def _loudness(frames: FrameAnalysis, spans: Spans | None) -> Values:
     level = frames.level_dbfs.within(spans)
     if level.size < _FEWEST_FRAMES:
@@ -137,4 +202,13 @@ def _width(values: Floats) -> float:
     return float(high - low)
 
 
-_GROUPS: tuple[Callable[[FrameAnalysis, Spans | None], Values], ...] = (_pitch, _loudness, _rhythm, _voicing)
+_GROUPS: tuple[Callable[[FrameAnalysis, Spans | None], Values], ...] = (
+    _pitch,
+    _perturbation,
+    _clearness,
+    _spectrum,
+    _formants,
+    _loudness,
+    _rhythm,
+    _voicing,
+)

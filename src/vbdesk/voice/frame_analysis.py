@@ -5,12 +5,22 @@ from itertools import pairwise
 
 import numpy as np
 
+from vbdesk.voice.cepstrum import cepstral_prominence
 from vbdesk.voice.f0 import track_f0
+from vbdesk.voice.formants import formant_ceiling, measure_formants
+from vbdesk.voice.harmonicity import BAND_SILENCE_THRESHOLD, breath_band, measure_harmonicity
 from vbdesk.voice.intensity import measure_intensity
 from vbdesk.voice.intonation import pitch_resets, pitch_tremor, plausible, semitones, voiced_stretches
-from vbdesk.voice.recording import Samples
+from vbdesk.voice.perturbation import Perturbation, measure_perturbation
+from vbdesk.voice.pulses import find_pulses
+from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.rhythm import sounding_frames, speech_threshold, syllable_nuclei
-from vbdesk.voice.short_term import HOP_S, Floats, Indices, Track, runs
+from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, Track, runs
+from vbdesk.voice.spectrum import spectral_balance
+
+_VOWEL_RANGE_DB = 15.0  # below the loud frames
+_VOWEL_HARMONICITY_DB = 3.0
+_FEWEST_VOWEL_FRAMES = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,12 @@ class FrameAnalysis:
         voiced_stretches: at the middle of each voiced stretch of at least 0.03 s: its length in seconds.
         pitch_resets: at each phrase boundary: step of pitch in semitones.
         tremor: at the middle of each voiced stretch of at least 0.4 s: modulation in semitones, length as weight.
+        perturbation: periods and amplitudes of glottal pulses.
+        harmonicity: every voiced 10 ms of speech, in dB.
+        breath_harmonicity: every vowel-like 10 ms, in dB, of the band from 1.5 to 4.5 kHz.
+        cepstral_prominence: every 20 ms of speech (sparser in long recordings), in dB.
+        spectrum: every vowel-like 10 ms, columns as in `spectrum.COLUMNS`.
+        formants: every vowel-like 10 ms with plausible formants: F1, F2, F3 and the bandwidth of F1 in Hz.
         phrase_spans: start of each phrase and start of the next in seconds: the units to resample speech by, since each
             keeps the pause that follows it.
     """
@@ -42,6 +58,12 @@ class FrameAnalysis:
     voiced_stretches: Track
     pitch_resets: Track
     tremor: Track
+    perturbation: Perturbation
+    harmonicity: Track
+    breath_harmonicity: Track
+    cepstral_prominence: Track
+    spectrum: Track
+    formants: Track
     phrase_spans: tuple[tuple[float, float], ...]
 
 
@@ -65,6 +87,11 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
     pitch = semitones(np.where(voiced, f0.frequency, 0.0))
     kept = plausible(pitch)
     stretches = voiced_stretches(voiced)
+    harmonicity = np.full(times.size, np.nan)
+    harmonicity[voiced] = measure_harmonicity(samples, times[voiced], f0.floor)
+    loud = level > np.percentile(intensity.level_dbfs, 95) - _VOWEL_RANGE_DB
+    vowels = _vowel_like(voiced, loud, harmonicity)
+    breath = measure_harmonicity(breath_band(samples), times[vowels], f0.floor, BAND_SILENCE_THRESHOLD)
     nuclei = syllable_nuclei(level, threshold, sounding, voiced)
     return FrameAnalysis(
         speaking=Track(times[first:end], sounding[first:end].astype(float)),
@@ -77,8 +104,31 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
         voiced_stretches=_lengths(times, stretches),
         pitch_resets=pitch_resets(pitch, times, phrases),
         tremor=pitch_tremor(pitch, times, stretches),
+        perturbation=measure_perturbation(samples, find_pulses(samples, f0)),
+        harmonicity=_measured(times[voiced], harmonicity[voiced]),
+        breath_harmonicity=_measured(times[vowels], breath),
+        cepstral_prominence=cepstral_prominence(samples, _cepstral_stretches(phrases)),
+        spectrum=spectral_balance(samples, times[vowels], f0.frequency[vowels]),
+        formants=measure_formants(samples, times[vowels], formant_ceiling(float(np.median(f0.frequency[kept])))),
         phrase_spans=_phrase_spans(times, phrases),
     )
+
+
+def _vowel_like(voiced: Mask, loud: Mask, harmonicity: Floats) -> Mask:
+    """Voiced frames that are loud and clearly periodic; all voiced frames when those are too few."""
+    vowels = voiced & loud & (np.nan_to_num(harmonicity, nan=-np.inf) > _VOWEL_HARMONICITY_DB)
+    return vowels if np.count_nonzero(vowels) >= _FEWEST_VOWEL_FRAMES else voiced
+
+
+def _measured(times: Floats, values: Floats) -> Track:
+    """A track of the values that are numbers."""
+    known = np.isfinite(values)
+    return Track(times[known], values[known])
+
+
+def _cepstral_stretches(phrases: Indices) -> Indices:
+    """Samples of the phrases, as the norms cut them: frame `i` begins at i times 10 ms."""
+    return (phrases * round(HOP_S * ANALYSIS_RATE)).astype(np.int64)
 
 
 def _lengths(times: Floats, stretches: Indices) -> Track:

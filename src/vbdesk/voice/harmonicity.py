@@ -1,0 +1,113 @@
+"""Harmonicity: how much of a voiced sound repeats itself, in dB, by forward cross-correlation.
+
+Method of Boersma (1993) as Praat's harmonicity (cc): one period of the lowest F0 is compared with what follows it; with
+r the highest correlation, harmonicity is 10 log10(r / (1 - r)).
+"""
+
+import numpy as np
+import scipy.fft
+from scipy.signal import oaconvolve
+
+from vbdesk.voice.peaks import refined_peaks
+from vbdesk.voice.recording import ANALYSIS_RATE, Samples
+from vbdesk.voice.short_term import Floats, Mask, PaddedSignal, frame_times, map_blocks, sample_before
+
+SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
+BAND_SILENCE_THRESHOLD = 0.001
+BAND = (1500.0, 4500.0)  # Hz, where breath is heard over the voice
+_BAND_EDGE = 100.0  # Hz to either side of the band's limits
+_BAND_TAPS = 1025
+_OVERSAMPLING = 2
+_BLOCK = 1024
+
+
+def measure_harmonicity(
+    samples: Samples, at: Floats, floor: float, silence_threshold: float = SILENCE_THRESHOLD
+) -> Floats:
+    """Measure harmonicity in dB in frames 10 ms apart and interpolate it at given moments.
+
+    Args:
+        samples: mono, shape (n,), mean removed.
+        at: moments in seconds, shape (m,), ascending.
+        floor: lowest F0 in Hz; sets the window.
+        silence_threshold: peak of a frame, as a share of the recording's, below which it may be silence.
+
+    Returns:
+        Shape (m,); NaN beside a frame without periodicity.
+    """
+    times = frame_times(samples.size, 2 / floor)
+    if times.size < 2:
+        return np.full(at.size, np.nan)
+    needed = _neighbours(times, at)
+    values = np.full(times.size, np.nan)
+    values[needed] = _frame_harmonicity(samples, times[needed], floor, silence_threshold)
+    interpolated: Floats = np.interp(at, times, values)
+    return interpolated
+
+
+def breath_band(samples: Samples) -> Samples:
+    """The part of mono `samples` from 1.5 to 4.5 kHz, by a linear-phase filter with 200 Hz wide raised-cosine edges."""
+    frequency = np.arange(2 * _BAND_TAPS + 1, dtype=np.float64) * ANALYSIS_RATE / (4 * _BAND_TAPS)
+    gain: Floats = _rise(frequency, BAND[0]) * (1 - _rise(frequency, BAND[1]))
+    taps = np.roll(np.fft.irfft(gain, 4 * _BAND_TAPS), _BAND_TAPS // 2)[:_BAND_TAPS]
+    filtered: Samples = oaconvolve(samples, taps.astype(np.float32), mode="same")
+    return filtered
+
+
+def _rise(frequency: Floats, edge: float) -> Floats:
+    share = np.clip((frequency - edge + _BAND_EDGE) / (2 * _BAND_EDGE), 0, 1)
+    rise: Floats = 0.5 - 0.5 * np.cos(np.pi * share)
+    return rise
+
+
+def _neighbours(times: Floats, at: Floats) -> Mask:
+    """Frames that interpolation may touch: the one before a moment, and two after in case the first is the moment."""
+    after = np.searchsorted(times, at)
+    needed = np.zeros(times.size, dtype=bool)
+    for step in (-1, 0, 1):
+        needed[np.clip(after + step, 0, times.size - 1)] = True
+    return needed
+
+
+def _frame_harmonicity(samples: Samples, times: Floats, floor: float, silence_threshold: float) -> Floats:
+    period = int(ANALYSIS_RATE / floor)
+    length = 2 * (int(ANALYSIS_RATE / floor) // 2 - 1)
+    half = length // 2
+    reach = min(period // 2 + 1, half)
+    fft_size = scipy.fft.next_fast_len(2 * length, real=True)
+    signal = PaddedSignal(samples, 3 * period)
+    global_peak = float(np.abs(samples).max()) or 1.0
+    centre = sample_before(times) + 1
+    begin = sample_before(times - 1 / floor)
+
+    def analyse(part: slice) -> Floats:
+        around = signal.cut(centre[part] - period, 2 * period)
+        mean = around.mean(axis=1, keepdims=True)
+        peak = np.abs(around[:, period - reach : period + reach] - mean).max(axis=1) / global_peak
+        span = signal.cut(begin[part], 2 * length) - mean
+        correlation = _forward_correlation(span, length, fft_size)
+        _, strength = refined_peaks(correlation, 2 * _OVERSAMPLING, 0.0, 1)
+        r = np.clip(strength[:, 0], 1e-15, 1 - 1e-15)
+        heard = r > 2 - peak / silence_threshold
+        decibels: Floats = np.where(heard & (strength[:, 0] > 0), 10 * np.log10(r / (1 - r)), np.nan)
+        return decibels
+
+    return np.concatenate([np.zeros(0), *map_blocks(analyse, times.size, _BLOCK)])
+
+
+def _forward_correlation(span: Samples, length: int, fft_size: int) -> Samples:
+    """Normalised correlation of the first `length` samples of each row with those a lag later, lags oversampled."""
+    first = scipy.fft.rfft(span[:, :length], fft_size, axis=1)
+    whole = scipy.fft.rfft(span, fft_size, axis=1)
+    product: Samples = scipy.fft.irfft(whole * first.conj(), fft_size * _OVERSAMPLING, axis=1)[
+        :, : _OVERSAMPLING * length
+    ]
+    product *= _OVERSAMPLING
+    energy = np.concatenate(
+        [np.zeros((span.shape[0], 1)), np.cumsum(np.square(span, dtype=np.float64), axis=1)], axis=1
+    )
+    later = energy[:, length:] - energy[:, : length + 1]
+    norm = np.sqrt(np.maximum(later * later[:, :1], np.finfo(np.float64).tiny))
+    product[:, 0::2] /= norm[:, :-1]
+    product[:, 1::2] /= (norm[:, :-1] + norm[:, 1:]) / 2  # between lags the energy hardly changes
+    return product
