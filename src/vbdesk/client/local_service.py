@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from vbdesk.client.credentials import Credentials
 
 LOCAL_PLAN = "enterprise"
 LOCAL_CREDITS = 1_000_000_000
@@ -26,14 +28,6 @@ class Endpoint:
     base_url: str
     storage_url: str
     pid: int
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """What a client needs to speak for an account; the key does not show itself."""
-
-    account_id: str
-    api_key: str = field(repr=False)
 
 
 class LocalService:

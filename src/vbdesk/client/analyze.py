@@ -1,0 +1,107 @@
+"""Submitting a recording for analysis."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from vbdesk.client.audio import AudioSource
+from vbdesk.client.paths import path
+from vbdesk.client.timekeeper import CancelFlag
+from vbdesk.client.transport import Call, Transport
+from vbdesk.contract.jobs import GroupJob, Job
+from vbdesk.contract.limits import Bucket
+from vbdesk.contract.timestamps import format_timestamp
+
+
+class AnalysisTarget(Protocol):
+    """Anything that names a model or a sign."""
+
+    @property
+    def kind(self) -> str:
+        """`model` or `sign`."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Name of the model or sign."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model or a sign."""
+
+    kind: Literal["model", "sign"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where this one job is reported, instead of the account's webhook; the secret does not show itself."""
+
+    url: str
+    secret_key: str = field(repr=False)
+
+
+_COLLECTIONS = {"model": "models", "sign": "signs"}
+
+
+def submit(
+    transport: Transport,
+    target: AnalysisTarget,
+    recording: AudioSource | str,
+    *,
+    group_id: str | None = None,
+    longitudinal: bool = False,
+    recorded_at: datetime | None = None,
+    diarize: bool = False,
+    webhook: Webhook | None = None,
+    idempotency_key: str | None = None,
+    cancel: CancelFlag | None = None,
+) -> Job:
+    """Submit one recording; the answer is the queued job, a `GroupJob` where a group was named.
+
+    A submit is not tried again when its answer was lost (`ConnectionFailed.maybe_delivered`): it may have been accepted
+    and charged. Look among the group's jobs for its `recorded_at` first.
+
+    Args:
+        transport: way to the service.
+        target: model or sign.
+        recording: the audio itself, or the `upload_ref` of an upload.
+        group_id: group to register the job in; made if new.
+        longitudinal: score against the group's history; needs `group_id`.
+        recorded_at: capture time; the service takes the present without it.
+        diarize: analyse each speaker.
+        webhook: where this job is reported.
+        idempotency_key: lets services that know it recognise a repeated submit.
+        cancel: set to stop before the request is sent.
+
+    Raises:
+        ValueError: `longitudinal` or `recorded_at` without a group.
+        ClientError: see `vbdesk.client.errors`.
+    """
+    if group_id is None and (longitudinal or recorded_at is not None):
+        raise ValueError("Name the group: without one there is no history to place the recording in.")
+    parts = [_COLLECTIONS[target.kind], target.name]
+    if group_id is not None:
+        parts += ["groups", group_id]
+    parts.append("analyze")
+    if longitudinal:
+        parts.append("longitudinal")
+    form = {"diarize": "true" if diarize else "false"}
+    if recorded_at is not None:
+        form["recorded_at"] = format_timestamp(recorded_at)
+    if webhook is not None:
+        form |= {"webhook_url": webhook.url, "webhook_secret_key": webhook.secret_key}
+    if isinstance(recording, str):
+        form["audio_upload_ref"] = recording
+    call = Call(
+        "POST",
+        path(*parts),
+        bucket=Bucket.ANALYZE,
+        form=form,
+        audio=recording if isinstance(recording, AudioSource) else None,
+        headers=None if idempotency_key is None else {"Idempotency-Key": idempotency_key},
+    )
+    answer: type[Job] = Job if group_id is None else GroupJob
+    return transport.read(call, answer.model_validate_json, cancel)

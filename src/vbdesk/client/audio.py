@@ -1,0 +1,51 @@
+"""A recording on its way out: a file, or bytes in memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from vbdesk.contract.uploads import AudioContentType
+
+CONTENT_TYPES: dict[str, AudioContentType] = {
+    ".wav": "audio/wav",
+    ".flac": "audio/flac",
+    ".mp3": "audio/mpeg",
+    ".m4a": "audio/mp4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AudioSource:
+    """Bytes that can be read from the start again for another attempt.
+
+    Attributes:
+        filename: told to the service as a name only.
+        content_type: one of the four formats.
+        size_bytes: length.
+        open: opens the bytes at their start.
+    """
+
+    filename: str
+    content_type: AudioContentType
+    size_bytes: int
+    open: Callable[[], BinaryIO] = field(repr=False)
+
+    @classmethod
+    def from_path(cls, path: Path) -> Self:
+        """A file; its ending tells the format.
+
+        Raises:
+            ValueError: the ending is not that of one of the four formats.
+            OSError: the file cannot be read.
+        """
+        content_type = CONTENT_TYPES.get(path.suffix.lower())
+        if content_type is None:
+            raise ValueError(f"{path.name} is not a WAV, FLAC, MP3 or M4A file. Choose another file.")
+        return cls(path.name, content_type, path.stat().st_size, lambda: path.open("rb"))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, content_type: AudioContentType, filename: str = "recording") -> Self:
+        """Bytes in memory."""
+        return cls(filename, content_type, len(data), lambda: BytesIO(data))

@@ -1,0 +1,36 @@
+"""What can be asked for: models and signs."""
+
+from vbdesk.client.paths import path
+from vbdesk.client.transport import Call, Transport
+from vbdesk.contract.catalog import Model, ModelList, Sign, SignDetail, SignList
+
+
+class Models:
+    """Named bundles of signs."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> list[Model]:
+        """All models."""
+        call = Call("GET", path("models"), repeatable=True)
+        return self._transport.read(call, ModelList.model_validate_json).models
+
+    def get(self, name: str) -> Model:
+        """One model."""
+        return self._transport.read(Call("GET", path("models", name), repeatable=True), Model.model_validate_json)
+
+
+class Signs:
+    """Signs that can be asked for by themselves."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> list[Sign]:
+        """All standalone signs."""
+        return self._transport.read(Call("GET", path("signs"), repeatable=True), SignList.model_validate_json).signs
+
+    def get(self, name: str) -> SignDetail:
+        """One sign with the condition it stands for."""
+        return self._transport.read(Call("GET", path("signs", name), repeatable=True), SignDetail.model_validate_json)

@@ -1,0 +1,133 @@
+"""The client: everything that the interface offers, behind one object."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from vbdesk.client.account import Account
+from vbdesk.client.analyze import AnalysisTarget, Webhook, submit
+from vbdesk.client.audio import AudioSource
+from vbdesk.client.budget import RequestBudget
+from vbdesk.client.catalog import Models, Signs
+from vbdesk.client.credentials import Credentials
+from vbdesk.client.groups import Groups
+from vbdesk.client.jobs import Jobs
+from vbdesk.client.retry import RetryRule
+from vbdesk.client.timekeeper import CancelFlag, SystemTimekeeper, Timekeeper
+from vbdesk.client.transport import TIMEOUT, Transport
+from vbdesk.client.uploads import Uploads
+from vbdesk.contract.jobs import Job
+from vbdesk.contract.limits import Plan
+
+# a proxy of the surroundings cannot reach a service on this computer
+_DIRECT: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+
+
+class Client:
+    """A synchronous client of one account; safe to use from several threads.
+
+    Attributes:
+        models: named bundles of signs.
+        signs: single signs.
+        account: credits and webhook.
+        jobs: reading and awaiting jobs.
+        groups: subjects and cohorts.
+        uploads: audio to the storage.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credentials: Credentials,
+        *,
+        plan: Plan | None = None,
+        retries: RetryRule | None = None,
+        timekeeper: Timekeeper | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """Prepare a client; nothing is sent yet.
+
+        Args:
+            base_url: address of the service, http or https.
+            credentials: account and key.
+            plan: keep requests within this plan's rate limits; without it only the service's refusals slow us down.
+            retries: when to try again; by default as the interface recommends.
+            timekeeper: time; real time by default.
+            transport: stands in for the network in tests.
+
+        Raises:
+            ValueError: the address is not one.
+        """
+        self._base_url = _checked(base_url)
+        self._http = httpx.Client(
+            timeout=TIMEOUT, transport=transport, mounts=None if transport else dict(_DIRECT), follow_redirects=False
+        )
+        self._transport = Transport(
+            self._base_url,
+            credentials,
+            http=self._http,
+            timekeeper=timekeeper or SystemTimekeeper(),
+            retries=retries or RetryRule(),
+            budget=None if plan is None else RequestBudget.of_plan(plan),
+        )
+        self.models = Models(self._transport)
+        self.signs = Signs(self._transport)
+        self.account = Account(self._transport)
+        self.jobs = Jobs(self._transport)
+        self.groups = Groups(self._transport)
+        self.uploads = Uploads(self._transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._base_url!r})"
+
+    def analyze(
+        self,
+        target: AnalysisTarget,
+        recording: AudioSource | str,
+        *,
+        group_id: str | None = None,
+        longitudinal: bool = False,
+        recorded_at: datetime | None = None,
+        diarize: bool = False,
+        webhook: Webhook | None = None,
+        idempotency_key: str | None = None,
+        cancel: CancelFlag | None = None,
+    ) -> Job:
+        """Submit a recording for analysis; see `vbdesk.client.analyze.submit`."""
+        return submit(
+            self._transport,
+            target,
+            recording,
+            group_id=group_id,
+            longitudinal=longitudinal,
+            recorded_at=recorded_at,
+            diarize=diarize,
+            webhook=webhook,
+            idempotency_key=idempotency_key,
+            cancel=cancel,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+
+def _checked(base_url: str) -> str:
+    try:
+        url = httpx.URL(base_url.strip())
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
+        raise ValueError("Give the service's address with http:// or https:// in front, for example https://host:8000.")
+    return str(url).rstrip("/")

@@ -1,0 +1,11 @@
+"""What a client needs to speak for an account."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The account's public id and one of its API keys; the key does not show itself."""
+
+    account_id: str
+    api_key: str = field(repr=False)

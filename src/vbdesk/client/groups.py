@@ -1,0 +1,96 @@
+"""Groups: one subject's recordings, and what they say over time."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from vbdesk.client.paths import path
+from vbdesk.client.transport import Call, Transport
+from vbdesk.contract.groups import (
+    AddJobs,
+    Group,
+    GroupCreate,
+    GroupCreated,
+    GroupDeleted,
+    GroupJobList,
+    GroupList,
+    JobRemoved,
+    JobsAdded,
+)
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
+from vbdesk.contract.timestamps import format_timestamp
+
+_TRAJECTORY: TypeAdapter[TrajectoryRead | TrajectoryRunning] = TypeAdapter(Trajectory)
+
+
+class Groups:
+    """The account's groups."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, group_id: str) -> GroupCreated:
+        """Create an empty group."""
+        call = Call("POST", path("groups"), json=GroupCreate(group_id=group_id).model_dump(mode="json"))
+        return self._transport.read(call, GroupCreated.model_validate_json)
+
+    def list(self, page: int = 0) -> GroupList:
+        """One page of groups; pages count from 0."""
+        call = Call("GET", path("groups"), repeatable=True, params={"page": page})
+        return self._transport.read(call, GroupList.model_validate_json)
+
+    def all(self) -> Iterator[Group]:
+        """Every group, page by page."""
+        page, total = 0, 1
+        while page < total:
+            answer = self.list(page)
+            yield from answer.groups
+            page, total = page + 1, answer.total_pages
+
+    def delete(self, group_id: str) -> GroupDeleted:
+        """Delete a group; its jobs are kept."""
+        return self._transport.read(Call("DELETE", path("groups", group_id)), GroupDeleted.model_validate_json)
+
+    def jobs(
+        self,
+        group_id: str,
+        *,
+        page: int = 0,
+        from_: datetime | None = None,
+        to: datetime | None = None,
+        status: JobStatus | None = None,
+    ) -> GroupJobList:
+        """One page of a group's jobs by recording time, within inclusive bounds."""
+        params: dict[str, str | int | list[str]] = {"page": page}
+        if from_ is not None:
+            params["from"] = format_timestamp(from_)
+        if to is not None:
+            params["to"] = format_timestamp(to)
+        if status is not None:
+            params["status"] = status.value
+        call = Call("GET", path("groups", group_id, "jobs"), repeatable=True, params=params)
+        return self._transport.read(call, GroupJobList.model_validate_json)
+
+    def add_jobs(self, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
+        """Put 1 to 100 existing jobs into a group; what is already there is skipped."""
+        body = AddJobs(job_ids=list(job_ids)).model_dump(mode="json")
+        call = Call("POST", path("groups", group_id, "jobs"), json=body)
+        return self._transport.read(call, JobsAdded.model_validate_json)
+
+    def remove_job(self, group_id: str, job_id: str) -> JobRemoved:
+        """Take a job out of a group; the job is kept."""
+        call = Call("DELETE", path("groups", group_id, "jobs", job_id))
+        return self._transport.read(call, JobRemoved.model_validate_json)
+
+    def trajectory(self, group_id: str, signs: Sequence[str] = ()) -> TrajectoryRead | TrajectoryRunning:
+        """The subject's trajectory, of these signs or all; `TrajectoryRunning` says when to ask again."""
+        params = {"sign": [*signs]} if signs else None
+        call = Call("GET", path("groups", group_id, "longitudinal"), repeatable=True, params=params)
+        return self._transport.read(call, _TRAJECTORY.validate_json)
+
+    def aggregate(self, group_id: str) -> AggregateRead:
+        """The group as a cohort."""
+        call = Call("GET", path("groups", group_id, "aggregate"), repeatable=True)
+        return self._transport.read(call, AggregateRead.model_validate_json)

@@ -1,0 +1,164 @@
+"""One way to the service: credentials, errors, retries, budget."""
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from vbdesk.client.audio import AudioSource
+from vbdesk.client.budget import RequestBudget
+from vbdesk.client.credentials import Credentials
+from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, UnexpectedAnswer, error_of
+from vbdesk.client.retry import RetryRule
+from vbdesk.client.timekeeper import CancelFlag, Timekeeper
+from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
+from vbdesk.contract.limits import Bucket
+
+T = TypeVar("T")
+
+Part = tuple[str, tuple[None, str] | tuple[str, BinaryIO, str]]
+Method = Literal["GET", "POST", "DELETE"]
+TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+
+# httpx logs whole addresses at INFO: signed upload addresses and group ids do not belong in a log
+logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request.
+
+    Attributes:
+        method: HTTP method.
+        path: below the base address, with names already quoted.
+        bucket: the rate limit it counts against.
+        repeatable: doing it twice does no harm.
+        params: query.
+        json: JSON body.
+        form: fields of a multipart form.
+        audio: file of the form.
+        headers: further headers.
+    """
+
+    method: Method
+    path: str
+    bucket: Bucket = Bucket.GENERAL
+    repeatable: bool = False
+    params: Mapping[str, str | int | list[str]] | None = None
+    json: Any = None
+    form: Mapping[str, str] | None = None
+    audio: AudioSource | None = None
+    headers: Mapping[str, str] | None = None
+
+
+class Transport:
+    """Sends calls with the account's credentials; safe to use from several threads.
+
+    The httpx client carries no credentials of its own, so that it can also put bytes on a foreign storage.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credentials: Credentials,
+        *,
+        http: httpx.Client,
+        timekeeper: Timekeeper,
+        retries: RetryRule,
+        budget: RequestBudget | None,
+    ) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._credentials = credentials
+        self._budget = budget
+        self.http = http
+        self.timekeeper = timekeeper
+        self.retries = retries
+
+    def read(self, call: Call, decode: Callable[[bytes], T], cancel: CancelFlag | None = None) -> T:
+        """Send a call and decode its answer.
+
+        Raises:
+            ClientError: see `vbdesk.client.errors`.
+        """
+        response = self.send(call, cancel)
+        try:
+            return decode(response.content)
+        except ValidationError:
+            # the validation error quotes the answer, which may hold health data
+            raise UnexpectedAnswer(status=response.status_code) from None
+
+    def send(self, call: Call, cancel: CancelFlag | None = None) -> httpx.Response:
+        """Send a call until it is answered with 2xx, it is hopeless, or `cancel` is set."""
+        return self.persist(lambda: self._attempt(call, cancel), repeatable=call.repeatable, cancel=cancel)
+
+    def persist(self, attempt: Callable[[], T], *, repeatable: bool, cancel: CancelFlag | None) -> T:
+        """Do `attempt` again as the retry rule allows."""
+        retries = 0
+        while True:
+            _stop_if_asked(cancel)
+            try:
+                return attempt()
+            except ClientError as error:
+                delay = self.retries.delay_s(error, retries, repeatable=repeatable)
+                if delay is None:
+                    raise
+            retries += 1
+            self.timekeeper.sleep(delay, cancel)
+
+    def exchange(self, request: Callable[[], httpx.Response]) -> httpx.Response:
+        """Do one httpx request; its failures become ours."""
+        try:
+            return request()
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
+            # httpx errors hold the request with its credentials: they must not travel on
+            raise ConnectionFailed(maybe_delivered=False) from None
+        except httpx.TransportError:
+            raise ConnectionFailed(maybe_delivered=True) from None
+        except (httpx.InvalidURL, httpx.DecodingError):
+            raise UnexpectedAnswer from None
+
+    def _attempt(self, call: Call, cancel: CancelFlag | None) -> httpx.Response:
+        if self._budget is not None:
+            wait = self._budget.reserve(call.bucket, self.timekeeper.monotonic())
+            if wait > 0:
+                self.timekeeper.sleep(wait, cancel)
+                _stop_if_asked(cancel)
+        with ExitStack() as opened:
+            parts = None if call.form is None else _parts(call.form, call.audio, opened)
+            response = self.exchange(
+                lambda: self.http.request(
+                    call.method,
+                    self._base_url + call.path,
+                    params=call.params,
+                    json=call.json,
+                    files=parts,
+                    headers=self._headers(call),
+                )
+            )
+        if not response.is_success:
+            raise error_of(response)
+        return response
+
+    def _headers(self, call: Call) -> dict[str, str]:
+        return {
+            ACCOUNT_HEADER: self._credentials.account_id,
+            API_KEY_HEADER: self._credentials.api_key,
+            **(call.headers or {}),
+        }
+
+
+def _parts(form: Mapping[str, str], audio: AudioSource | None, opened: ExitStack) -> list[Part]:
+    """The parts of a multipart form; a part without a file name is a field."""
+    parts: list[Part] = [(name, (None, value)) for name, value in form.items()]
+    if audio is not None:
+        parts.append(("audio", (audio.filename, opened.enter_context(audio.open()), audio.content_type)))
+    return parts
+
+
+def _stop_if_asked(cancel: CancelFlag | None) -> None:
+    if cancel is not None and cancel.is_set():
+        raise Cancelled
