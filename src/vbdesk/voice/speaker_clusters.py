@@ -52,7 +52,7 @@ def is_one_voice(embeddings: Embeddings) -> bool:
 
 
 def _merge_alike(embeddings: Embeddings, labels: Labels) -> Labels:
-    """Join voices that are as alike as the halves of a monologue, the most alike first; two have been heard and stay."""
+    """Join voices that are as alike as the halves of a monologue, the most alike first, down to the two heard."""
     while labels.max() > 1:
         cosine, kept, dropped = _most_alike(embeddings, labels)
         if cosine <= ONE_VOICE_COSINE:
