@@ -1,20 +1,109 @@
 """Every refusal has one shape and says nothing it should not."""
 
+import logging
+
 import httpx
+import pytest
+from fastapi import FastAPI
+
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.dependencies import guarded_router
+from vbdesk.service.errors import NotFound, install_error_handlers
 
 
-def test_an_unknown_path_answers_in_the_error_shape(client: httpx.Client):
+def test_an_unknown_path_answers_in_the_error_shape(client):
     answer = client.get("/v2/nowhere")
     assert answer.status_code == 404
     assert answer.json().keys() == {"code", "message", "status"}
     assert (answer.json()["code"], answer.json()["status"]) == ("NOT_FOUND", 404)
 
 
-def test_a_wrong_method_answers_405_and_names_the_right_one(client: httpx.Client):
+def test_a_wrong_method_answers_405_and_names_the_right_one(client):
     answer = client.delete("/v2/models")
     assert (answer.status_code, answer.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
     assert answer.headers["allow"] == "GET"
 
 
-def test_a_trailing_slash_is_an_unknown_path(client: httpx.Client):
+def test_a_trailing_slash_is_an_unknown_path(client):
     assert client.get("/v2/models/").json()["code"] == "NOT_FOUND"
+
+
+def test_a_422_names_the_place_and_not_the_input(client):
+    answer = client.post("/v2/audio/uploads", json={"content_type": "my secret"})
+    body = answer.json()
+    assert (answer.status_code, body["code"], body["status"]) == (422, "VALIDATION_ERROR", 422)
+    assert [item.keys() for item in body["detail"]] == [{"loc", "msg", "type"}]
+    assert body["detail"][0]["loc"] == ["body", "content_type"]
+    assert "my secret" not in answer.text
+
+
+@pytest.mark.parametrize("content", [b"{broken", b"", b"[]", b"null", b'"text"', b"\xff\xfe"])
+def test_a_body_that_is_not_the_json_asked_for_is_refused_in_shape(client, content: bytes):
+    answer = client.post("/v2/audio/uploads", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert answer.json()["status"] == answer.status_code
+
+
+def test_a_json_body_without_end_is_not_read_to_its_end(client):
+    def endless():
+        while True:
+            yield b" " * 65536
+
+    try:
+        answer = client.post("/v2/audio/uploads", content=endless(), headers={"Content-Type": "application/json"})
+    except httpx.TransportError:
+        return  # the connection was closed before the answer was read
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_REQUEST")
+
+
+def test_a_crash_answers_500_in_shape_and_keeps_the_path_out_of_our_log(serve_app, caplog):
+    app = FastAPI()
+    install_error_handlers(app)
+
+    @app.get("/groups/{group_id}")
+    def crash(group_id: str) -> None:
+        raise RuntimeError("disk on fire")
+
+    with caplog.at_level(logging.ERROR, logger="vbdesk"):
+        answer = httpx.get(serve_app(app) + "/groups/jane-doe", trust_env=False)
+    assert answer.json() == {
+        "code": "PROCESSING_ERROR",
+        "message": "The service could not finish the request. Try again in a moment.",
+        "status": 500,
+    }
+    [record] = [record for record in caplog.records if record.name.startswith("vbdesk")]
+    assert record.getMessage() == "RuntimeError on /groups/{group_id}"
+
+
+def test_a_name_in_the_path_is_looked_up_before_the_body(service, account, serve_app):
+    def nobody(request, connection, account) -> None:
+        raise NotFound
+
+    router = guarded_router(Bucket.GENERAL, check=nobody)
+
+    @router.post("/groups/{group_id}")
+    def add(group_id: str, body: dict[str, str]) -> None: ...
+
+    app = FastAPI()
+    app.state.context = service.context
+    install_error_handlers(app)
+    app.include_router(router)
+    answer = httpx.post(serve_app(app) + "/groups/x", content=b"{", headers=account.headers, trust_env=False)
+    assert answer.status_code == 404
+
+
+def test_the_interface_description_carries_the_version_label(client):
+    description = client.get("/openapi.json").json()
+    assert description["info"]["version"] == "1.0.0"
+    security = description["paths"]["/v2/models"]["get"]["security"]
+    assert {name for item in security for name in item} == {"X-Account-ID", "X-API-Key"}
+
+
+def test_health_needs_no_credentials(service):
+    stranger = service.client()
+    assert stranger.get("/healthz").json() == stranger.get("/readyz").json() == {"status": "ok"}
+
+
+def test_readiness_tells_a_database_that_is_gone(service):
+    service.context.storage.incoming.rmdir()
+    assert service.client().get("/readyz").status_code == 503
