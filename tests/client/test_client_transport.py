@@ -1,0 +1,191 @@
+"""Credentials, errors, retries and the request budget."""
+
+import traceback
+
+import httpx
+import pytest
+
+from vbdesk.client import Client, Credentials, Kind, RetryRule
+from vbdesk.client.budget import RequestBudget
+from vbdesk.client.errors import (
+    AudioRefused,
+    Cancelled,
+    Conflict,
+    ConnectionFailed,
+    InsufficientCredits,
+    InvalidRequest,
+    NotFound,
+    RateLimited,
+    ServiceUnavailable,
+    Unauthorized,
+    UnexpectedAnswer,
+    UploadRefInvalid,
+)
+from vbdesk.contract.limits import Bucket, Plan
+
+CREDITS = {"credits": 5}
+
+
+class Flag:
+    """A cancel flag that is already set."""
+
+    def is_set(self):
+        return True
+
+    def wait(self, timeout=None):
+        return True
+
+
+def test_every_request_carries_the_credentials(client, service):
+    service.will_answer(service.json(CREDITS))
+    assert client.account.credits() == 5
+    assert service.request.url == "https://service.test/v2/account/credits"
+    assert service.request.headers["X-Account-ID"] == "acc-1"
+    assert service.request.headers["X-API-Key"] == "vbk_do-not-show-me"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "error", "kind"),
+    [
+        (401, "UNAUTHORIZED", Unauthorized, Kind.NEEDS_ATTENTION),
+        (402, "INSUFFICIENT_CREDITS", InsufficientCredits, Kind.NEEDS_ATTENTION),
+        (404, "NOT_FOUND", NotFound, Kind.TERMINAL),
+        (409, "CONFLICT", Conflict, Kind.TERMINAL),
+        (400, "AUDIO_TOO_SHORT", AudioRefused, Kind.NEEDS_ATTENTION),
+        (413, "AUDIO_TOO_LARGE", AudioRefused, Kind.NEEDS_ATTENTION),
+        (422, "AUDIO_POOR_QUALITY", AudioRefused, Kind.NEEDS_ATTENTION),
+        (422, "VALIDATION_ERROR", InvalidRequest, Kind.TERMINAL),
+        (400, "A_NEWER_CODE", InvalidRequest, Kind.TERMINAL),
+        (429, "RATE_LIMIT_EXCEEDED", RateLimited, Kind.RETRYABLE),
+        (500, "PROCESSING_ERROR", ServiceUnavailable, Kind.RETRYABLE),
+    ],
+)
+def test_an_error_answer_becomes_an_error_with_a_kind_and_a_sentence(make_client, service, status, code, error, kind):
+    service.will_answer(service.error(status, code))
+    with pytest.raises(error) as raised:
+        make_client(retries=RetryRule.NEVER).account.credits()
+    assert (raised.value.kind, raised.value.code, raised.value.status) == (kind, code, status)
+    assert raised.value.sentence.endswith(".")
+
+
+def test_an_upload_that_is_gone_can_be_made_again(client, service):
+    service.will_answer(service.error(400, "INVALID_REQUEST", "Invalid audio_upload_ref"))
+    with pytest.raises(UploadRefInvalid) as raised:
+        client.account.credits()
+    assert raised.value.kind is Kind.RETRYABLE
+
+
+@pytest.mark.parametrize(
+    "answer", [httpx.Response(404, text="<html>"), httpx.Response(302), httpx.Response(200, text="hello")]
+)
+def test_a_foreign_server_is_recognised(client, service, answer):
+    service.will_answer(answer)
+    with pytest.raises(UnexpectedAnswer, match="Check the service's address"):
+        client.account.credits()
+
+
+def test_backoff_doubles_from_one_second_and_ends_after_five_retries(client, service, timekeeper):
+    service.will_answer(service.error(500, "PROCESSING_ERROR"))
+    with pytest.raises(ServiceUnavailable):
+        client.account.credits()
+    assert timekeeper.waits == [1, 2, 4, 8, 16]
+    assert len(service.requests) == 6
+
+
+def test_retry_after_comes_first(client, service, timekeeper):
+    limited = service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="37")
+    service.will_answer(limited, service.error(500, "PROCESSING_ERROR"), service.json(CREDITS))
+    assert client.account.credits() == 5
+    assert timekeeper.waits == [37, 2]
+
+
+def test_a_pause_longer_than_the_window_is_the_callers_to_plan(client, service, timekeeper):
+    service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="3600"))
+    with pytest.raises(RateLimited) as raised:
+        client.account.credits()
+    assert raised.value.retry_after_s == 3600
+    assert timekeeper.waits == []
+
+
+def test_other_refusals_are_not_tried_again(client, service, timekeeper):
+    service.will_answer(service.error(404, "NOT_FOUND"))
+    with pytest.raises(NotFound):
+        client.jobs.get("x")
+    assert timekeeper.waits == []
+
+
+def test_reads_are_tried_again_after_a_broken_connection(client, service, timekeeper):
+    service.will_answer(httpx.ReadError("gone"), httpx.ConnectError("gone"), service.json(CREDITS))
+    assert client.account.credits() == 5
+    assert timekeeper.waits == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("failure", "requests"),
+    [
+        (httpx.ReadTimeout("late"), 1),
+        (httpx.Response(504), 1),
+        (httpx.ConnectError("refused"), 6),
+        (httpx.Response(503), 6),
+    ],
+)
+def test_what_may_have_been_done_is_not_done_twice(client, service, failure, requests):
+    service.will_answer(failure)
+    with pytest.raises((ConnectionFailed, ServiceUnavailable)):
+        client.groups.create("subj-7")
+    assert len(service.requests) == requests
+
+
+@pytest.mark.parametrize("failure", [httpx.ConnectError("refused"), httpx.ReadTimeout("late")])
+def test_the_key_is_in_no_repr_error_or_traceback(make_client, service, failure):
+    client = make_client(retries=RetryRule.NEVER)
+    service.will_answer(failure)
+    with pytest.raises(ConnectionFailed) as raised:
+        client.account.credits()
+    shown = "".join(traceback.format_exception(raised.value)) + repr(raised.value) + repr(client)
+    shown += repr(Credentials("acc-1", "vbk_do-not-show-me")) + repr(vars(raised.value))
+    assert "do-not-show-me" not in shown
+
+
+def test_cancelling_stops_before_the_next_attempt(client, service):
+    service.will_answer(service.job())
+    with pytest.raises(Cancelled):
+        client.jobs.get("x", cancel=Flag())
+    assert service.requests == []
+
+
+def test_names_cannot_change_the_route(client, service):
+    service.will_answer(service.error(404, "NOT_FOUND"))
+    with pytest.raises(NotFound):
+        client.models.get("../account/credits?x=1")
+    assert service.request.url.raw_path == b"/v2/models/..%2Faccount%2Fcredits%3Fx%3D1"
+
+
+@pytest.mark.parametrize(
+    "address", ["service.test", "ftp://service.test", "", "https://", "https://me:secret@service.test"]
+)
+def test_an_address_that_is_none_is_refused(address):
+    with pytest.raises(ValueError, match="http:// or https://") as raised:
+        Client(address, Credentials("a", "b"))
+    assert "secret" not in str(raised.value)
+
+
+def test_requests_of_a_plan_keep_within_its_limits(make_client, service, timekeeper):
+    service.will_answer(service.json(CREDITS))
+    client = make_client(plan=Plan.STANDARD)
+    for _ in range(10):
+        client.account.credits()
+    assert timekeeper.waits == []
+    client.account.credits()
+    assert timekeeper.waits == [60.25]
+
+
+def test_a_budget_never_lets_more_than_the_limit_into_any_window():
+    budget = RequestBudget({Bucket.GENERAL: 3})
+    now, times = 0.0, []
+    for step in [0, 1, 0, 0, 30, 0, 0, 90, 0]:
+        now += step
+        now += budget.reserve(Bucket.GENERAL, now)
+        times.append(now)
+    assert all(later - earlier >= 60 for earlier, later in zip(times, times[3:], strict=False))
+    assert times[:3] == [0, 1, 1]
