@@ -1,0 +1,144 @@
+"""Where settings come from, what the service keeps secret, and how time is stored."""
+
+import stat
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+import sqlalchemy as sa
+
+from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.service.db.engine import create_engine
+from vbdesk.service.db.metadata import UtcDateTime
+from vbdesk.service.db.session import Database
+from vbdesk.service.secret_box import load_or_create_secrets
+from vbdesk.service.settings import SettingsInvalid, load_settings
+
+
+def test_flags_win_over_environment_over_file(tmp_path, monkeypatch):
+    (tmp_path / "vbdesk.toml").write_text("page_size = 1\njob_timeout_s = 1.5\nupload_valid_s = 7\n")
+    monkeypatch.setenv("VBDESK_PAGE_SIZE", "2")
+    monkeypatch.setenv("VBDESK_JOB_TIMEOUT_S", "2.5")
+    settings = load_settings(tmp_path, page_size=3, workers=None)
+    assert (settings.page_size, settings.job_timeout_s, settings.upload_valid_s) == (3, 2.5, 7)
+
+
+def test_the_interface_gives_the_defaults(tmp_path):
+    settings = load_settings(tmp_path)
+    assert settings.rate_limits[Plan.STANDARD] == {Bucket.GENERAL: 10, Bucket.ANALYZE: 5, Bucket.POLLING: 30}
+    assert settings.token_costs.of(6, diarize=False) == 60
+    assert settings.token_costs.of(1, diarize=True) == 60
+    assert settings.resolved_database_url == f"sqlite:///{tmp_path}/vbdesk.db"
+
+
+def test_what_the_operator_leaves_out_keeps_its_default(tmp_path):
+    (tmp_path / "vbdesk.toml").write_text("[token_costs]\nsign = 3\n[rate_limits.standard]\npolling = 4\n")
+    settings = load_settings(tmp_path)
+    assert (settings.token_costs.sign, settings.token_costs.diarize) == (3, 50)
+    assert settings.rate_limits[Plan.STANDARD][Bucket.POLLING] == 4
+    assert settings.rate_limits[Plan.STANDARD][Bucket.GENERAL] == 10
+    assert settings.rate_limits[Plan.ENTERPRISE][Bucket.GENERAL] == 1000
+
+
+@pytest.mark.parametrize(
+    "text", ["page_size = 0", "page_sise = 3", "rate_limits = 3", "[rate_limits.gold]\ngeneral = 1", "page_size = "]
+)
+def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, text: str):
+    (tmp_path / "vbdesk.toml").write_text(text)
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_refusal_does_not_show_the_value(tmp_path, monkeypatch):
+    monkeypatch.setenv("VBDESK_DATABASE_URL", "postgresql://desk:hunter2@db/vbdesk")
+    monkeypatch.setenv("VBDESK_PAGE_SIZE", "hunter2")
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path)
+    assert "page_size" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_keys_are_made_once_and_are_for_the_owner_alone(tmp_path):
+    sealed = load_or_create_secrets(tmp_path).seal("secret", "webhook")
+    assert load_or_create_secrets(tmp_path).unseal(sealed, "webhook") == "secret"
+    assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o600
+    assert b"secret" not in sealed
+
+
+def test_a_sealed_text_opens_for_its_purpose_only(tmp_path):
+    box = load_or_create_secrets(tmp_path)
+    sealed = box.seal("secret", "webhook")
+    for wrong, purpose in (
+        (sealed, "other"),
+        (sealed[:-1], "webhook"),
+        (bytes([sealed[0] ^ 1]) + sealed[1:], "webhook"),
+    ):
+        with pytest.raises(ValueError, match="cannot be read"):
+            box.unseal(wrong, purpose)
+
+
+def test_processes_starting_together_agree_on_the_keys(tmp_path):
+    boxes = []
+    threads = [threading.Thread(target=lambda: boxes.append(load_or_create_secrets(tmp_path))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({box.key_for("any") for box in boxes}) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["secrets"]
+
+
+def test_a_damaged_key_file_is_told_and_not_replaced(tmp_path):
+    (tmp_path / "secrets").write_text("{}")
+    with pytest.raises(ValueError, match="Restore it"):
+        load_or_create_secrets(tmp_path)
+
+
+@pytest.fixture
+def moments(tmp_path):
+    table = sa.Table("moments", sa.MetaData(), sa.Column("moment", UtcDateTime))
+    database = Database(create_engine(f"sqlite:///{tmp_path}/time.db"))
+    table.metadata.create_all(database.engine)
+    yield database, table
+    database.close()
+
+
+def test_times_come_back_aware_and_in_utc(moments):
+    database, table = moments
+    zurich = timezone(timedelta(hours=1))
+    with database.writing() as connection:
+        connection.execute(sa.insert(table).values(moment=datetime(2026, 3, 1, 10, tzinfo=zurich)))
+    with database.reading() as connection:
+        assert connection.execute(sa.select(table.c.moment)).scalar_one() == datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def test_a_naive_time_does_not_reach_the_database(moments):
+    database, table = moments
+    with pytest.raises(sa.exc.StatementError, match="naive"), database.writing() as connection:
+        connection.execute(sa.insert(table).values(moment=datetime(2026, 3, 1)))
+
+
+def test_sqlite_is_set_up_to_survive_a_power_cut(moments):
+    database, _ = moments
+    with database.reading() as connection:
+        pragmas = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        values = [connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas]
+    assert values == ["wal", 2, 1, 30_000]
+
+
+def test_a_reader_does_not_wait_for_a_writer(moments):
+    database, table = moments
+    with database.writing() as writer:
+        writer.execute(sa.insert(table).values(moment=None))
+        with database.reading() as reader:
+            assert reader.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
+
+
+def test_a_block_that_raises_changes_nothing(moments):
+    database, table = moments
+    with pytest.raises(RuntimeError), database.writing() as connection:
+        connection.execute(sa.insert(table).values(moment=None))
+        raise RuntimeError
+    with database.reading() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
