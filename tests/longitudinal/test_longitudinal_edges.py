@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.longitudinal import CohortReference, cohort_reference, cohort_values, job_fields, snapshot, trajectory
+from vbdesk.longitudinal import (
+    CohortReference,
+    cohort_reference,
+    cohort_values,
+    job_fields,
+    snapshot,
+    trajectory,
+    unconfirmed_changes,
+)
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 
 FIELDS = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
@@ -138,6 +146,8 @@ def test_a_slow_sign_waits_for_a_second_timepoint(histories):
     limit_crossed = next(k for k, point in enumerate(points) if point.z_sustained >= 3.1 - 0.35 * math.log(3))
     assert not points[limit_crossed].anomaly
     assert points[limit_crossed + 1].anomaly
+    waiting = [entry.job_id for entry in history if unconfirmed_changes(history, entry.job_id)]
+    assert waiting == [history[limit_crossed].job_id]
 
 
 def test_a_lasting_change_becomes_the_new_baseline_slowly(histories):

@@ -3,7 +3,7 @@
 from vbdesk.longitudinal.aggregate import aggregate
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference, cohort_values, snapshot
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
-from vbdesk.longitudinal.job_fields import job_fields
+from vbdesk.longitudinal.job_fields import job_fields, unconfirmed_changes
 from vbdesk.longitudinal.trajectory import trajectory
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "job_fields",
     "snapshot",
     "trajectory",
+    "unconfirmed_changes",
 ]

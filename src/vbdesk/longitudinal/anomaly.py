@@ -27,6 +27,7 @@ class Verdicts:
         z: deviation over the spread it would have if nothing had changed [F7].
         z_sustained: the same for the shift alone.
         sustained: a change that lasts [F9], confirmed at a second timepoint where the class asks for it [F10].
+        unconfirmed: would be sustained, but has been seen at one timepoint only; slow signs alone wait like this.
         acute: a single reading far out [F11], where it is not sustained; fast signs only.
     """
 
@@ -34,6 +35,7 @@ class Verdicts:
     z: Array
     z_sustained: Array
     sustained: Flags
+    unconfirmed: Flags
     acute: Flags
 
     @property
@@ -79,14 +81,15 @@ def judge(
     reading_off_baseline = timepoints.values - estimates.trait
 
     direction = np.sign(estimates.shift)
-    sustained = (
+    significant = (
         eligible
         & (np.abs(z_sustained) >= _limit(sign_class.sustained_limit, log_gap))
         & (deviation * direction >= rule.min_deviation)
         & (reading_off_baseline * direction > 0.0)
     )
+    sustained = significant
     if sign_class.needs_confirmation:
-        sustained = _confirmed(sustained, direction, timepoints, rule.confirm_hours)
+        sustained = _confirmed(significant, direction, timepoints, rule.confirm_hours)
 
     acute = np.zeros_like(sustained)
     if sign_class.acute_limit is not None:
@@ -100,7 +103,7 @@ def judge(
             & (np.abs(raw_deviation) >= rule.min_deviation)
             & (reading_off_baseline * raw > 0.0)
         )
-    return Verdicts(deviation, z, z_sustained, sustained, acute)
+    return Verdicts(deviation, z, z_sustained, sustained, significant & ~sustained, acute)
 
 
 def mean_gaps(days: Array, rule: AnomalyRule) -> Array:

@@ -48,12 +48,16 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a sign stands after its last timepoint, unrounded; `level` in started logit."""
+    """Where a sign stands after its last timepoint, unrounded; `level` in started logit.
+
+    `unconfirmed`: a slow sign has changed at this timepoint, and waits for another to confirm it.
+    """
 
     latest_score: float
     baseline_score: float
     deviation_from_baseline: float
     anomaly: bool
+    unconfirmed: bool
     z_score: float
     level: float
 
@@ -102,6 +106,7 @@ def standing_of(course: Course, column: int, parameters: Parameters) -> Standing
         baseline_score=float(score_of(trait, offset)),
         deviation_from_baseline=float(verdicts.deviation[-1, column]),
         anomaly=bool(verdicts.anomaly[-1, column]),
+        unconfirmed=bool(verdicts.unconfirmed[-1, column]),
         z_score=float(verdicts.z[-1, column]),
         level=level,
     )

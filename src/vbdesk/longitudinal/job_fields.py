@@ -33,6 +33,16 @@ def job_fields(
     }
 
 
+def unconfirmed_changes(history: Sequence[HistoryEntry], job_id: str) -> frozenset[str]:
+    """Slow signs that have changed at this job's timepoint, and become an anomaly only if another confirms it.
+
+    Raises:
+        ValueError: the job is not in the history.
+    """
+    standings = job_standings(history, job_id)
+    return frozenset(sign for sign, standing in standings.items() if standing is not None and standing.unconfirmed)
+
+
 def job_standings(
     history: Sequence[HistoryEntry], job_id: str, parameters: Parameters | None = None
 ) -> dict[str, Standing | None]:
