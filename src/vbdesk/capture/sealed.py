@@ -28,7 +28,7 @@ SALT_BYTES = 16
 TAG_BYTES = 16
 MAX_BLOCK_BYTES = 64 * 1024 * 1024
 TORN_BYTES = 256 * 1024  # every block is synced, so a crash spoils one at most: about a second of sound
-COPY_BYTES = 1024 * 1024
+COPY_BYTES = 128 * 1024
 _HEAD = struct.Struct("<BI")
 
 Frames = NDArray[np.int16]

@@ -1,0 +1,150 @@
+"""Which microphones there are, and when that changes."""
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+ANSWER_TIMEOUT_S = 5.0  # a sound server that hangs
+FIRST_ANSWER_TIMEOUT_S = 20.0  # a cold disk
+LISTINGS_PER_CHILD = 500  # each costs the child some 13 kB that PortAudio does not give back
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A microphone by its name, which is what stays when the numbering changes."""
+
+    name: str
+    host_api: str
+    is_default: bool
+
+
+class DevicesUnknown(Exception):
+    """The sound system does not say which microphones there are."""
+
+
+class DeviceLister(Protocol):
+    """Tells which microphones there are now. May block for some seconds."""
+
+    def devices(self) -> list[Device]:
+        """The microphones there are. Raises DevicesUnknown."""
+
+
+class PortAudioLister:
+    """Asks a child process that is kept for the next time; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[str] | None = None
+        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._listings = 0
+
+    def devices(self) -> list[Device]:
+        """The microphones there are, 20 ms of work once the child runs.
+
+        Raises:
+            DevicesUnknown: no answer in time; the next call tries a new child.
+        """
+        with self._lock:
+            if self._listings >= LISTINGS_PER_CHILD:
+                self._end_child()
+            timeout_s = ANSWER_TIMEOUT_S if self._child else FIRST_ANSWER_TIMEOUT_S
+            try:
+                answer = self._ask(self._child or self._new_child(), timeout_s)
+                return [Device(**entry) for entry in json.loads(answer)]
+            except (OSError, ValueError, queue.Empty) as error:
+                self._end_child()
+                raise DevicesUnknown("The sound system of this computer does not answer.") from error
+
+    def close(self) -> None:
+        """End the child."""
+        with self._lock:
+            self._end_child()
+
+    def _ask(self, child: "subprocess.Popen[str]", timeout_s: float) -> str:
+        if child.stdin is None:
+            raise OSError("no way to the child")
+        child.stdin.write("\n")
+        child.stdin.flush()
+        answer = self._answers.get(timeout=timeout_s)
+        if answer is None:
+            raise OSError("the child ended")
+        self._listings += 1
+        return answer
+
+    def _new_child(self) -> "subprocess.Popen[str]":
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "vbdesk.capture.device_helper"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._answers = queue.SimpleQueue()
+        self._listings = 0
+        threading.Thread(target=_pass_on, args=(self._child, self._answers), name="device-answers", daemon=True).start()
+        return self._child
+
+    def _end_child(self) -> None:
+        child, self._child, self._listings = self._child, None, 0
+        if child is not None:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError, ValueError):
+                        pipe.close()
+
+
+def _pass_on(child: "subprocess.Popen[str]", answers: "queue.SimpleQueue[str | None]") -> None:
+    if child.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):
+            for line in child.stdout:
+                answers.put(line)
+    answers.put(None)
+
+
+def list_devices() -> list[Device]:
+    """The microphones there are, asked once; about 0.3 s. Raises DevicesUnknown."""
+    lister = PortAudioLister()
+    try:
+        return lister.devices()
+    finally:
+        lister.close()
+
+
+class DeviceWatch:
+    """Calls back, from a thread of its own, whenever the list of microphones is another than before."""
+
+    def __init__(
+        self, lister: DeviceLister, on_change: Callable[[list[Device]], None], interval_s: float = 2.0
+    ) -> None:
+        self._lister = lister
+        self._on_change = on_change
+        self._interval_s = interval_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="device-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first list counts as a change."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; waits for a listing under way."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        known: list[Device] | None = None
+        while not self._stopping.is_set():
+            with contextlib.suppress(DevicesUnknown):
+                now = self._lister.devices()
+                if now != known and not self._stopping.is_set():
+                    known = now
+                    self._on_change(now)
+            self._stopping.wait(self._interval_s)

@@ -1,0 +1,203 @@
+"""A microphone as a stream of blocks: the real one through PortAudio, and a twin that plays a file."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import soundfile as sf
+
+from vbdesk.capture import portaudio
+from vbdesk.capture.devices import Device
+from vbdesk.capture.sealed import Frames
+
+SAMPLE_RATE = 48_000  # Hz; the sound system resamples where a device has another rate
+BLOCK_FRAMES = 960  # 20 ms
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Frames as they came, shape (n,), int16, mono; `overflowed` when some were lost before them."""
+
+    samples: Frames
+    overflowed: bool = False
+
+
+Sink = Callable[[Block], None]
+
+
+class MicrophoneError(Exception):
+    """The microphone cannot be used; `str(error)` is one sentence for a person."""
+
+
+class Session(Protocol):
+    """An open microphone."""
+
+    @property
+    def sample_rate(self) -> int:
+        """Hz."""
+
+    def close(self) -> None:
+        """End the stream. May block for seconds while the sound system hangs."""
+
+
+class Microphone(Protocol):
+    """Something that can be listened to."""
+
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> Session:
+        """Begin to listen on `device`, the system's choice if None. May block for seconds.
+
+        Args:
+            device: which one.
+            sink: gets every block, in the sound system's thread: it must only put the block away.
+            on_end: called once if the stream ends by itself.
+
+        Raises:
+            MicrophoneError: it cannot be opened.
+        """
+
+
+class PortAudioMicrophone:
+    """The microphones of this computer."""
+
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioSession":
+        """Begin to listen; see `Microphone.open`."""
+        with portaudio.lock:
+            try:
+                portaudio.refresh_if_idle()
+                index = None if device is None else portaudio.input_index(device.name, device.host_api)
+                return PortAudioSession(index, sink, on_end)
+            except (portaudio.errors(), ValueError, OSError) as error:
+                name = f"“{device.name}”" if device else "of this computer"
+                raise MicrophoneError(
+                    f"The microphone {name} cannot be opened. Nothing was recorded; "
+                    "check that it is plugged in and free, or choose another one."
+                ) from error
+
+
+class PortAudioSession:
+    """An open stream of PortAudio."""
+
+    def __init__(self, index: int | None, sink: Sink, on_end: Callable[[], None]) -> None:
+        self._closing = False
+        self._sink = sink
+        self._on_end = on_end
+        self._stream = portaudio.open_input(index, SAMPLE_RATE, BLOCK_FRAMES, self._take_block, self._finished)
+        self.sample_rate = round(self._stream.samplerate)
+
+    def close(self) -> None:
+        """End the stream."""
+        self._closing = True
+        portaudio.close(self._stream)
+
+    def _take_block(self, data: Frames, frames: int, when: Any, status: Any) -> None:
+        self._sink(Block(data[:, 0].copy(), bool(status.input_overflow)))
+
+    def _finished(self) -> None:
+        if not self._closing:
+            self._on_end()
+
+
+class FileMicrophone:
+    """A microphone that hears a file, and can be pulled out; it lists itself as a device, too.
+
+    With `pace` it plays by itself from `open` on, `pace` times as fast as real time, and then goes on with silence.
+    Without, it plays what `play` asks for, at once.
+    """
+
+    def __init__(self, sound: Path | Frames, sample_rate: int = SAMPLE_RATE, pace: float | None = None) -> None:
+        if isinstance(sound, Path):
+            read, sample_rate = sf.read(sound, dtype="int16", always_2d=True)
+            self._samples: Frames = read[:, 0]
+        else:
+            self._samples = sound
+        self._sample_rate = sample_rate
+        self._pace = pace
+        self._position = 0
+        self._frozen = False
+        self._listed = True
+        self._session: FileSession | None = None
+        self.device = Device("File microphone", "file", True)
+
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileSession":
+        """Begin to listen; MicrophoneError once it is unplugged."""
+        if not self._listed:
+            raise MicrophoneError(
+                f"The microphone “{self.device.name}” cannot be opened. Nothing was recorded; plug it in again."
+            )
+        self._session = FileSession(self._sample_rate, sink, on_end)
+        if self._pace is not None:
+            self._session.run(self._play_by_itself)
+        return self._session
+
+    def devices(self) -> list[Device]:
+        """Itself, as long as it is plugged in."""
+        return [self.device] if self._listed else []
+
+    def play(self, seconds: float) -> None:
+        """Let the next `seconds` be heard at once; silence follows the end of the file."""
+        left = round(seconds * self._sample_rate)
+        while left > 0 and self._session is not None and not self._frozen:
+            count = min(left, BLOCK_FRAMES)
+            self._session.sink(Block(self._next(count)))
+            left -= count
+
+    def unplug(self) -> None:
+        """Pull it out, with no other microphone there: the stream ends."""
+        self._listed = False
+        session, self._session = self._session, None
+        if session is not None:
+            session.stopping.set()
+            session.on_end()
+
+    def replace(self) -> None:
+        """Pull it out with another one there: the sound goes on, and nothing says so but the list."""
+        self._listed = False
+
+    def plug(self) -> None:
+        """Put it back."""
+        self._listed = True
+
+    def freeze(self, frozen: bool = True) -> None:
+        """Let the sound system hang, or go on."""
+        self._frozen = frozen
+
+    def _next(self, count: int) -> Frames:
+        heard = self._samples[self._position : self._position + count]
+        self._position += count
+        return np.concatenate([heard, np.zeros(count - len(heard), np.int16)])
+
+    def _play_by_itself(self, session: "FileSession") -> None:
+        block_s = BLOCK_FRAMES / self._sample_rate / (self._pace or 1.0)
+        due = time.monotonic()
+        while not session.stopping.wait(max(0.0, due - time.monotonic())):
+            due += block_s
+            if not self._frozen:
+                session.sink(Block(self._next(BLOCK_FRAMES)))
+
+
+class FileSession:
+    """An open FileMicrophone."""
+
+    def __init__(self, sample_rate: int, sink: Sink, on_end: Callable[[], None]) -> None:
+        self.sample_rate = sample_rate
+        self.sink = sink
+        self.on_end = on_end
+        self.stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def run(self, player: Callable[["FileSession"], None]) -> None:
+        """Play in a thread until closed."""
+        self._thread = threading.Thread(target=player, args=(self,), name="file-microphone", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the stream."""
+        self.stopping.set()
+        if self._thread is not None:
+            with contextlib.suppress(RuntimeError):  # closed by its own thread
+                self._thread.join()

@@ -1,0 +1,162 @@
+"""Play a take, and say where."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from vbdesk.capture import portaudio
+from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.capture.sealed import TakeAudio
+
+
+class PlaybackError(Exception):
+    """Nothing can be played; `str(error)` is one sentence for a person."""
+
+
+class Player(Protocol):
+    """Plays one take at a time. `load`, `play` and `close` may block: not for the thread of a window."""
+
+    def load(self, audio: TakeAudio) -> None:
+        """Make `audio` what is played, from its start, paused."""
+
+    def play(self) -> None:
+        """Go on from where it is; from the start, if it is at the end. Raises PlaybackError."""
+
+    def pause(self) -> None:
+        """Stay where it is."""
+
+    def seek(self, position_s: float) -> None:
+        """Go to a moment."""
+
+    @property
+    def position_s(self) -> float:
+        """Where it is; cheap."""
+
+    @property
+    def playing(self) -> bool:
+        """Whether it plays; False once it is at the end."""
+
+    def close(self) -> None:
+        """Let go of the loudspeaker."""
+
+
+class PortAudioPlayer:
+    """Plays on the system's loudspeaker."""
+
+    def __init__(self, on_end: Callable[[], None] | None = None) -> None:
+        """Make a player; `on_end` is called when a take was played to its end, in the sound system's thread."""
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._samples = np.empty(0, np.int16)
+        self._rate = 1
+        self._frame = 0
+        self._playing = False
+        self._stream: Any = None
+
+    def load(self, audio: TakeAudio) -> None:
+        """Make `audio` what is played, from its start, paused."""
+        self.close()
+        self._samples, self._rate, self._frame = audio.samples, audio.sample_rate, 0
+
+    def play(self) -> None:
+        """Go on from where it is; from the start, if it is at the end. Raises PlaybackError."""
+        if self._frame >= len(self._samples):
+            self._frame = 0
+        self._playing = True
+        if self._stream is None:
+            try:
+                with portaudio.lock:
+                    portaudio.refresh_if_idle()
+                    self._stream = portaudio.open_output(self._rate, self._fill, self._stopped)
+            except (portaudio.errors(), ValueError, OSError) as error:
+                self._playing = False
+                raise PlaybackError(
+                    "There is no loudspeaker to play this on. The recording is kept; plug one in and try again."
+                ) from error
+
+    def pause(self) -> None:
+        """Stay where it is."""
+        self._playing = False
+
+    def seek(self, position_s: float) -> None:
+        """Go to a moment."""
+        with self._lock:
+            self._frame = min(max(round(position_s * self._rate), 0), len(self._samples))
+
+    @property
+    def position_s(self) -> float:
+        """Where it is."""
+        return self._frame / self._rate
+
+    @property
+    def playing(self) -> bool:
+        """Whether it plays."""
+        return self._playing
+
+    def close(self) -> None:
+        """Let go of the loudspeaker."""
+        self._playing = False
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            portaudio.close(stream)
+
+    def _fill(self, out: Any, frames: int, when: Any, status: Any) -> None:
+        ended = False
+        with self._lock:
+            piece = self._samples[self._frame : self._frame + frames] if self._playing else self._samples[:0]
+            out[: len(piece), 0] = piece
+            out[len(piece) :] = 0
+            self._frame += len(piece)
+            if self._playing and self._frame >= len(self._samples):
+                self._playing, ended = False, True
+        if ended and self._on_end is not None:
+            self._on_end()
+
+    def _stopped(self) -> None:
+        self._playing = False
+
+
+class SilentPlayer:
+    """Plays nothing, in as much time as it would take."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._duration_s = 0.0
+        self._position_s = 0.0
+        self._since: float | None = None
+
+    def load(self, audio: TakeAudio) -> None:
+        """Make `audio` what is played, from its start, paused."""
+        self._duration_s, self._position_s, self._since = audio.duration_s, 0.0, None
+
+    def play(self) -> None:
+        """Go on from where it is; from the start, if it is at the end."""
+        self._position_s = 0.0 if self.position_s >= self._duration_s else self.position_s
+        self._since = self._clock.monotonic()
+
+    def pause(self) -> None:
+        """Stay where it is."""
+        self._position_s, self._since = self.position_s, None
+
+    def seek(self, position_s: float) -> None:
+        """Go to a moment."""
+        self._position_s = min(max(position_s, 0.0), self._duration_s)
+        if self._since is not None:
+            self._since = self._clock.monotonic()
+
+    @property
+    def position_s(self) -> float:
+        """Where it is."""
+        played_s = 0.0 if self._since is None else self._clock.monotonic() - self._since
+        return min(self._position_s + played_s, self._duration_s)
+
+    @property
+    def playing(self) -> bool:
+        """Whether it plays."""
+        return self._since is not None and self.position_s < self._duration_s
+
+    def close(self) -> None:
+        """Stop."""
+        self.pause()

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from vbdesk.capture.microphone import FileMicrophone
+from vbdesk.capture.recorder import Recorder
+
+RATE = 48_000
+
+
+@pytest.fixture
+def key():
+    return bytes(range(32))
+
+
+@pytest.fixture
+def speech():
+    """A minute of noise that comes and goes, int16."""
+    t = np.arange(60 * RATE) / RATE
+    noise = np.random.default_rng(3).normal(0, 3000, len(t))
+    return (noise * (0.6 + 0.4 * np.sin(2 * np.pi * t))).astype(np.int16)
+
+
+@pytest.fixture
+def microphone(speech):
+    return FileMicrophone(speech)
+
+
+@pytest.fixture
+def finished():
+    """Every take that ended."""
+    return []
+
+
+@pytest.fixture
+def new_recorder(microphone, tmp_path, key, finished):
+    made = []
+
+    def make(**more):
+        options = {"lister": microphone, "on_finished": finished.append, **more}
+        made.append(Recorder(options.pop("microphone", microphone), tmp_path / "recording", lambda: key, **options))
+        return made[-1]
+
+    yield make
+    for recorder in made:
+        recorder.close()
+
+
+@pytest.fixture
+def recorder(new_recorder):
+    return new_recorder()

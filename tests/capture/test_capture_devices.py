@@ -1,0 +1,58 @@
+import time
+
+import numpy as np
+
+from vbdesk.capture.clock import ManualClock
+from vbdesk.capture.devices import DeviceWatch, PortAudioLister
+from vbdesk.capture.microphone import FileMicrophone
+from vbdesk.capture.playback import SilentPlayer
+from vbdesk.capture.sealed import TakeAudio
+
+
+def test_the_watch_tells_of_plugging_and_unplugging():
+    microphone = FileMicrophone(np.zeros(10, np.int16))
+    seen = []
+    watch = DeviceWatch(microphone, lambda devices: seen.append([device.name for device in devices]), interval_s=0.01)
+    watch.start()
+    for change in (microphone.unplug, microphone.plug):
+        time.sleep(0.1)
+        change()
+    time.sleep(0.1)
+    watch.stop()
+    assert seen == [["File microphone"], [], ["File microphone"]]
+
+
+def test_the_child_lists_again_and_again():
+    lister = PortAudioLister()
+    try:
+        assert lister.devices() == lister.devices()
+    finally:
+        lister.close()
+
+
+def test_a_child_that_died_is_replaced():
+    lister = PortAudioLister()
+    try:
+        before = lister.devices()
+        lister.close()
+        assert lister.devices() == before
+    finally:
+        lister.close()
+
+
+def test_the_silent_player_takes_its_time():
+    clock = ManualClock()
+    player = SilentPlayer(clock)
+    player.load(TakeAudio(np.zeros(20_000, np.int16), 1000, True, {}, ()))
+    player.play()
+    clock.advance(5)
+    assert (player.position_s, player.playing) == (5.0, True)
+    player.pause()
+    clock.advance(5)
+    assert (player.position_s, player.playing) == (5.0, False)
+    player.seek(18)
+    player.play()
+    clock.advance(5)
+    assert (player.position_s, player.playing) == (20.0, False)
+    player.play()
+    assert player.position_s == 0.0
