@@ -9,7 +9,10 @@ from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import router as credits_router
 from vbdesk.service.dependencies import CurrentContext
 from vbdesk.service.errors import install_error_handlers
+from vbdesk.service.groups import routes as groups_routes
+from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.uploads.routes import router as uploads_router
+from vbdesk.service.webhooks import routes as webhooks_routes
 
 INTERFACE_VERSION = "1.0.0"
 
@@ -20,6 +23,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     catalog_router,
     credits_router,
     uploads_router,
+    *jobs_routes.ROUTERS,
+    *groups_routes.ROUTERS,
+    *webhooks_routes.ROUTERS,
 )
 
 

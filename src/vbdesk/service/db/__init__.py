@@ -1,6 +1,6 @@
 """Tables, engines, transactions and migrations. Importing it registers every table."""
 
-from vbdesk.service.db import accounts, credits, uploads
+from vbdesk.service.db import accounts, credits, groups, jobs, uploads, webhooks
 from vbdesk.service.db.metadata import metadata
 
-__all__ = ["accounts", "credits", "metadata", "uploads"]
+__all__ = ["accounts", "credits", "groups", "jobs", "metadata", "uploads", "webhooks"]

@@ -1,0 +1,65 @@
+"""Tables of jobs, of idempotency keys, and of the processes that run jobs."""
+
+import sqlalchemy as sa
+
+from vbdesk.service.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("job_id", sa.String(ID_LENGTH), primary_key=True),
+    account_reference(),
+    sa.Column("status", sa.String(10), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("completed_at", UtcDateTime),
+    sa.Column("recorded_at", UtcDateTime, nullable=False),
+    sa.Column("job_type", sa.String(10), nullable=False),
+    sa.Column("api_version", sa.String(5), nullable=False),
+    sa.Column("model_name", sa.String(64)),
+    sa.Column("sign_name", sa.String(64)),
+    sa.Column("use_case", sa.String(64)),
+    sa.Column("condition", sa.String(64)),
+    sa.Column("diarize", sa.Boolean, nullable=False),
+    sa.Column("audio_key", sa.String(80)),
+    sa.Column("audio_content_type", sa.String(100), nullable=False),
+    sa.Column("audio_size_bytes", sa.Integer, nullable=False),
+    sa.Column("audio_duration_seconds", sa.Float, nullable=False),
+    sa.Column("audio_sample_rate", sa.Integer),
+    sa.Column("history_key", sa.String(ID_LENGTH)),
+    sa.Column("webhook_url", sa.Text),
+    sa.Column("webhook_secret", sa.LargeBinary),
+    sa.Column("starts", sa.Integer, nullable=False, default=0),
+    sa.Column("executor_id", sa.String(80)),
+    sa.Column("run_deadline", UtcDateTime),
+    sa.Column("analysis", sa.Text),
+    sa.Column("reading", sa.Text),
+    sa.Column("result", sa.Text),
+    sa.Index("ix_jobs_account_id_created_at", "account_id", "created_at", "job_id"),
+    sa.Index("ix_jobs_status_run_deadline", "status", "run_deadline"),
+    sa.Index("ix_jobs_audio_key_created_at", "audio_key", "created_at"),
+)
+"""One row a job; the truth about its state.
+
+`history_key` names the group whose history a longitudinal job is read against; null otherwise. `executor_id` and
+`run_deadline` are set while a child analyses it. `analysis` is the finished reading of a longitudinal job that waits
+for its turn. `reading` is the little of the result that a group's history needs. `result` is the result as it goes out,
+JSON. `audio_key` is null once the audio was removed.
+"""
+
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), primary_key=True),
+    sa.Column("idempotency_key", sa.String(255), primary_key=True),
+    sa.Column("job_id", sa.String(ID_LENGTH), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Index("ix_idempotency_keys_created_at", "created_at"),
+)
+
+executors = sa.Table(
+    "executors",
+    metadata,
+    sa.Column("executor_id", sa.String(80), primary_key=True),
+    sa.Column("seen_at", UtcDateTime, nullable=False),
+)
+"""Heartbeats: an executor not seen for a while is dead, and its jobs are run elsewhere."""

@@ -1,0 +1,1 @@
+"""Groups of jobs, and what is read from a group over time."""

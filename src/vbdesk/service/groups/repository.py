@@ -1,0 +1,213 @@
+"""SQL of groups and their members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.service.db.groups import group_states, groups, memberships
+from vbdesk.service.db.jobs import jobs
+from vbdesk.service.http.paging import Page
+from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
+
+_DONE = jobs.c.status == JobStatus.DONE.value
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which of a group's jobs to list; None does not restrict. Bounds on `recorded_at` are inclusive."""
+
+    recorded_from: datetime | None = None
+    recorded_to: datetime | None = None
+    status: JobStatus | None = None
+
+
+def insert(connection: Connection, group_key: str, account_id: str, group_id: str, now: datetime) -> None:
+    """Store a new group."""
+    connection.execute(
+        sa.insert(groups).values(
+            group_key=group_key, account_id=account_id, group_id=group_id, created_at=now, updated_at=now, revision=0
+        )
+    )
+
+
+def find(connection: Connection, account_id: str, group_id: str) -> Row[Any] | None:
+    """The account's group of this id."""
+    query = sa.select(groups).where(groups.c.account_id == account_id, groups.c.group_id == group_id)
+    return connection.execute(query).one_or_none()
+
+
+def lock(connection: Connection, group_key: str) -> None:
+    """Let no one else finish jobs of this group until the transaction ends (SQLite has one writer anyway)."""
+    connection.execute(sa.select(groups.c.group_key).where(groups.c.group_key == group_key).with_for_update())
+
+
+def delete(connection: Connection, group_key: str) -> None:
+    """Remove the group, its memberships and its computed states; jobs stay."""
+    connection.execute(sa.delete(groups).where(groups.c.group_key == group_key))
+
+
+def count(connection: Connection, account_id: str) -> int:
+    """Groups of the account."""
+    query = sa.select(sa.func.count()).select_from(groups).where(groups.c.account_id == account_id)
+    return connection.execute(query).scalar_one()
+
+
+def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
+    """Groups with the counts and bounds of their jobs, newest first."""
+    on_page = (
+        sa.select(groups)
+        .where(groups.c.account_id == account_id)
+        .order_by(groups.c.created_at.desc(), groups.c.group_id)
+        .limit(page.size)
+        .offset(page.offset)
+        .subquery()
+    )
+    query = (
+        sa.select(
+            on_page,
+            sa.func.count(jobs.c.job_id).label("job_count"),
+            sa.func.count(sa.case((_DONE, 1))).label("done_job_count"),
+            sa.func.min(jobs.c.recorded_at).label("earliest_recorded_at"),
+            sa.func.max(jobs.c.recorded_at).label("latest_recorded_at"),
+        )
+        .select_from(
+            on_page.outerjoin(memberships, memberships.c.group_key == on_page.c.group_key).outerjoin(
+                jobs, jobs.c.job_id == memberships.c.job_id
+            )
+        )
+        .group_by(*on_page.c)
+        .order_by(on_page.c.created_at.desc(), on_page.c.group_id)
+    )
+    return connection.execute(query).all()
+
+
+def count_done(connection: Connection, group_key: str) -> int:
+    """Finished jobs of the group."""
+    query = sa.select(sa.func.count()).select_from(_members()).where(memberships.c.group_key == group_key, _DONE)
+    return connection.execute(query).scalar_one()
+
+
+def count_jobs(connection: Connection, group_key: str, wanted: JobFilter) -> int:
+    """Jobs of the group that match."""
+    query = sa.select(sa.func.count()).select_from(_members()).where(*_conditions(group_key, wanted))
+    return connection.execute(query).scalar_one()
+
+
+def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: Page) -> Sequence[AnyRow]:
+    """Jobs of the group that match, in the order of their recordings."""
+    query = (
+        sa.select(jobs)
+        .select_from(_members())
+        .where(*_conditions(group_key, wanted))
+        .order_by(jobs.c.recorded_at, jobs.c.job_id)
+        .limit(page.size)
+        .offset(page.offset)
+    )
+    return connection.execute(query).all()
+
+
+def list_history(connection: Connection, group_key: str) -> Sequence[AnyRow]:
+    """What a history is made of, for every job of the group."""
+    query = (
+        sa.select(jobs.c.job_id, jobs.c.recorded_at, jobs.c.status, jobs.c.audio_duration_seconds, jobs.c.reading)
+        .select_from(_members())
+        .where(memberships.c.group_key == group_key)
+    )
+    return connection.execute(query).all()
+
+
+def list_unfinished(connection: Connection, group_key: str) -> Sequence[AnyRow]:
+    """Unfinished jobs that are in the group or are read against its history, in the order of their recordings."""
+    members = sa.select(memberships.c.job_id).where(memberships.c.group_key == group_key)
+    query = (
+        sa.select(jobs)
+        .where(jobs.c.status.in_(UNFINISHED), sa.or_(jobs.c.job_id.in_(members), jobs.c.history_key == group_key))
+        .order_by(jobs.c.recorded_at, jobs.c.job_id)
+    )
+    return connection.execute(query).all()
+
+
+def keys_of_job(connection: Connection, job_id: str) -> set[str]:
+    """Groups that the job is in."""
+    query = sa.select(memberships.c.group_key).where(memberships.c.job_id == job_id)
+    return set(connection.execute(query).scalars())
+
+
+def members_among(connection: Connection, group_key: str, job_ids: Sequence[str]) -> set[str]:
+    """Which of the jobs are in the group."""
+    query = sa.select(memberships.c.job_id).where(
+        memberships.c.group_key == group_key, memberships.c.job_id.in_(job_ids)
+    )
+    return set(connection.execute(query).scalars())
+
+
+def statuses_among(connection: Connection, account_id: str, job_ids: Sequence[str]) -> dict[str, JobStatus]:
+    """Status of those of the jobs that belong to the account."""
+    query = sa.select(jobs.c.job_id, jobs.c.status).where(jobs.c.account_id == account_id, jobs.c.job_id.in_(job_ids))
+    return {row.job_id: JobStatus(row.status) for row in connection.execute(query)}
+
+
+def add_members(connection: Connection, group_key: str, job_ids: Sequence[str]) -> None:
+    """Put jobs into the group."""
+    connection.execute(sa.insert(memberships), [{"group_key": group_key, "job_id": job_id} for job_id in job_ids])
+
+
+def remove_member(connection: Connection, group_key: str, job_id: str) -> bool:
+    """Take a job out; False when it was not in."""
+    delete_one = sa.delete(memberships).where(memberships.c.group_key == group_key, memberships.c.job_id == job_id)
+    return connection.execute(delete_one).rowcount == 1
+
+
+def touch_history(connection: Connection, group_key: str) -> None:
+    """Note that what was computed from the group is out of date."""
+    connection.execute(sa.update(groups).where(groups.c.group_key == group_key).values(revision=groups.c.revision + 1))
+
+
+def touch(connection: Connection, group_key: str, now: datetime) -> None:
+    """Move `updated_at`."""
+    connection.execute(sa.update(groups).where(groups.c.group_key == group_key).values(updated_at=now))
+
+
+def find_state(connection: Connection, group_key: str, kind: str) -> Row[Any] | None:
+    """What was computed last."""
+    query = sa.select(group_states).where(group_states.c.group_key == group_key, group_states.c.kind == kind)
+    return connection.execute(query).one_or_none()
+
+
+def store_state(
+    connection: Connection, group_key: str, kind: str, *, revision: int, computed_at: datetime, body: str
+) -> None:
+    """Keep a computed state in place of the last one."""
+    connection.execute(
+        sa.delete(group_states).where(group_states.c.group_key == group_key, group_states.c.kind == kind)
+    )
+    connection.execute(
+        sa.insert(group_states).values(
+            group_key=group_key, kind=kind, revision=revision, computed_at=computed_at, body=body
+        )
+    )
+
+
+def clear_states(connection: Connection, group_key: str) -> None:
+    """Drop everything that was computed from the group."""
+    connection.execute(sa.delete(group_states).where(group_states.c.group_key == group_key))
+
+
+def _members() -> sa.Join:
+    return memberships.join(jobs, jobs.c.job_id == memberships.c.job_id)
+
+
+def _conditions(group_key: str, wanted: JobFilter) -> list[sa.ColumnElement[bool]]:
+    conditions: list[sa.ColumnElement[bool]] = [memberships.c.group_key == group_key]
+    if wanted.recorded_from is not None:
+        conditions.append(jobs.c.recorded_at >= wanted.recorded_from)
+    if wanted.recorded_to is not None:
+        conditions.append(jobs.c.recorded_at <= wanted.recorded_to)
+    if wanted.status is not None:
+        conditions.append(jobs.c.status == wanted.status.value)
+    return conditions

@@ -1,0 +1,166 @@
+"""Groups over HTTP."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy import Connection
+
+from vbdesk.contract.catalog import SignName
+from vbdesk.contract.groups import (
+    AddJobs,
+    GroupCreate,
+    GroupCreated,
+    GroupDeleted,
+    GroupJobList,
+    GroupList,
+    JobRemoved,
+    JobsAdded,
+)
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.limits import Bucket
+from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
+from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.service.accounts.service import Account
+from vbdesk.service.context import Context
+from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.errors import InvalidRequest, NotFound
+from vbdesk.service.groups import repository
+from vbdesk.service.groups.repository import JobFilter
+from vbdesk.service.groups.service import GroupService
+from vbdesk.service.groups.states import StateKind, states_of
+from vbdesk.service.http.paging import PageNumber
+from vbdesk.service.jobs.wiring import lifecycle_of
+
+RECOMPUTE_WAIT_S = 0.2
+RETRY_AFTER_S = 2
+JSON = "application/json"
+
+
+def _group_exists(request: Request, connection: Connection, account: Account) -> None:
+    if repository.find(connection, account.account_id, request.path_params["group_id"]) is None:
+        raise NotFound("There is no group with this id.")
+
+
+router = guarded_router(Bucket.GENERAL)
+group_router = guarded_router(Bucket.GENERAL, check=_group_exists)
+ROUTERS: tuple[APIRouter, ...] = (router, group_router)
+
+FilterStatus = Annotated[Literal["queued", "running", "done", "failed", "timed-out"] | None, Query(alias="status")]
+
+
+@router.post("/v2/groups", status_code=201)
+def create_group(body: GroupCreate, account: CurrentAccount, context: CurrentContext) -> GroupCreated:
+    """Create an empty group; 409 if the id is taken, 400 if it breaks the id rules."""
+    with context.database.writing() as connection:
+        return _groups(context).create(connection, account, body.group_id)
+
+
+@router.get("/v2/groups")
+def list_groups(account: CurrentAccount, context: CurrentContext, page: PageNumber = 0) -> GroupList:
+    """One page of groups, newest first."""
+    with context.database.reading() as connection:
+        return _groups(context).list_groups(connection, account, page)
+
+
+@group_router.delete("/v2/groups/{group_id}")
+def delete_group(group_id: str, account: CurrentAccount, context: CurrentContext) -> GroupDeleted:
+    """Remove the group and what was computed from it; its jobs stay readable."""
+    with context.database.writing() as connection:
+        return _groups(context).delete(connection, account, group_id)
+
+
+@group_router.get("/v2/groups/{group_id}/jobs")
+def list_group_jobs(
+    group_id: str,
+    account: CurrentAccount,
+    context: CurrentContext,
+    page: PageNumber = 0,
+    recorded_from: Annotated[str | None, Query(alias="from")] = None,
+    recorded_to: Annotated[str | None, Query(alias="to")] = None,
+    status: FilterStatus = None,
+) -> GroupJobList:
+    """One page of the group's jobs in the order of their recordings; bounds on recording time are inclusive."""
+    wanted = JobFilter(_moment("from", recorded_from), _moment("to", recorded_to), status and JobStatus(status))
+    with context.database.reading() as connection:
+        return _groups(context).list_jobs(connection, account, group_id, wanted, page)
+
+
+@group_router.post("/v2/groups/{group_id}/jobs")
+def add_jobs(group_id: str, body: AddJobs, account: CurrentAccount, context: CurrentContext) -> JobsAdded:
+    """Put existing jobs into the group; each id lands in exactly one of added, skipped, not_found."""
+    with context.database.writing() as connection:
+        return _groups(context).add_jobs(connection, account, group_id, body.job_ids)
+
+
+@group_router.delete("/v2/groups/{group_id}/jobs/{job_id}")
+def remove_job(group_id: str, job_id: str, account: CurrentAccount, context: CurrentContext) -> JobRemoved:
+    """Take a job out of the group; the job itself is kept."""
+    with context.database.writing() as connection:
+        return _groups(context).remove_job(connection, account, group_id, job_id)
+
+
+@group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory)
+def read_trajectory(
+    group_id: str,
+    account: CurrentAccount,
+    context: CurrentContext,
+    sign: Annotated[list[SignName] | None, Query()] = None,
+) -> Response:
+    """The subject's trajectory over the history window; `running` while a recompute takes longer."""
+    try:
+        body = _state(context, account, group_id, StateKind.TRAJECTORY, RECOMPUTE_WAIT_S)
+    except TimeoutError:
+        return Response(_running(context, account, group_id).model_dump_json(), media_type=JSON)
+    return Response(_only(sign, body) if sign else body, media_type=JSON)
+
+
+@group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead)
+def read_aggregate(group_id: str, account: CurrentAccount, context: CurrentContext) -> Response:
+    """The group's jobs as a cohort."""
+    return Response(_state(context, account, group_id, StateKind.AGGREGATE, None), media_type=JSON)
+
+
+def _groups(context: Context) -> GroupService:
+    return GroupService(context.clock, lifecycle_of(context), context.settings.page_size)
+
+
+def _moment(name: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return parse_timestamp(text)
+    except ValueError as error:
+        raise InvalidRequest(f"`{name}` is not a time. {error}") from None
+
+
+def _state(context: Context, account: Account, group_id: str, kind: StateKind, wait_s: float | None) -> str:
+    with context.database.reading() as connection:
+        group = repository.find(connection, account.account_id, group_id)
+    if group is None:
+        raise NotFound("There is no group with this id.")
+    return states_of(context.database).read(group, kind, context.clock, wait_s)
+
+
+def _running(context: Context, account: Account, group_id: str) -> TrajectoryRunning:
+    with context.database.reading() as connection:
+        group_key = _groups(context).require(connection, account, group_id)
+        done = repository.count_done(connection, group_key)
+    return TrajectoryRunning(group_id=group_id, retry_after_seconds=RETRY_AFTER_S, done_job_count=done)
+
+
+def _only(signs: list[SignName], body: str) -> str:
+    """The trajectory with these signs alone."""
+    names = {sign.value for sign in signs}
+    whole = TrajectoryRead.model_validate_json(body)
+    points = [
+        point.model_copy(update={"signals": [signal for signal in point.signals if signal.name in names]})
+        for point in whole.data_points
+    ]
+    part = whole.model_copy(
+        update={
+            "signs": [sign for sign in whole.signs if sign.name in names],
+            "data_points": [point for point in points if point.signals],
+        }
+    )
+    return part.model_dump_json()

@@ -1,0 +1,138 @@
+"""Rules of groups: who may, and what follows."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from vbdesk.contract.groups import (
+    Group,
+    GroupCreated,
+    GroupDeleted,
+    GroupJobItem,
+    GroupJobList,
+    GroupList,
+    JobRemoved,
+    JobsAdded,
+    group_id_fault,
+)
+from vbdesk.contract.ids import new_id
+from vbdesk.service.accounts.service import Account
+from vbdesk.service.clock import Clock
+from vbdesk.service.errors import Conflict, InvalidRequest, NotFound
+from vbdesk.service.groups import repository
+from vbdesk.service.groups.repository import JobFilter
+from vbdesk.service.http.paging import Page
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+
+
+class GroupService:
+    """Groups of an account and their members."""
+
+    def __init__(self, clock: Clock, lifecycle: JobLifecycle, page_size: int) -> None:
+        self._clock = clock
+        self._lifecycle = lifecycle
+        self._page_size = page_size
+
+    def create(self, connection: Connection, account: Account, group_id: str) -> GroupCreated:
+        """Create an empty group.
+
+        Raises:
+            InvalidRequest: the id breaks the rules.
+            Conflict: the group exists.
+        """
+        require_valid_id(group_id)
+        if repository.find(connection, account.account_id, group_id) is not None:
+            raise Conflict("A group with this id exists already. Choose another id, or use the group as it is.")
+        now = self._clock.now()
+        repository.insert(connection, new_id(), account.account_id, group_id, now)
+        return GroupCreated(group_id=group_id, job_count=0, created_at=now)
+
+    def ensure(self, connection: Connection, account: Account, group_id: str) -> str:
+        """Key of the group, created if new."""
+        row = repository.find(connection, account.account_id, group_id)
+        if row is not None:
+            key: str = row.group_key
+            return key
+        key = new_id()
+        repository.insert(connection, key, account.account_id, group_id, self._clock.now())
+        return key
+
+    def require(self, connection: Connection, account: Account, group_id: str) -> str:
+        """Key of the group. Raises NotFound."""
+        row = repository.find(connection, account.account_id, group_id)
+        if row is None:
+            raise NotFound("There is no group with this id.")
+        key: str = row.group_key
+        return key
+
+    def register(self, connection: Connection, group_key: str, job_id: str) -> None:
+        """Put a job that is just being submitted into its group."""
+        repository.add_members(connection, group_key, [job_id])
+        self._edited(connection, group_key)
+
+    def list_groups(self, connection: Connection, account: Account, page_number: int) -> GroupList:
+        """One page, newest first."""
+        page = Page(page_number, self._page_size, repository.count(connection, account.account_id))
+        rows = repository.list_page(connection, account.account_id, page)
+        groups = [Group.model_validate(dict(row._mapping)) for row in rows]
+        return GroupList(groups=groups, page=page.number, total_pages=page.total_pages)
+
+    def delete(self, connection: Connection, account: Account, group_id: str) -> GroupDeleted:
+        """Remove the group; its jobs are kept. Raises NotFound."""
+        group_key = self.require(connection, account, group_id)
+        repository.delete(connection, group_key)
+        self._lifecycle.settle(connection, [group_key])
+        return GroupDeleted(group_id=group_id)
+
+    def list_jobs(
+        self, connection: Connection, account: Account, group_id: str, wanted: JobFilter, page_number: int
+    ) -> GroupJobList:
+        """One page of the jobs that match, in the order of their recordings. Raises NotFound."""
+        group_key = self.require(connection, account, group_id)
+        page = Page(page_number, self._page_size, repository.count_jobs(connection, group_key, wanted))
+        rows = repository.list_jobs(connection, group_key, wanted, page)
+        return GroupJobList(
+            group_id=group_id,
+            total_jobs=page.total,
+            jobs=[GroupJobItem.model_validate(dict(row._mapping)) for row in rows],
+            page=page.number,
+            total_pages=page.total_pages,
+        )
+
+    def add_jobs(self, connection: Connection, account: Account, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
+        """Put existing jobs into the group; an unknown id does not affect the rest. Raises NotFound."""
+        group_key = self.require(connection, account, group_id)
+        wanted = list(dict.fromkeys(job_ids))
+        statuses = repository.statuses_among(connection, account.account_id, wanted)
+        members = repository.members_among(connection, group_key, wanted)
+        added = [job_id for job_id in wanted if job_id in statuses and job_id not in members]
+        if added:
+            repository.add_members(connection, group_key, added)
+            self._edited(connection, group_key)
+        return JobsAdded(
+            added=added,
+            skipped={job_id: "already_in_group" for job_id in wanted if job_id in members},
+            not_found=[job_id for job_id in wanted if job_id not in statuses],
+            not_yet_done=[job_id for job_id in added if not statuses[job_id].terminal],
+        )
+
+    def remove_job(self, connection: Connection, account: Account, group_id: str, job_id: str) -> JobRemoved:
+        """Take a job out of the group; the job is kept, what was computed is cleared. Raises NotFound."""
+        group_key = self.require(connection, account, group_id)
+        if not repository.remove_member(connection, group_key, job_id):
+            raise NotFound("The group has no job with this id.")
+        repository.clear_states(connection, group_key)
+        self._edited(connection, group_key)
+        self._lifecycle.settle(connection, [group_key])
+        return JobRemoved(removed=job_id)
+
+    def _edited(self, connection: Connection, group_key: str) -> None:
+        repository.touch_history(connection, group_key)
+        repository.touch(connection, group_key, self._clock.now())
+
+
+def require_valid_id(group_id: str) -> None:
+    """Raises InvalidRequest when the text cannot be a group id."""
+    fault = group_id_fault(group_id)
+    if fault is not None:
+        raise InvalidRequest(fault)

@@ -1,0 +1,1 @@
+"""Jobs: submitted, run, finished, read."""

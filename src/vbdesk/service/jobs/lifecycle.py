@@ -1,0 +1,160 @@
+"""How a job goes from state to state, and what follows: credits, membership, webhook, the jobs that waited for it.
+
+Every method works in the caller's transaction, so that a job, its money, its place in a group's history and its webhook
+move together or not at all.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.results import ModelResult, Result
+from vbdesk.service.clock import Clock
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.groups import history
+from vbdesk.service.groups import repository as groups
+from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.reading import parse_result, reading_of
+from vbdesk.service.jobs.target import Target
+from vbdesk.service.webhooks.service import WebhookService
+from vbdesk.signs.longitudinal_result import add_longitudinal
+
+MAX_STARTS = 3
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A job given to an executor: what to analyse."""
+
+    job_id: str
+    target: Target
+    diarize: bool
+    audio_key: str
+
+
+class JobLifecycle:
+    """The one way to change a job."""
+
+    def __init__(self, clock: Clock, webhooks: WebhookService) -> None:
+        self._clock = clock
+        self._credits = CreditsService(clock)
+        self._webhooks = webhooks
+
+    def start(self, connection: Connection, job_id: str, executor_id: str, timeout_s: float) -> Run | None:
+        """Begin or begin again; None when there is nothing left to analyse.
+
+        A job that was started too often before is failed here: something in it ends every process that touches it.
+        """
+        row = repository.start(connection, job_id, executor_id, self._clock.now() + timedelta(seconds=timeout_s))
+        if row is None:
+            return None
+        if row.starts > MAX_STARTS:
+            log.error("Job %s was started %d times without an end; it failed.", job_id, MAX_STARTS)
+            self.fail(connection, job_id)
+            return None
+        return Run(job_id, Target.of_row(row), row.diarize, row.audio_key)
+
+    def hand_back(self, connection: Connection, job_id: str) -> None:
+        """Undo a start that a shutdown cut short, so that it does not count."""
+        repository.hand_back(connection, job_id)
+
+    def analysed(self, connection: Connection, job_id: str, result: str) -> None:
+        """Take the finished analysis: the job is done, or waits for its turn in its group's history."""
+        row = repository.find(connection, job_id)
+        if row is None:
+            return
+        if row.history_key is None:
+            parsed = parse_result(result)
+            self._end(connection, row, JobStatus.DONE, result=result, reading=reading_of(parsed))
+        elif repository.set_aside(connection, job_id, result):
+            self.settle(connection, [row.history_key])
+
+    def fail(self, connection: Connection, job_id: str) -> None:
+        """The analysis ended without a result."""
+        self._end_unsuccessfully(connection, job_id, JobStatus.FAILED)
+
+    def time_out(self, connection: Connection, job_id: str) -> None:
+        """The analysis did not end in time."""
+        self._end_unsuccessfully(connection, job_id, JobStatus.TIMED_OUT)
+
+    def settle(self, connection: Connection, group_keys: Iterable[str]) -> None:
+        """Finish, in the order of their recordings, the analyses whose turn has come.
+
+        An analysis waits while any unfinished job of its group was recorded before it.
+        """
+        waiting = set(group_keys)
+        while waiting:
+            group_key = waiting.pop()
+            groups.lock(connection, group_key)
+            for row in groups.list_unfinished(connection, group_key):
+                if row.analysis is None or row.history_key != group_key:
+                    break
+                waiting |= self._finish_in_history(connection, row)
+                waiting.discard(group_key)  # this loop goes on with it
+
+    def _finish_in_history(self, connection: Connection, row: Row[Any]) -> set[str]:
+        """End a set-aside analysis with its longitudinal fields; the groups that this may concern."""
+        try:
+            result = self._longitudinal(connection, row)
+        except Exception:
+            log.exception("The history of job %s could not be read; it failed.", row.job_id)
+            return self._record_end(connection, row, JobStatus.FAILED)
+        return self._record_end(
+            connection, row, JobStatus.DONE, result=result.model_dump_json(), reading=reading_of(result)
+        )
+
+    def _longitudinal(self, connection: Connection, row: Row[Any]) -> Result:
+        result = parse_result(row.analysis)
+        fields = history.fields_of_job(connection, row, reading_of(result))
+        if isinstance(result, ModelResult):
+            return add_longitudinal(result, fields)
+        return add_longitudinal(result, fields)
+
+    def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus) -> None:
+        row = repository.find(connection, job_id)
+        if row is not None:
+            self._end(connection, row, status)
+
+    def _end(
+        self,
+        connection: Connection,
+        row: Row[Any],
+        status: JobStatus,
+        *,
+        result: str | None = None,
+        reading: str | None = None,
+    ) -> None:
+        self.settle(connection, self._record_end(connection, row, status, result=result, reading=reading))
+
+    def _record_end(
+        self,
+        connection: Connection,
+        row: Row[Any],
+        status: JobStatus,
+        *,
+        result: str | None = None,
+        reading: str | None = None,
+    ) -> set[str]:
+        """Write the terminal state once, with all that follows from it; the groups in which others may have waited."""
+        now = self._clock.now()
+        completed_at = None if status is JobStatus.TIMED_OUT else now
+        if not repository.finish(
+            connection, row.job_id, status, completed_at=completed_at, result=result, reading=reading
+        ):
+            return set()
+        if status is JobStatus.DONE:
+            self._credits.capture(connection, row.job_id)
+        else:
+            self._credits.release(connection, row.job_id)
+        self._webhooks.schedule(connection, row)
+        concerned = groups.keys_of_job(connection, row.job_id)
+        for group_key in concerned:
+            groups.touch_history(connection, group_key)
+        return concerned | ({row.history_key} - {None})

@@ -1,0 +1,170 @@
+"""SQL of jobs."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+
+from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
+from vbdesk.service.db.jobs import idempotency_keys, jobs
+from vbdesk.service.http.paging import Page
+
+AnyRow = Row[*tuple[Any, ...]]
+
+UNFINISHED = tuple(status.value for status in JOB_EDGES if status not in TERMINAL_STATUSES)
+"""States that a job may still leave."""
+
+
+def insert(connection: Connection, **values: Any) -> None:
+    """Store a new job."""
+    connection.execute(sa.insert(jobs).values(**values))
+
+
+def find(connection: Connection, job_id: str, account_id: str | None = None) -> Row[Any] | None:
+    """The job, if it exists and belongs to the account (where one is given)."""
+    query = sa.select(jobs).where(jobs.c.job_id == job_id)
+    if account_id is not None:
+        query = query.where(jobs.c.account_id == account_id)
+    return connection.execute(query).one_or_none()
+
+
+def count(connection: Connection, account_id: str) -> int:
+    """Jobs of the account."""
+    query = sa.select(sa.func.count()).select_from(jobs).where(jobs.c.account_id == account_id)
+    return connection.execute(query).scalar_one()
+
+
+def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
+    """`job_id`, `status`, `created_at` of the account's jobs, newest first."""
+    query = (
+        sa.select(jobs.c.job_id, jobs.c.status, jobs.c.created_at)
+        .where(jobs.c.account_id == account_id)
+        .order_by(jobs.c.created_at.desc(), jobs.c.job_id.desc())
+        .limit(page.size)
+        .offset(page.offset)
+    )
+    return connection.execute(query).all()
+
+
+def start(connection: Connection, job_id: str, executor_id: str, run_deadline: datetime) -> Row[Any] | None:
+    """Count one start and give the job to an executor; None when there is nothing left to analyse."""
+    update = (
+        sa.update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_(None))
+        .values(
+            status=JobStatus.RUNNING.value, starts=jobs.c.starts + 1, executor_id=executor_id, run_deadline=run_deadline
+        )
+        .returning(*jobs.c)
+    )
+    return connection.execute(update).one_or_none()
+
+
+def hand_back(connection: Connection, job_id: str) -> None:
+    """Take back a start that was cut short by a shutdown."""
+    update = (
+        sa.update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.status == JobStatus.RUNNING.value, jobs.c.analysis.is_(None))
+        .values(starts=jobs.c.starts - 1, executor_id=None, run_deadline=None)
+    )
+    connection.execute(update)
+
+
+def set_aside(connection: Connection, job_id: str, analysis: str) -> bool:
+    """Keep a finished analysis until it is the job's turn; False when the job is over already."""
+    update = (
+        sa.update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED))
+        .values(analysis=analysis, executor_id=None, run_deadline=None)
+    )
+    return connection.execute(update).rowcount == 1
+
+
+def finish(
+    connection: Connection,
+    job_id: str,
+    status: JobStatus,
+    *,
+    completed_at: datetime | None,
+    result: str | None,
+    reading: str | None,
+) -> bool:
+    """Move the job into a terminal state along a legal edge; False when it is there already."""
+    sources = [source.value for source, targets in JOB_EDGES.items() if status in targets]
+    update = (
+        sa.update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(sources))
+        .values(
+            status=status.value,
+            completed_at=completed_at,
+            result=result,
+            reading=reading,
+            analysis=None,
+            executor_id=None,
+            run_deadline=None,
+        )
+    )
+    return connection.execute(update).rowcount == 1
+
+
+def list_overdue(connection: Connection, before: datetime, executor_ids: Collection[str]) -> list[str]:
+    """Jobs of these executors whose run should have ended before that moment."""
+    query = sa.select(jobs.c.job_id).where(
+        jobs.c.status == JobStatus.RUNNING.value,
+        jobs.c.run_deadline < before,
+        jobs.c.executor_id.in_(executor_ids),
+        jobs.c.analysis.is_(None),
+    )
+    return list(connection.execute(query).scalars())
+
+
+def list_set_aside(connection: Connection) -> list[str]:
+    """History keys of groups in which an analysis waits for its turn."""
+    query = sa.select(jobs.c.history_key).where(jobs.c.analysis.is_not(None)).distinct()
+    return [key for key in connection.execute(query).scalars() if key is not None]
+
+
+def list_old_audio(connection: Connection, before: datetime, limit: int) -> Sequence[AnyRow]:
+    """`job_id` and `audio_key` of finished jobs created before that moment whose audio is still kept."""
+    query = (
+        sa.select(jobs.c.job_id, jobs.c.audio_key)
+        .where(jobs.c.audio_key.is_not(None), jobs.c.created_at < before, jobs.c.status.not_in(UNFINISHED))
+        .limit(limit)
+    )
+    return connection.execute(query).all()
+
+
+def forget_audio(connection: Connection, job_ids: Sequence[str]) -> None:
+    """Note that the audio of these jobs is gone."""
+    connection.execute(sa.update(jobs).where(jobs.c.job_id.in_(job_ids)).values(audio_key=None))
+
+
+def find_by_idempotency_key(connection: Connection, account_id: str, key: str, since: datetime) -> Row[Any] | None:
+    """The job that the account submitted with this key since that moment."""
+    query = (
+        sa.select(jobs)
+        .join(idempotency_keys, idempotency_keys.c.job_id == jobs.c.job_id)
+        .where(
+            idempotency_keys.c.account_id == account_id,
+            idempotency_keys.c.idempotency_key == key,
+            idempotency_keys.c.created_at >= since,
+        )
+    )
+    return connection.execute(query).one_or_none()
+
+
+def remember_idempotency_key(
+    connection: Connection, account_id: str, key: str, job_id: str, created_at: datetime
+) -> None:
+    """Tie the key to the job. Raises IntegrityError when another submit was faster."""
+    connection.execute(
+        sa.insert(idempotency_keys).values(
+            account_id=account_id, idempotency_key=key, job_id=job_id, created_at=created_at
+        )
+    )
+
+
+def forget_idempotency_keys(connection: Connection, before: datetime) -> None:
+    """Drop the keys from before that moment."""
+    connection.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.created_at < before))

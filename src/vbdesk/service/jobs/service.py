@@ -1,0 +1,190 @@
+"""Rules of jobs: what may be submitted, what it costs, and how it is read."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import IntegrityError
+
+from vbdesk.contract.errors import INVALID_UPLOAD_REF
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
+from vbdesk.service.accounts.service import Account
+from vbdesk.service.context import Context
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.errors import InsufficientCredits, InvalidRequest, NotFound
+from vbdesk.service.groups.service import GroupService
+from vbdesk.service.http.paging import Page
+from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.audio import AudioFacts
+from vbdesk.service.jobs.form import AnalyzeForm
+from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.view import as_submitted
+from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
+from vbdesk.service.storage.store import ObjectMissing
+from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.webhooks.guard import AddressRefused
+
+IDEMPOTENCY_WINDOW = timedelta(hours=24)
+MAX_IDEMPOTENCY_KEY_LENGTH = 255
+AUDIO_FOLDER = "audio"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One analyze call, its form read.
+
+    Attributes:
+        group_id: the group it registers into, if any.
+        longitudinal: scored against that group's history.
+        idempotency_key: of the optional header.
+        api_version: which interface it came by.
+    """
+
+    account: Account
+    target: Target
+    form: AnalyzeForm
+    group_id: str | None = None
+    longitudinal: bool = False
+    idempotency_key: str | None = None
+    api_version: str = "v2"
+
+
+class JobService:
+    """Jobs of an account."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._clock = context.clock
+        self._credits = CreditsService(context.clock)
+        self._webhooks = webhooks_of(context)
+        self._groups = GroupService(context.clock, lifecycle_of(context), context.settings.page_size)
+
+    def read(self, connection: Connection, account: Account, job_id: str) -> Row[Any]:
+        """The stored job. Raises NotFound, also for another account's."""
+        row = repository.find(connection, job_id, account.account_id)
+        if row is None:
+            raise NotFound("There is no job with this id.")
+        return row
+
+    def list_jobs(self, connection: Connection, account: Account, page_number: int) -> JobList:
+        """One page, newest first."""
+        page = Page(page_number, self._context.settings.page_size, repository.count(connection, account.account_id))
+        rows = repository.list_page(connection, account.account_id, page)
+        jobs = [JobListItem(job_id=row.job_id, status=row.status, created_at=row.created_at) for row in rows]
+        return JobList(jobs=jobs, page=page.number, total_pages=page.total_pages)
+
+    def find_repeat(self, submission: Submission) -> Job | None:
+        """The answer to the first submit with the same idempotency key, if there was one within a day.
+
+        Raises:
+            InvalidRequest: the key is too long.
+        """
+        key = submission.idempotency_key
+        if key is None:
+            return None
+        if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
+            raise InvalidRequest(f"The idempotency key has more than {MAX_IDEMPOTENCY_KEY_LENGTH} characters.")
+        with self._context.database.reading() as connection:
+            since = self._clock.now() - IDEMPOTENCY_WINDOW
+            row = repository.find_by_idempotency_key(connection, submission.account.account_id, key, since)
+        return None if row is None else as_submitted(row)
+
+    def precheck(self, submission: Submission) -> str | None:
+        """Everything that can be refused before the audio is looked at; the storage key of an uploaded recording.
+
+        Raises:
+            InvalidRequest: the webhook's address is refused, or the upload reference does not resolve.
+            InsufficientCredits: the balance does not cover it.
+        """
+        form, account = submission.form, submission.account
+        if form.webhook is not None:
+            try:
+                self._webhooks.check_address(form.webhook.url)
+            except AddressRefused as refusal:
+                raise InvalidRequest(str(refusal)) from None
+        context = self._context
+        uploads = UploadService(context.storage, context.signer, context.clock, context.settings.upload_valid_s)
+        with context.database.reading() as connection:
+            upload = None if form.upload_ref is None else uploads.resolve(connection, account, form.upload_ref)
+            if self._credits.balance(connection, account.account_id) < self._cost(submission):
+                raise InsufficientCredits
+        return None if upload is None else upload.key
+
+    def accept(self, submission: Submission, audio: AudioFacts, upload_key: str | None) -> Job:
+        """Store the job, hold its price and queue it, all in one transaction; the audio is in the store before.
+
+        Raises:
+            InsufficientCredits: the balance was spent meanwhile.
+            InvalidRequest: the upload is gone meanwhile.
+        """
+        job_id = new_id()
+        audio_key = self._keep_audio(submission.form, job_id, upload_key)
+        try:
+            with self._context.database.writing() as connection:
+                self._store(connection, submission, audio, job_id, audio_key)
+                row = self.read(connection, submission.account, job_id)
+        except IntegrityError:
+            self._context.storage.delete(audio_key)
+            repeat = self.find_repeat(submission)  # a submit with the same key was faster
+            if repeat is None:
+                raise
+            return repeat
+        except BaseException:
+            self._context.storage.delete(audio_key)
+            raise
+        return as_submitted(row)
+
+    def _keep_audio(self, form: AnalyzeForm, job_id: str, upload_key: str | None) -> str:
+        audio_key = f"{AUDIO_FOLDER}/{job_id}"
+        if form.audio is not None:
+            self._context.storage.adopt(audio_key, form.audio.path)
+        elif upload_key is not None:
+            try:
+                self._context.storage.link(upload_key, audio_key)
+            except ObjectMissing:
+                raise InvalidRequest(INVALID_UPLOAD_REF) from None
+        return audio_key
+
+    def _store(
+        self, connection: Connection, submission: Submission, audio: AudioFacts, job_id: str, audio_key: str
+    ) -> None:
+        account, form = submission.account, submission.form
+        now = self._clock.now()
+        self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
+        group_key = None
+        if submission.group_id is not None:
+            group_key = self._groups.ensure(connection, account, submission.group_id)
+        repository.insert(
+            connection,
+            job_id=job_id,
+            account_id=account.account_id,
+            status=JobStatus.QUEUED.value,
+            created_at=now,
+            recorded_at=form.recorded_at or now,
+            api_version=submission.api_version,
+            **submission.target.columns,
+            diarize=form.diarize,
+            audio_key=audio_key,
+            audio_content_type=audio.content_type,
+            audio_size_bytes=audio.size_bytes,
+            audio_duration_seconds=audio.duration_s,
+            audio_sample_rate=audio.sample_rate,
+            history_key=group_key if submission.longitudinal else None,
+            webhook_url=form.webhook and form.webhook.url,
+            webhook_secret=form.webhook and self._webhooks.seal(form.webhook.secret_key),
+        )
+        if group_key is not None:
+            self._groups.register(connection, group_key, job_id)
+        if submission.idempotency_key is not None:
+            self._remember(connection, account.account_id, submission.idempotency_key, job_id, now)
+        self._context.queue.enqueue(connection, job_id)
+
+    def _remember(self, connection: Connection, account_id: str, key: str, job_id: str, now: datetime) -> None:
+        repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)
+        repository.remember_idempotency_key(connection, account_id, key, job_id, now)
+
+    def _cost(self, submission: Submission) -> int:
+        costs = self._context.settings.token_costs
+        return costs.of(submission.target.sign_count, diarize=submission.form.diarize)

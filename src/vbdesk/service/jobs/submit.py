@@ -1,0 +1,57 @@
+"""One analyze request, from its form to its job."""
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+
+from vbdesk.contract.jobs import GroupJob, Job
+from vbdesk.service.accounts.service import Account
+from vbdesk.service.context import Context
+from vbdesk.service.groups.service import require_valid_id
+from vbdesk.service.http.multipart import received_form
+from vbdesk.service.jobs.audio import AudioFacts, inspect_aside
+from vbdesk.service.jobs.form import AnalyzeForm, read_analyze_form
+from vbdesk.service.jobs.service import JobService, Submission
+from vbdesk.service.jobs.target import Target
+
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+
+
+async def submit(request: Request, context: Context, account: Account, target: Target) -> Job:
+    """Receive the form and submit a job; whatever is refused leaves nothing behind.
+
+    Raises:
+        ServiceError: with the first thing that is wrong, in the order shape, size, credits, audio.
+    """
+    async with received_form(request, context.storage.incoming) as form:
+        key = request.headers.get(IDEMPOTENCY_HEADER)
+        return await submit_form(context, Submission(account, target, read_analyze_form(form), idempotency_key=key))
+
+
+async def submit_to_group(
+    request: Request, context: Context, account: Account, target: Target, group_id: str, *, longitudinal: bool
+) -> GroupJob:
+    """The same, registering the job into a group, which is created if new."""
+    require_valid_id(group_id)
+    async with received_form(request, context.storage.incoming) as form:
+        asked = read_analyze_form(form)
+        key = request.headers.get(IDEMPOTENCY_HEADER)
+        job = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))
+    return GroupJob(**dict(job), group_id=group_id, recorded_at=asked.recorded_at)
+
+
+async def submit_form(context: Context, submission: Submission) -> Job:
+    """Submit a job of a form that is still on disk."""
+    jobs = JobService(context)
+    repeat = await run_in_threadpool(jobs.find_repeat, submission)
+    if repeat is not None:
+        return repeat
+    upload_key = await run_in_threadpool(jobs.precheck, submission)
+    audio = await _inspect(context, submission.form, upload_key)
+    return await run_in_threadpool(jobs.accept, submission, audio, upload_key)
+
+
+async def _inspect(context: Context, form: AnalyzeForm, upload_key: str | None) -> AudioFacts:
+    if form.audio is not None:
+        return await inspect_aside(form.audio.path)
+    with context.storage.local_copy(str(upload_key)) as path:
+        return await inspect_aside(path)

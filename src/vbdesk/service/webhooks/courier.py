@@ -1,0 +1,125 @@
+"""Delivering webhooks: tried at once, then less and less often, across restarts, until the receiver says 2xx."""
+
+import logging
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import httpcore
+from sqlalchemy import Row
+from sqlalchemy.exc import SQLAlchemyError
+
+from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
+from vbdesk.service.clock import Clock
+from vbdesk.service.db.session import Database
+from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.jobs.view import job_json
+from vbdesk.service.secret_box import SecretBox
+from vbdesk.service.webhooks import repository
+from vbdesk.service.webhooks.guard import AddressRefused
+from vbdesk.service.webhooks.sender import TIMEOUT_S, WebhookSender
+from vbdesk.service.webhooks.service import PURPOSE
+
+RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
+"""Between an attempt and the next; after the last the delivery is given up."""
+
+CLAIM = timedelta(seconds=3 * TIMEOUT_S)
+"""How long a claimed delivery is left to the process that claimed it; longer than any attempt takes."""
+
+AT_ONCE = 4
+LOOK_EVERY_S = 0.25
+
+log = logging.getLogger(__name__)
+
+
+class WebhookCourier:
+    """Carries the deliveries that are due; several processes may do so side by side."""
+
+    def __init__(self, database: Database, clock: Clock, secrets: SecretBox, sender: WebhookSender) -> None:
+        self._database = database
+        self._clock = clock
+        self._secrets = secrets
+        self._sender = sender
+        self._stopping = threading.Event()
+        self._hands = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-webhook")
+        self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-courier", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look for due deliveries."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking; attempts under way are waited for, which takes at most one time-out."""
+        self._stopping.set()
+        self._thread.join()
+        self._hands.shutdown()
+
+    def deliver_due(self) -> int:
+        """Try the deliveries that are due now, a few side by side, and wait for them; how many were tried."""
+        attempts = self._begin_due(AT_ONCE)
+        for attempt in attempts:
+            attempt.result()
+        return len(attempts)
+
+    def _work(self) -> None:
+        under_way: list[Future[None]] = []
+        while not self._stopping.wait(LOOK_EVERY_S):
+            under_way = [attempt for attempt in under_way if not attempt.done()]
+            try:
+                under_way += self._begin_due(AT_ONCE - len(under_way))
+            except SQLAlchemyError:  # the database may be away for a while; deliveries are not
+                log.exception("Webhook deliveries were interrupted; they go on.")
+
+    def _begin_due(self, at_most: int) -> list[Future[None]]:
+        now = self._clock.now()
+        with self._database.reading() as connection:
+            due = repository.list_due(connection, now, at_most)
+        if not due:
+            return []
+        with self._database.writing() as connection:
+            claimed = [delivery for delivery in due if repository.claim(connection, delivery, now + CLAIM)]
+        return [self._hands.submit(self._attempt, delivery) for delivery in claimed]
+
+    def _attempt(self, delivery: Row[Any]) -> None:
+        with self._database.reading() as connection:
+            job = jobs.find(connection, delivery.job_id)
+        if job is None:
+            return  # erased meanwhile, and the delivery with it
+        status, error = self._send(delivery, job_json(job))
+        succeeded = status is not None and 200 <= status < 300
+        attempts = delivery.attempts + 1
+        exhausted = attempts > len(RETRY_DELAYS_S)
+        delay_s = 0 if succeeded or exhausted else RETRY_DELAYS_S[attempts - 1]
+        with self._database.writing() as connection:
+            repository.record_attempt(
+                connection,
+                delivery.delivery_id,
+                state=repository.SENT if succeeded else repository.GIVEN_UP if exhausted else repository.PENDING,
+                attempts=attempts,
+                due_at=self._clock.now() + timedelta(seconds=delay_s),
+                status=status,
+                error=error,
+            )
+
+    def _send(self, delivery: Row[Any], body: bytes) -> tuple[int | None, str | None]:
+        """The receiver's HTTP status, or why there was none."""
+        try:
+            secret_key = self._secrets.unseal(delivery.secret, PURPOSE)
+            headers = {
+                "Content-Type": "application/json",
+                SIGNATURE_HEADER: webhook_signature(body, secret_key),
+                DELIVERY_HEADER: delivery.delivery_id,
+            }
+            return self._sender.post(delivery.url, body, headers), None
+        except AddressRefused as refusal:
+            return None, str(refusal)
+        except (
+            OSError,
+            ValueError,
+            httpcore.TimeoutException,
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.UnsupportedProtocol,
+        ) as error:
+            return None, type(error).__name__

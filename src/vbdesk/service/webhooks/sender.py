@@ -1,0 +1,113 @@
+"""Posting a webhook: to the very address that was checked, without redirects or proxies, within a time."""
+
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import httpcore
+
+from vbdesk.service.webhooks.guard import AddressGuard
+
+TIMEOUT_S = 10.0
+
+
+class WebhookSender:
+    """Sends deliveries."""
+
+    def __init__(self, guard: AddressGuard, timeout_s: float = TIMEOUT_S) -> None:
+        self._guard = guard
+        self._timeout_s = timeout_s
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        """POST `body`; the answer's HTTP status. What it says beyond that is not read.
+
+        Raises:
+            AddressRefused: the address leads into a private network (by now).
+            OSError: no connection.
+            httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError: no proper answer in time.
+            ValueError: the URL cannot be sent to.
+        """
+        ends_at = time.monotonic() + self._timeout_s
+        # A pool of its own for every delivery: no connection is reused, so every one is checked.
+        with httpcore.ConnectionPool(network_backend=_PinnedBackend(self._guard, ends_at)) as pool:
+            request = httpcore.Request("POST", url, headers=list(headers.items()), content=body)
+            response = pool.handle_request(request)
+            try:
+                return response.status
+            finally:
+                response.close()
+
+
+class _PinnedBackend(httpcore.NetworkBackend):
+    """Resolves a name once, checks every answer, and connects to a checked number.
+
+    TLS still verifies the name: it comes from the URL, not from the number.
+    """
+
+    def __init__(self, guard: AddressGuard, ends_at: float) -> None:
+        self._guard = guard
+        self._ends_at = ends_at
+        self._inner = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect to the first number that answers."""
+        failure: httpcore.NetworkError | httpcore.TimeoutException | None = None
+        for number in self._guard.resolve(host, port):
+            try:
+                stream = self._inner.connect_tcp(number, port, _left(self._ends_at), local_address, socket_options)
+            except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+                failure = error
+            else:
+                return _TimedStream(stream, self._ends_at)
+        raise failure or httpcore.ConnectError(f"{host} has no address.")
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore.NetworkStream:
+        """Never: a webhook does not reach into this computer."""
+        raise httpcore.UnsupportedProtocol("A webhook cannot be a socket file.")
+
+
+class _TimedStream(httpcore.NetworkStream):
+    """A stream on which all reads and writes together end in time, also when single bytes drip in."""
+
+    def __init__(self, inner: httpcore.NetworkStream, ends_at: float) -> None:
+        self._inner = inner
+        self._ends_at = ends_at
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read within what is left of the time."""
+        return self._inner.read(max_bytes, _left(self._ends_at))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write within what is left of the time."""
+        self._inner.write(buffer, _left(self._ends_at))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """Begin TLS under the name in the URL."""
+        return _TimedStream(self._inner.start_tls(ssl_context, server_hostname, _left(self._ends_at)), self._ends_at)
+
+    def get_extra_info(self, info: str) -> Any:
+        """What the connection knows of itself."""
+        return self._inner.get_extra_info(info)
+
+
+def _left(ends_at: float) -> float:
+    left = ends_at - time.monotonic()
+    if left <= 0:
+        raise httpcore.ReadTimeout("The webhook's time is over.")
+    return left

@@ -1,0 +1,119 @@
+"""The durable engine on DBOS, in the same database as the jobs: a job and its place in the queue commit together.
+
+A workflow here is one idempotent function of the job id, without DBOS steps: the job's row holds the truth, DBOS only
+sees to it that the function is called until it returns. The application version is a constant, for DBOS leaves
+workflows of other versions alone for ever.
+"""
+
+import logging
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+
+from dbos import DBOS, DBOSClient, EnqueueOptions
+from sqlalchemy import Connection
+
+from vbdesk.service.work.port import RunJob
+
+APPLICATION = "vbdesk"
+APPLICATION_VERSION = "1"
+WORKFLOW = "vbdesk_run_job"
+QUEUE = "vbdesk_jobs"
+POLL_EVERY_S = 0.25
+MAX_RECOVERIES = 1_000_000  # the job's own count of starts decides, not DBOS's
+STOP_WAIT_S = 2
+PURGE_AT_ONCE = 500
+
+_run: RunJob | None = None  # DBOS finds workflow functions by name in the process; this is what ours calls
+
+
+@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MAX_RECOVERIES)
+def _workflow(job_id: str) -> None:
+    if _run is not None:
+        _run(job_id)
+
+
+class DbosQueue:
+    """The enqueuing half: enough for a process that only serves the API."""
+
+    def __init__(self, database_url: str) -> None:
+        """Connect, making DBOS's tables first if they are not there."""
+        logging.getLogger("dbos").setLevel(logging.ERROR)
+        DBOS.migrate(database_url)
+        self._client = DBOSClient(system_database_url=database_url, application_name=APPLICATION)
+
+    @property
+    def client(self) -> DBOSClient:
+        """DBOS seen from outside."""
+        return self._client
+
+    def enqueue(self, connection: Connection, job_id: str) -> None:
+        """Enqueue the job in the caller's transaction."""
+        options: EnqueueOptions = {"workflow_name": WORKFLOW, "queue_name": QUEUE, "workflow_id": job_id}
+        self._client.enqueue_in_transaction(connection, options, job_id)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.destroy()
+
+
+class DbosEngine:
+    """The running half. DBOS allows one of them in a process at a time."""
+
+    def __init__(self, database_url: str, executor_id: str) -> None:
+        self._database_url = database_url
+        self._queue = DbosQueue(database_url)
+        self._executor_id = executor_id
+
+    def enqueue(self, connection: Connection, job_id: str) -> None:
+        """Enqueue the job in the caller's transaction."""
+        self._queue.enqueue(connection, job_id)
+
+    def start(self, run: RunJob, *, at_once: int) -> None:
+        """Begin to run jobs in this process; first those that this executor left behind."""
+        global _run
+        _run = run
+        self._queue.client.register_queue(
+            QUEUE, worker_concurrency=at_once, polling_interval_sec=POLL_EVERY_S, application_name=APPLICATION
+        )
+        DBOS(
+            config={
+                "name": APPLICATION,
+                "system_database_url": self._database_url,
+                "executor_id": self._executor_id,
+                "application_version": APPLICATION_VERSION,
+                "log_level": "ERROR",
+            }
+        )
+        DBOS.listen_queues([QUEUE])
+        DBOS.launch()
+
+    def stop(self) -> None:
+        """Run no more jobs; those under way have ended or been handed back before."""
+        global _run
+        DBOS.destroy(workflow_completion_timeout_sec=STOP_WAIT_S)
+        self._queue.close()
+        _run = None
+
+    def recover(self, live_executors: Collection[str]) -> int:
+        """Queue again what executors that are not alive left unfinished."""
+        client = self._queue.client
+        unfinished = client.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
+        left_behind = [workflow for workflow in unfinished if workflow.executor_id not in live_executors]
+        for workflow in left_behind:
+            client.resume_workflow(workflow.workflow_id, queue_name=QUEUE)
+        return len(left_behind)
+
+    def purge(self, keep: timedelta) -> int:
+        """Forget runs that ended longer ago than `keep`."""
+        client = self._queue.client
+        ended = client.list_workflows(
+            status=["SUCCESS", "ERROR"],
+            queue_name=QUEUE,
+            completed_before=(datetime.now(UTC) - keep).isoformat(),
+            limit=PURGE_AT_ONCE,
+            load_input=False,
+            load_output=False,
+        )
+        if ended:
+            client.delete_workflows([workflow.workflow_id for workflow in ended])
+        return len(ended)

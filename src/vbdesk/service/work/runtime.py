@@ -1,0 +1,69 @@
+"""Everything of a serving process that works in the background, started and stopped as one."""
+
+from vbdesk.service.context import Context
+from vbdesk.service.webhooks.courier import WebhookCourier
+from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.work.analysis import Analysis, analyse_file, prepare
+from vbdesk.service.work.dbos_engine import DbosEngine
+from vbdesk.service.work.runner import JobRunner
+from vbdesk.service.work.slot import Prepare
+from vbdesk.service.work.slots import SlotPool
+from vbdesk.service.work.sweeper import Sweeper
+
+EMBEDDED_EXECUTOR = "local-0"
+"""Always the same for the one process that owns a data folder: at its next start it takes up what it left."""
+
+
+class Runtime:
+    """Slots, engine, sweeper and webhook courier."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        workers: int,
+        executor_id: str = EMBEDDED_EXECUTOR,
+        analysis: Analysis = analyse_file,
+        prepare_child: Prepare = prepare,
+    ) -> None:
+        """Nothing runs before `start`.
+
+        Args:
+            context: what the service leans on.
+            workers: analyses at once; 0 leaves them to other processes.
+            executor_id: name of this process among those that run jobs.
+            analysis: what a child does with a recording.
+            prepare_child: what a child does once, before its first recording.
+        """
+        self._context = context
+        self._workers = workers
+        self._executor_id = executor_id
+        self._analysis = analysis
+        self._prepare_child = prepare_child
+        guard = AddressGuard(allow_private=context.settings.allow_private_addresses)
+        self._courier = WebhookCourier(context.database, context.clock, context.secrets, WebhookSender(guard))
+        self._engine: DbosEngine | None = None
+        self._runner: JobRunner | None = None
+        self._sweeper = Sweeper(context, None, None)
+
+    def start(self) -> None:
+        """Start everything; children warm up in the background."""
+        if self._workers:
+            slots = SlotPool(self._workers, self._prepare_child)
+            self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
+            url = self._context.settings.resolved_database_url
+            self._engine = DbosEngine(url, self._executor_id)
+            self._sweeper = Sweeper(self._context, self._engine, self._executor_id)
+        self._sweeper.start()
+        self._courier.start()
+        if self._engine is not None and self._runner is not None:
+            self._engine.start(self._runner.run, at_once=self._workers)
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """Finish or hand back the jobs under way, then stop everything."""
+        if self._engine is not None and self._runner is not None:
+            self._runner.stop(grace_s)
+            self._engine.stop()
+        self._sweeper.stop()
+        self._courier.stop()

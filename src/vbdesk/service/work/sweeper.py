@@ -1,0 +1,101 @@
+"""The sweeper: what no single job can see to. Its every step may be done twice, or by two processes at once."""
+
+import logging
+import threading
+import time
+from datetime import timedelta
+
+from vbdesk.service.context import Context
+from vbdesk.service.groups.cohort import CohortSnapshots
+from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.work import executors
+from vbdesk.service.work.port import JobEngine
+
+SWEEP_EVERY_S = 2.0
+TIDY_EVERY_S = 600.0
+OVERDUE_GRACE = timedelta(seconds=5)
+"""A slot ends its own task in time; the sweeper steps in only where that did not happen."""
+
+KEEP_RUNS = timedelta(days=1)
+KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
+AUDIO_AT_ONCE = 200
+
+log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Heartbeat, recovery of dead executors' jobs, overdue runs, and tidying up; one thread."""
+
+    def __init__(self, context: Context, engine: JobEngine | None, executor_id: str | None) -> None:
+        """Without an engine (a process that only serves the API) there is no heartbeat and no recovery."""
+        self._context = context
+        self._engine = engine
+        self._executor_id = executor_id
+        self._lifecycle = lifecycle_of(context)
+        self._snapshots = CohortSnapshots(context.database, context.clock)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
+
+    def start(self) -> None:
+        """Give the first heartbeat and begin."""
+        self._beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and sign this executor off."""
+        self._stopping.set()
+        self._thread.join()
+        if self._executor_id is not None:
+            with self._context.database.writing() as connection:
+                executors.sign_off(connection, self._executor_id)
+
+    def sweep(self) -> None:
+        """One round of what must happen within seconds."""
+        self._beat()
+        now = self._context.clock.now()
+        with self._context.database.reading() as connection:
+            live = executors.list_live(connection, now)
+            overdue = repository.list_overdue(connection, now - OVERDUE_GRACE, live)
+            waiting = repository.list_set_aside(connection)
+        if self._engine is not None:
+            recovered = self._engine.recover(live)
+            if recovered:
+                log.warning("%d jobs of executors that died are run again.", recovered)
+        for job_id in overdue:
+            with self._context.database.writing() as connection:
+                self._lifecycle.time_out(connection, job_id)
+        if waiting:
+            with self._context.database.writing() as connection:
+                self._lifecycle.settle(connection, waiting)
+
+    def tidy(self) -> None:
+        """One round of what may happen within the hour: old audio, keys, runs; cohort snapshots."""
+        context, now = self._context, self._context.clock.now()
+        with context.database.writing() as connection:
+            repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
+            old = repository.list_old_audio(
+                connection, now - timedelta(days=context.settings.audio_retention_days), AUDIO_AT_ONCE
+            )
+            for row in old:
+                context.storage.delete(row.audio_key)
+            repository.forget_audio(connection, [row.job_id for row in old])
+        if self._engine is not None:
+            self._engine.purge(KEEP_RUNS)
+        self._snapshots.take_due()
+
+    def _beat(self) -> None:
+        if self._executor_id is not None:
+            with self._context.database.writing() as connection:
+                executors.beat(connection, self._executor_id, self._context.clock.now())
+
+    def _work(self) -> None:
+        next_tidy = time.monotonic()
+        while not self._stopping.wait(SWEEP_EVERY_S):
+            try:
+                self.sweep()
+                if time.monotonic() >= next_tidy:
+                    self.tidy()
+                    next_tidy = time.monotonic() + TIDY_EVERY_S
+            except Exception:  # whatever it was, the next round must come
+                log.exception("A sweep was interrupted; the next one goes on.")
