@@ -1,42 +1,63 @@
-"""The lower band of a recording at a lower rate, cut off as sharply as can be.
+"""Bands of a recording, cut out of its spectrum in long blocks that overlap.
 
-Linear prediction and the cepstrum see the edge of the band: a filter that falls off gently below it moves formants by
-hundreds of hertz in single frames. So the spectrum is cut instead of filtered, in long blocks that overlap.
+Linear prediction and the cepstrum see the edge of their band: a filter that falls off gently below it moves formants by
+hundreds of hertz in single frames. So the spectrum is cut instead of filtered.
 """
 
 import numpy as np
 import scipy.fft
+from numpy.typing import NDArray
 
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import PaddedSignal, map_blocks
+from vbdesk.voice.short_term import Floats, cut_frames, map_blocks
 
 PRE_EMPHASIS_FROM = 50.0  # Hz; above, the level rises by 6 dB an octave
-_BLOCK, _MARGIN = 32_768, 4_096  # samples; both divisible by 16, so that rates in whole kHz fit
+BREATH_BAND = (1500.0, 4500.0)  # Hz, where breath is heard over the voice
+_BREATH_EDGE = 100.0  # Hz to either side of the band's limits
+_BLOCK, _MARGIN = 32_768, 4_096  # samples; divisible by 16, so that rates in whole kHz fit
+_SIZE = _BLOCK + 2 * _MARGIN
 _BLOCKS_AT_ONCE = 8
 
 
 def emphasised_band(samples: Samples, rate: int) -> Samples:
-    """Resample mono `samples`, shape (n,), to `rate` Hz (whole kHz, below 16) and pre-emphasise from 50 Hz.
+    """Resample mono `samples`, shape (n,), to `rate` Hz (whole kHz, at most 16) and pre-emphasise from 50 Hz.
 
     Sample `i` of the result stands at (i + 0.5) / `rate`, as in every signal here.
     """
-    count = -(-samples.size // _BLOCK)
-    signal = PaddedSignal(samples, _BLOCK + _MARGIN)
-    size = _BLOCK + 2 * _MARGIN
-    new_size, margin = size * rate // ANALYSIS_RATE, _MARGIN * rate // ANALYSIS_RATE
-    bins = new_size // 2 + 1
+    bins = _SIZE * rate // ANALYSIS_RATE // 2 + 1
     delay = 0.5 / rate - 0.5 / ANALYSIS_RATE  # first samples of the two rates stand at different moments
-    shift = np.exp(2j * np.pi * delay * ANALYSIS_RATE / size * np.arange(bins)).astype(np.complex64)
-    shift *= np.float32(rate / ANALYSIS_RATE)
+    shift = np.exp(2j * np.pi * delay * ANALYSIS_RATE / _SIZE * np.arange(bins))
+    band = _reshape_spectrum(samples, rate, shift)
+    band[1:] -= np.float32(np.exp(-2 * np.pi * PRE_EMPHASIS_FROM / rate)) * band[:-1]
+    return band
 
-    def convert(part: slice) -> Samples:
+
+def breath_band(samples: Samples) -> Samples:
+    """The part of mono `samples`, shape (n,), from 1.5 to 4.5 kHz, with raised-cosine edges 200 Hz wide."""
+    frequency = np.arange(_SIZE // 2 + 1, dtype=np.float64) * ANALYSIS_RATE / _SIZE
+    gain = _rise(frequency, BREATH_BAND[0]) * (1 - _rise(frequency, BREATH_BAND[1]))
+    return _reshape_spectrum(samples, ANALYSIS_RATE, gain.astype(np.complex128))
+
+
+def _rise(frequency: Floats, edge: float) -> Floats:
+    share = np.clip((frequency - edge + _BREATH_EDGE) / (2 * _BREATH_EDGE), 0, 1)
+    rise: Floats = 0.5 - 0.5 * np.cos(np.pi * share)
+    return rise
+
+
+def _reshape_spectrum(samples: Samples, rate: int, factors: NDArray[np.complex128]) -> Samples:
+    """Multiply the spectrum of each block by `factors`, as many as stay of it, and bring it to `rate` Hz."""
+    new_size, margin = _SIZE * rate // ANALYSIS_RATE, _MARGIN * rate // ANALYSIS_RATE
+    weights = (factors * rate / ANALYSIS_RATE).astype(np.complex64)
+
+    step = _BLOCK * rate // ANALYSIS_RATE
+    count = -(-samples.size // _BLOCK)
+    band = np.empty((count, step), dtype=np.float32)
+
+    def convert(part: slice) -> None:
         begin = np.arange(part.start, part.stop) * _BLOCK - _MARGIN
-        spectrum = scipy.fft.rfft(signal.cut(begin, size), axis=1)[:, :bins] * shift
-        blocks: Samples = scipy.fft.irfft(spectrum, new_size, axis=1)[:, margin : new_size - margin]
-        return blocks.ravel()
+        spectrum = scipy.fft.rfft(cut_frames(samples, begin, _SIZE), axis=1)[:, : weights.size] * weights
+        band[part] = scipy.fft.irfft(spectrum, new_size, axis=1)[:, margin : margin + step]
 
-    band = np.concatenate([np.zeros(0, np.float32), *map_blocks(convert, count, _BLOCKS_AT_ONCE)])
-    band = band[: round(samples.size * rate / ANALYSIS_RATE)]
-    emphasised = band.copy()
-    emphasised[1:] -= np.float32(np.exp(-2 * np.pi * PRE_EMPHASIS_FROM / rate)) * band[:-1]
-    return emphasised
+    map_blocks(convert, count, _BLOCKS_AT_ONCE)
+    return band.ravel()[: round(samples.size * rate / ANALYSIS_RATE)]

@@ -9,7 +9,7 @@ import scipy.fft
 
 from vbdesk.voice.band import emphasised_band
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import Floats, Indices, PaddedSignal, Track, empty_track, frame_times, map_blocks
+from vbdesk.voice.short_term import Floats, Indices, Track, cut_frames, empty_track, frame_times, map_blocks
 
 BAND_RATE = 10_000  # Hz, twice the highest frequency looked at
 LOWEST_F0, HIGHEST_F0 = 60.0, 330.0  # Hz
@@ -42,14 +42,14 @@ def cepstral_prominence(samples: Samples, speech: Indices) -> Track:
     if middles.size > _MOST_VALUES:
         middles = middles[np.linspace(0, middles.size - 1, _MOST_VALUES).astype(np.int64)]
     length = int(_WINDOW_S * BAND_RATE)
-    signal = PaddedSignal(emphasised_band(joined, BAND_RATE), length)
+    band = emphasised_band(joined, BAND_RATE)
     begin = np.floor((frames - _WINDOW_S / 2) * BAND_RATE).astype(np.int64)
     window = _gaussian(length)
     neighbours = np.arange(_AVERAGED_FRAMES) - _AVERAGED_FRAMES // 2
 
     def analyse(part: slice) -> Floats:
         chosen = (middles[part, None] + neighbours).ravel()
-        cut = signal.cut(begin[chosen], length)
+        cut = cut_frames(band, begin[chosen], length)
         power = _power_cepstra((cut - cut.mean(axis=1, keepdims=True)) * window)
         return _prominence(power.reshape(-1, _AVERAGED_FRAMES, power.shape[1]).mean(axis=1, dtype=np.float64))
 

@@ -12,7 +12,7 @@ import scipy.fft
 from vbdesk.voice.f0_path import Candidates, likeliest_path
 from vbdesk.voice.peaks import refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import Floats, Indices, PaddedSignal, frame_times, map_blocks, sample_before
+from vbdesk.voice.short_term import Floats, Indices, cut_frames, frame_times, map_blocks, sample_before
 
 FIRST_FLOOR, FIRST_CEILING = 60.0, 600.0  # Hz
 LOWEST_FLOOR = 55.0  # Hz
@@ -22,7 +22,7 @@ FEWEST_VOICED_FRAMES = 30
 _PERIODS_A_WINDOW = 3.0
 _WEAKEST_PEAK = 0.225  # half the voicing threshold: weaker peaks can never win
 _MOST_CANDIDATES = 14
-_BLOCK = 1024
+_BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,12 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
 
     mean = samples.mean(dtype=np.float64)
     global_peak = float(np.max(np.abs(samples - np.float32(mean)))) or 1.0
-    signal = PaddedSignal(samples, max(half, period) + 1)
     centre = sample_before(times) + 1
     reach = min(period // 2 + 1, half)
     near, core = slice(half - reach, half + reach), slice(max(half - period, 0), half + period)
 
     def analyse(part: slice) -> tuple[Floats, Floats, Floats]:
-        frames = signal.cut(centre[part] - half, 2 * half)
+        frames = cut_frames(samples, centre[part] - half, 2 * half)
         frames = (frames - frames[:, core].mean(axis=1, keepdims=True)) * window
         peak = np.abs(frames[:, near]).max(axis=1).astype(np.float64)
         correlation = _autocorrelation(frames, fft_size, lags, oversampling) / window_correlation

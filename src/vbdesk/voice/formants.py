@@ -5,7 +5,7 @@ import scipy.fft
 
 from vbdesk.voice.band import emphasised_band
 from vbdesk.voice.recording import Samples
-from vbdesk.voice.short_term import Floats, PaddedSignal, Track, frame_times, map_blocks
+from vbdesk.voice.short_term import Floats, Track, cut_frames, frame_times, map_blocks
 
 LOW_CEILING, HIGH_CEILING = 5000, 5500  # Hz, for long and for short vocal tracts
 F0_OF_SHORT_TRACTS = 165.0  # Hz, median; at or above, the tract is taken to be short
@@ -13,7 +13,7 @@ _ORDER = 10  # two poles for each of five formants
 _WINDOW_S = 0.05  # Gaussian, effectively 25 ms
 _EDGE_HZ = 50.0  # resonances nearer to 0 or the ceiling are no formants
 _PLAUSIBLE = ((200.0, 1100.0), (600.0, 3000.0), (1400.0, 4000.0))  # Hz, of F1, F2, F3
-_BLOCK = 1024
+_BLOCK = 256
 
 
 def formant_ceiling(median_f0: float) -> int:
@@ -48,12 +48,12 @@ def _frame_formants(samples: Samples, times: Floats, ceiling: int) -> Floats:
     """F1, F2, F3 and the bandwidth of F1 of frames around `times`: shape (times, 4), NaN where there is no formant."""
     rate = 2 * ceiling
     half = int(_WINDOW_S * rate) // 2
-    signal = PaddedSignal(emphasised_band(samples, rate), half)
+    band = emphasised_band(samples, rate)
     begin = np.floor(times * rate - 0.5).astype(np.int64) + 1 - half
     window = _gaussian(2 * half)
 
     def analyse(part: slice) -> Floats:
-        return _resonances(_predict(signal.cut(begin[part], 2 * half) * window), rate)
+        return _resonances(_predict(cut_frames(band, begin[part], 2 * half) * window), rate)
 
     return np.concatenate(map_blocks(analyse, times.size, _BLOCK))
 

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from vbdesk.voice.band import breath_band
 from vbdesk.voice.cepstrum import cepstral_prominence
 from vbdesk.voice.f0 import track_f0
 from vbdesk.voice.formants import formant_ceiling, measure_formants
-from vbdesk.voice.harmonicity import BAND_SILENCE_THRESHOLD, breath_band, measure_harmonicity
+from vbdesk.voice.harmonicity import BAND_SILENCE_THRESHOLD, measure_harmonicity
 from vbdesk.voice.intensity import measure_intensity
 from vbdesk.voice.intonation import pitch_resets, pitch_tremor, plausible, semitones, voiced_stretches
 from vbdesk.voice.perturbation import Perturbation, measure_perturbation
@@ -69,7 +70,7 @@ class FrameAnalysis:
 
 def analyse_frames(samples: Samples) -> FrameAnalysis | None:
     """Measure mono `samples`, shape (n,), 16 kHz, frame by frame; None when too little of it is voiced speech."""
-    samples = (samples - samples.mean(dtype=np.float64)).astype(np.float32)
+    samples = samples - np.float32(samples.mean(dtype=np.float64))
     f0 = track_f0(samples)
     if f0 is None:
         return None

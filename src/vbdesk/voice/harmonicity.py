@@ -6,19 +6,15 @@ r the highest correlation, harmonicity is 10 log10(r / (1 - r)).
 
 import numpy as np
 import scipy.fft
-from scipy.signal import oaconvolve
 
 from vbdesk.voice.peaks import refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import Floats, Mask, PaddedSignal, frame_times, map_blocks, sample_before
+from vbdesk.voice.short_term import Floats, Mask, cut_frames, frame_times, map_blocks, sample_before
 
 SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
 BAND_SILENCE_THRESHOLD = 0.001
-BAND = (1500.0, 4500.0)  # Hz, where breath is heard over the voice
-_BAND_EDGE = 100.0  # Hz to either side of the band's limits
-_BAND_TAPS = 1025
 _OVERSAMPLING = 2
-_BLOCK = 1024
+_BLOCK = 256
 
 
 def measure_harmonicity(
@@ -45,21 +41,6 @@ def measure_harmonicity(
     return interpolated
 
 
-def breath_band(samples: Samples) -> Samples:
-    """The part of mono `samples` from 1.5 to 4.5 kHz, by a linear-phase filter with 200 Hz wide raised-cosine edges."""
-    frequency = np.arange(2 * _BAND_TAPS + 1, dtype=np.float64) * ANALYSIS_RATE / (4 * _BAND_TAPS)
-    gain: Floats = _rise(frequency, BAND[0]) * (1 - _rise(frequency, BAND[1]))
-    taps = np.roll(np.fft.irfft(gain, 4 * _BAND_TAPS), _BAND_TAPS // 2)[:_BAND_TAPS]
-    filtered: Samples = oaconvolve(samples, taps.astype(np.float32), mode="same")
-    return filtered
-
-
-def _rise(frequency: Floats, edge: float) -> Floats:
-    share = np.clip((frequency - edge + _BAND_EDGE) / (2 * _BAND_EDGE), 0, 1)
-    rise: Floats = 0.5 - 0.5 * np.cos(np.pi * share)
-    return rise
-
-
 def _neighbours(times: Floats, at: Floats) -> Mask:
     """Frames that interpolation may touch: the one before a moment, and two after in case the first is the moment."""
     after = np.searchsorted(times, at)
@@ -75,16 +56,15 @@ def _frame_harmonicity(samples: Samples, times: Floats, floor: float, silence_th
     half = length // 2
     reach = min(period // 2 + 1, half)
     fft_size = scipy.fft.next_fast_len(2 * length, real=True)
-    signal = PaddedSignal(samples, 3 * period)
     global_peak = float(np.abs(samples).max()) or 1.0
     centre = sample_before(times) + 1
     begin = sample_before(times - 1 / floor)
 
     def analyse(part: slice) -> Floats:
-        around = signal.cut(centre[part] - period, 2 * period)
+        around = cut_frames(samples, centre[part] - period, 2 * period)
         mean = around.mean(axis=1, keepdims=True)
         peak = np.abs(around[:, period - reach : period + reach] - mean).max(axis=1) / global_peak
-        span = signal.cut(begin[part], 2 * length) - mean
+        span = cut_frames(samples, begin[part], 2 * length) - mean
         correlation = _forward_correlation(span, length, fft_size)
         _, strength = refined_peaks(correlation, 2 * _OVERSAMPLING, 0.0, 1)
         r = np.clip(strength[:, 0], 1e-15, 1 - 1e-15)

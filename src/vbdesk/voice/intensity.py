@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import i0
 
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import HOP_S, Floats, PaddedSignal, frame_times, map_blocks, nearest_sample
+from vbdesk.voice.short_term import HOP_S, Floats, cut_frames, frame_times, map_blocks, nearest_sample
 
 LOWEST_F0 = 100.0  # Hz; the window spans 6.4 of its periods, so that the contour does not follow single periods
 SILENCE_DBFS = -100.0  # 16 bits hold nothing softer; digital silence would read as any number below
-_BLOCK = 4096
+_BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,10 @@ def measure_intensity(samples: Samples) -> IntensityContour:
     times = frame_times(samples.size, window_s, HOP_S)
     half = int(window_s / 2 * ANALYSIS_RATE)
     window = _kaiser(half, window_s)
-    signal = PaddedSignal(samples, half)
     starts = nearest_sample(times) - half
 
     def mean_square(part: slice) -> Samples:
-        frames = signal.cut(starts[part], 2 * half + 1)
+        frames = cut_frames(samples, starts[part], 2 * half + 1)
         frames = frames - frames.mean(axis=1, keepdims=True)
         power: Samples = np.square(frames) @ window
         return power

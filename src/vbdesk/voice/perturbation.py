@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import Floats, Mask, PaddedSignal, Track, sample_before
+from vbdesk.voice.short_term import Floats, Mask, Track, cut_frames, map_blocks, sample_before
 
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.0001, 0.02
 LARGEST_PERIOD_RATIO = 1.3
 LARGEST_AMPLITUDE_RATIO = 1.6
 _PULSE_REACH = 0.2  # of the period on either side: amplitude is that of the main excitation
+_BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,14 @@ def _amplitudes(samples: Samples, pulses: Floats, before: Floats, after: Floats)
     """RMS around each pulse under a Hann window of a fifth of the period to either side."""
     reach = int(_PULSE_REACH * LONGEST_PERIOD_S * ANALYSIS_RATE) + 1
     begin = sample_before(pulses) - reach
-    frames = PaddedSignal(samples, 2 * reach).cut(begin, 2 * reach + 2).astype(np.float64)
-    distance = (begin[:, None] + np.arange(2 * reach + 2) + 0.5) / ANALYSIS_RATE - pulses[:, None]
-    width = _PULSE_REACH * np.where(distance < 0, before[:, None], after[:, None])
-    weight = np.where(np.abs(distance) <= width, 0.5 + 0.5 * np.cos(np.pi * distance / width), 0.0) ** 2
-    amplitude: Floats = np.sqrt(np.sum(weight * frames**2, axis=1) / np.maximum(weight.sum(axis=1), 1e-12))
-    return amplitude
+    offset = np.arange(2 * reach + 2) + 0.5
+
+    def measure(part: slice) -> Floats:
+        distance = (begin[part, None] + offset) / ANALYSIS_RATE - pulses[part, None]
+        width = _PULSE_REACH * np.where(distance < 0, before[part, None], after[part, None])
+        weight = np.where(np.abs(distance) <= width, 0.5 + 0.5 * np.cos(np.pi * distance / width), 0.0) ** 2
+        power = np.sum(weight * np.square(cut_frames(samples, begin[part], offset.size)), axis=1)
+        amplitude: Floats = np.sqrt(power / np.maximum(weight.sum(axis=1), np.finfo(np.float64).tiny))
+        return amplitude
+
+    return np.concatenate([np.zeros(0), *map_blocks(measure, pulses.size, _BLOCK)])

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from vbdesk.voice.f0 import F0Track
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, PaddedSignal, nearest_sample, runs, sample_before
+from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, cut_frames, nearest_sample, runs, sample_before
 
 _NEAREST, _FURTHEST = 0.8, 1.25  # periods from one pulse to the next
 _LEAST_CORRELATION, _LEAST_PEAK = 0.3, 0.01  # to be a pulse; peaks as a share of that of the recording
@@ -44,12 +44,11 @@ def find_pulses(samples: Samples, f0: F0Track) -> Floats:
     stretches = runs(f0.frequency > 0)
     first, last = stretches[:, 0], stretches[:, 1] - 1
     start, end = f0.times[first] - HOP_S / 2, f0.times[last] + HOP_S / 2
-    signal = PaddedSignal(samples, int(4 / f0.floor * ANALYSIS_RATE))
     middle = (start + end) / 2
-    seed = _loudest_extrema(signal, middle, f0.at(middle, first, last))
+    seed = _loudest_extrema(samples, middle, f0.at(middle, first, last))
     loudest = float(np.abs(samples).max())
-    left_times, left_periods = _follow(signal, f0, _March(seed, first, last, start), -1, loudest)
-    right_times, _ = _follow(signal, f0, _March(seed, first, last, end), 1, loudest)
+    left_times, left_periods = _follow(samples, f0, _March(seed, first, last, start), -1, loudest)
+    right_times, _ = _follow(samples, f0, _March(seed, first, last, end), 1, loudest)
 
     # the pulse that a march to the left may set before its stretch must not double one of the stretch before
     settled = np.sort(np.concatenate([seed, right_times]))
@@ -58,11 +57,11 @@ def find_pulses(samples: Samples, f0: F0Track) -> Floats:
     return np.sort(np.concatenate([left_times[free], settled]))
 
 
-def _loudest_extrema(signal: PaddedSignal, middle: Floats, frequency: Floats) -> Floats:
+def _loudest_extrema(samples: Samples, middle: Floats, frequency: Floats) -> Floats:
     """Time of the largest absolute sample within half a period of each middle, refined with a parabola."""
     begin = sample_before(middle - 0.5 / frequency)
     length = sample_before(middle + 0.5 / frequency) + 2 - begin
-    frames = signal.cut(begin, int(length.max())).astype(np.float64)
+    frames = cut_frames(samples, begin, int(length.max())).astype(np.float64)
     inside = np.arange(frames.shape[1]) < length[:, None]
     peak = np.where(inside, np.abs(frames), -1).argmax(axis=1)
     inner = np.clip(peak, 1, length - 2)
@@ -76,13 +75,13 @@ def _loudest_extrema(signal: PaddedSignal, middle: Floats, frequency: Floats) ->
     return times
 
 
-def _follow(signal: PaddedSignal, f0: F0Track, march: _March, step: int, loudest: float) -> tuple[Floats, Floats]:
+def _follow(samples: Samples, f0: F0Track, march: _March, step: int, loudest: float) -> tuple[Floats, Floats]:
     """Pulses after the seeds in one direction (`step` -1 or 1): times, and the period of F0 there, both in seconds."""
     times, periods = [np.zeros(0)], [np.zeros(0)]
     while march.time.size:
         period = 1 / f0.at(march.time, march.first, march.last)
         parts = [slice(first, first + _BLOCK) for first in range(0, period.size, _BLOCK)]
-        matches = [_best_match(signal, march.time[part], period[part], step) for part in parts]
+        matches = [_best_match(samples, march.time[part], period[part], step) for part in parts]
         march.time, correlation, peak = (np.concatenate(values) for values in zip(*matches, strict=True))
         inside = step * (march.edge - march.time) >= 0
         found = np.where(
@@ -96,7 +95,7 @@ def _follow(signal: PaddedSignal, f0: F0Track, march: _March, step: int, loudest
     return np.concatenate(times), np.concatenate(periods)
 
 
-def _best_match(signal: PaddedSignal, time: Floats, period: Floats, step: int) -> tuple[Floats, Floats, Floats]:
+def _best_match(samples: Samples, time: Floats, period: Floats, step: int) -> tuple[Floats, Floats, Floats]:
     """Where the waveform is most like the period around `time`, about one period before or after.
 
     Returns:
@@ -110,8 +109,8 @@ def _best_match(signal: PaddedSignal, time: Floats, period: Floats, step: int) -
     longest, lags = int(length.max()), int(lag_count.max())
     inside = np.arange(longest) < length[:, None]
 
-    reference = np.where(inside, signal.cut(begin, longest), 0)
-    region = signal.cut(lowest, longest + lags - 1)
+    reference = np.where(inside, cut_frames(samples, begin, longest), 0)
+    region = cut_frames(samples, lowest, longest + lags - 1)
     product = np.einsum("ri,rli->rl", reference, sliding_window_view(region, longest, axis=1), optimize=False)
     energy = np.concatenate([np.zeros((time.size, 1)), np.cumsum(np.square(region, dtype=np.float64), axis=1)], axis=1)
     ends = np.arange(lags) + length[:, None]
@@ -132,6 +131,6 @@ def _best_match(signal: PaddedSignal, time: Floats, period: Floats, step: int) -
     refine = matched & (curvature > 0)
     shift = np.divide(slope, curvature, out=np.zeros_like(slope), where=refine)
     offset = np.where(matched, (lowest + best + shift - begin) / ANALYSIS_RATE, step * period)
-    peak = np.where(inside, np.abs(signal.cut(lowest + best, longest)), 0).max(axis=1)
+    peak = np.where(inside, np.abs(cut_frames(samples, lowest + best, longest)), 0).max(axis=1)
     height = np.where(matched, centre[row, best] + slope * shift / 2, -1)
     return time + offset, height, peak.astype(np.float64)

@@ -72,20 +72,22 @@ def nearest_sample(times: Floats, rate: int = ANALYSIS_RATE) -> Indices:
     return np.floor(times * rate).astype(np.int64)
 
 
-class PaddedSignal:
-    """A signal with zeros on both sides, so that frames may reach over its ends."""
+def cut_frames(samples: Samples, starts: Indices, length: int) -> Samples:
+    """Copies of the stretches of `length` samples that begin at `starts`: shape (starts, length).
 
-    def __init__(self, samples: Samples, margin: int) -> None:
-        self._samples = np.pad(samples, margin)
-        self._margin = margin
-
-    def cut(self, starts: Indices, length: int) -> Samples:
-        """Copies of the stretches of `length` samples that begin at `starts`: shape (starts, length).
-
-        Stretches that lie wholly beyond the margin are moved to its edge: all zeros.
-        """
-        last = self._samples.size - length
-        return sliding_window_view(self._samples, length)[np.clip(starts + self._margin, 0, last)]
+    What reaches over the ends of `samples`, shape (n,), is zero.
+    """
+    if samples.size < length:
+        samples = np.pad(samples, (0, length - samples.size))
+    last = samples.size - length
+    frames: Samples = sliding_window_view(samples, length)[np.clip(starts, 0, last)]
+    for row in np.flatnonzero((starts < 0) | (starts > last)):
+        start = starts[row]
+        known = samples[max(start, 0) : max(start + length, 0)]
+        frames[row] = 0
+        first = max(-start, 0)
+        frames[row, first : first + known.size] = known
+    return frames
 
 
 def map_blocks(compute: Callable[[slice], Any], count: int, block: int) -> list[Any]:

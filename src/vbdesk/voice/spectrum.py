@@ -4,7 +4,7 @@ import numpy as np
 import scipy.fft
 
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import Floats, PaddedSignal, Track, map_blocks
+from vbdesk.voice.short_term import Floats, Track, cut_frames, map_blocks
 
 COLUMNS = (
     "alpha_ratio",
@@ -17,7 +17,7 @@ COLUMNS = (
 
 _LENGTH = 640  # 40 ms
 _FFT_SIZE = 1024
-_BLOCK = 1024
+_BLOCK = 256
 _POWER_FLOOR = 1e-14
 _CEPSTRAL_RATE = 10_000  # Hz, twice the upper end of the band
 _LOWEST_F0, _HIGHEST_F0 = 60.0, 400.0  # Hz, of the cepstral peak
@@ -51,11 +51,10 @@ def spectral_balance(samples: Samples, times: Floats, frequency: Floats) -> Trac
     begin = np.rint(times * ANALYSIS_RATE).astype(np.int64) - _LENGTH // 2
     whole = (begin >= 0) & (begin + _LENGTH <= samples.size)
     times, begin, frequency = times[whole], begin[whole], frequency[whole]
-    signal = PaddedSignal(samples, 0)
     window = np.hanning(_LENGTH).astype(np.float32)
 
     def analyse(part: slice) -> Floats:
-        spectrum = scipy.fft.rfft(signal.cut(begin[part], _LENGTH) * window, _FFT_SIZE, axis=1)
+        spectrum = scipy.fft.rfft(cut_frames(samples, begin[part], _LENGTH) * window, _FFT_SIZE, axis=1)
         power = spectrum.real**2 + spectrum.imag**2 + np.float32(_POWER_FLOOR)
         level = 10 * np.log10(power)
         columns = (
