@@ -1,6 +1,7 @@
 """The whole analysis: a recording and a target in, a result out. Nothing is kept and nothing is random."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import AudioQuality, IssueCode, ModelResult, SignResult, SpeakerResult
@@ -11,16 +12,30 @@ from vbdesk.signs.scoring import Conditions, Reading, read_sign
 from vbdesk.signs.summary import make_signal, summarise_readings
 from vbdesk.signs.target import Target
 from vbdesk.signs.uncertainty import with_interval
-from vbdesk.voice.activity import SpeechActivity, detect_speech
-from vbdesk.voice.features import FrameAnalysis, analyse_frames
+from vbdesk.voice.activity import detect_speech
+from vbdesk.voice.features import analyse_frames
 from vbdesk.voice.quality import Quality, assess
 from vbdesk.voice.recording import Recording
 from vbdesk.voice.speakers import SpeakerTurns
 from vbdesk.voice.speakers import diarize as find_speakers
 
-__all__ = ["Target", "analyze"]
+__all__ = ["Heard", "Target", "analyze", "listen", "read"]
 
 DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A recording as measured, before anything is asked of it.
+
+    Attributes:
+        passages: one for each voice that is read by itself, the one who speaks most first.
+        speakers: who speaks each passage; None unless speakers were told apart.
+    """
+
+    quality: Quality
+    passages: Sequence[Passage]
+    speakers: Sequence[SpeakerTurns] | None
 
 
 def analyze(recording: Recording, target: Target, *, diarize: bool = False) -> ModelResult | SignResult:
@@ -31,87 +46,34 @@ def analyze(recording: Recording, target: Target, *, diarize: bool = False) -> M
         target: what is asked for.
         diarize: tell speakers apart and read each by itself; the usual fields then speak for the one who speaks most.
     """
+    return read(listen(recording, diarize=diarize), target)
+
+
+def listen(recording: Recording, *, diarize: bool = False) -> Heard:
+    """Measure everything that any target may need of `recording`."""
     activity = detect_speech(recording)
     quality = assess(recording, activity)
     frames = analyse_frames(recording.samples)
-    reference = load_reference()
-    voices = _Voices(target, quality, frames, _listening(quality, reference), reference)
-    if not diarize:
-        return voices.result(voices.whole(activity), speakers=None)
-    turns = find_speakers(recording, activity)
-    passages = [voices.whole(activity)] if len(turns) < 2 else [voices.one_of(speaker, turns) for speaker in turns]
-    speakers = [voices.speaker(speaker, passage) for speaker, passage in zip(turns, passages, strict=True)]
-    return voices.result(passages[0], speakers)
-
-
-class _Voices:
-    """Reads the voices of one recording for one target."""
-
-    def __init__(
-        self,
-        target: Target,
-        quality: Quality,
-        frames: FrameAnalysis | None,
-        listening: Listening,
-        reference: Reference,
-    ) -> None:
-        self._target = target
-        self._quality = quality
-        self._frames = frames
-        self._listening = listening
-        self._reference = reference
-
-    def whole(self, activity: SpeechActivity) -> Passage:
-        return hear(self._frames, activity.segments, activity.speech_s, None, self._listening)
-
-    def one_of(self, speaker: SpeakerTurns, everybody: Sequence[SpeakerTurns]) -> Passage:
-        others = [segment for other in everybody if other is not speaker for segment in other.segments]
+    listening = _listening(quality, load_reference())
+    speakers = find_speakers(recording, activity) if diarize else None
+    if speakers is None or len(speakers) < 2:
+        return Heard(quality, [hear(frames, activity.segments, activity.speech_s, None, listening)], speakers)
+    passages = []
+    for speaker in speakers:
+        others = [segment for other in speakers if other is not speaker for segment in other.segments]
         turns = own_turns(speaker.segments, others)
-        return hear(self._frames, speaker.segments, speaker.speech_seconds, turns, self._listening)
+        passages.append(hear(frames, speaker.segments, speaker.speech_seconds, turns, listening))
+    return Heard(quality, passages, speakers)
 
-    def result(self, passage: Passage, speakers: list[SpeakerResult] | None) -> ModelResult | SignResult:
-        readings = self._readings(passage)
-        signals = [make_signal(reading, self._reference) for reading in readings]
-        audio_quality = AudioQuality(
-            issues=self._quality.issues,
-            voice_percentage=round(self._quality.voice_percentage, DECIMALS),
-            audio_clarity=_rounded(self._quality.audio_clarity),
-        )
-        if self._target.kind == "sign":
-            return SignResult(signal=signals[0], audio_quality=audio_quality, speakers=speakers)
-        return ModelResult(
-            summary=summarise_readings(readings, passage, self._quality.issues, self._reference),
-            signals=signals,
-            audio_quality=audio_quality,
-            extended_metrics=extended_metrics(self._reference.metrics, ModelName(self._target.name), passage),
-            speakers=speakers,
-        )
 
-    def speaker(self, speaker: SpeakerTurns, passage: Passage) -> SpeakerResult:
-        own = self.result(passage, None)
-        return SpeakerResult(
-            speaker=speaker.speaker,
-            speech_seconds=round(speaker.speech_seconds, DECIMALS),
-            segments=[(round(start, DECIMALS), round(end, DECIMALS)) for start, end in speaker.segments],
-            summary=own.summary if isinstance(own, ModelResult) else None,
-            signals=own.signals if isinstance(own, ModelResult) else None,
-            signal=own.signal if isinstance(own, SignResult) else None,
-        )
-
-    def _readings(self, passage: Passage) -> list[Reading]:
-        calibration = self._reference.calibration
-        conditions = Conditions(
-            speech_seconds=passage.speech_s,
-            voice_percentage=self._quality.voice_percentage,
-            audio_clarity=self._quality.audio_clarity,
-            female_share=passage.female_share,
-        )
-        readings = []
-        for name in self._target.signs:
-            sign = calibration.signs[name]
-            reading = read_sign(name, sign, calibration.scoring, passage.z, conditions)
-            readings.append(with_interval(reading, sign, passage.replicates, passage.female_share))
-        return readings
+def read(heard: Heard, target: Target) -> ModelResult | SignResult:
+    """Read what was heard for `target`."""
+    reference = load_reference()
+    if heard.speakers is None:
+        return _result(heard.passages[0], heard.quality, target, reference)
+    results = [_result(passage, heard.quality, target, reference) for passage in heard.passages]
+    speakers = [_speaker(turns, own) for turns, own in zip(heard.speakers, results, strict=True)]
+    return results[0].model_copy(update={"speakers": speakers})
 
 
 def _listening(quality: Quality, reference: Reference) -> Listening:
@@ -125,5 +87,46 @@ def _listening(quality: Quality, reference: Reference) -> Listening:
     )
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DECIMALS)
+def _result(passage: Passage, quality: Quality, target: Target, reference: Reference) -> ModelResult | SignResult:
+    readings = _readings(passage, quality, target, reference)
+    signals = [make_signal(reading, reference) for reading in readings]
+    audio_quality = AudioQuality(
+        issues=quality.issues,
+        voice_percentage=round(quality.voice_percentage, DECIMALS),
+        audio_clarity=None if quality.audio_clarity is None else round(quality.audio_clarity, DECIMALS),
+    )
+    if target.kind == "sign":
+        return SignResult(signal=signals[0], audio_quality=audio_quality)
+    return ModelResult(
+        summary=summarise_readings(readings, passage, quality.issues, reference),
+        signals=signals,
+        audio_quality=audio_quality,
+        extended_metrics=extended_metrics(reference.metrics, ModelName(target.name), passage),
+    )
+
+
+def _readings(passage: Passage, quality: Quality, target: Target, reference: Reference) -> list[Reading]:
+    calibration = reference.calibration
+    conditions = Conditions(
+        speech_seconds=passage.speech_s,
+        voice_percentage=quality.voice_percentage,
+        audio_clarity=quality.audio_clarity,
+        female_share=passage.female_share,
+    )
+    readings = []
+    for name in target.signs:
+        sign = calibration.signs[name]
+        reading = read_sign(name, sign, calibration.scoring, passage.z, conditions)
+        readings.append(with_interval(reading, sign, passage.replicates, passage.female_share))
+    return readings
+
+
+def _speaker(turns: SpeakerTurns, own: ModelResult | SignResult) -> SpeakerResult:
+    return SpeakerResult(
+        speaker=turns.speaker,
+        speech_seconds=round(turns.speech_seconds, DECIMALS),
+        segments=[(round(start, DECIMALS), round(end, DECIMALS)) for start, end in turns.segments],
+        summary=own.summary if isinstance(own, ModelResult) else None,
+        signals=own.signals if isinstance(own, ModelResult) else None,
+        signal=own.signal if isinstance(own, SignResult) else None,
+    )

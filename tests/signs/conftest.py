@@ -1,0 +1,66 @@
+"""Made voices for the tests of this room."""
+
+import pytest
+
+from vbdesk.signs.passage import Passage
+from vbdesk.signs.reference import load_reference
+from vbdesk.signs.scoring import Conditions
+from vbdesk.voice.measurement import Measurement
+
+MALE_VOICE = {"pitch_mean": 119.0, "formant_3_mean": 2465.0}
+FEMALE_VOICE = {"pitch_mean": 200.0, "formant_3_mean": 2760.0}
+
+
+@pytest.fixture(scope="session")
+def reference():
+    return load_reference()
+
+
+@pytest.fixture(scope="session")
+def calibration(reference):
+    return reference.calibration
+
+
+@pytest.fixture
+def quiet():
+    """Conditions that limit nothing."""
+    return Conditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=1.0)
+
+
+@pytest.fixture
+def made_features(reference):
+    """A feature set of the given values; everything else is missing."""
+
+    def make(**values):
+        return {
+            name: Measurement(values[name]) if name in values else Measurement(None, "too_little_speech")
+            for name in reference.norms.features
+        }
+
+    return make
+
+
+@pytest.fixture
+def made_passage(reference):
+    """A passage whose features lie at the given z (0 where not named), as in a male-typical voice."""
+
+    def make(z=None, *, replicates=(), windows=(), without=()):
+        z = {name: (z or {}).get(name, 0.0) for name in reference.norms.features if name not in without}
+        features = {
+            name: Measurement(1.2345678) if name in z else Measurement(None, "noise")
+            for name in reference.norms.features
+        }
+        return Passage(40.0, features, z, 0.0, list(replicates), list(windows))
+
+    return make
+
+
+@pytest.fixture
+def at_index():
+    """z values of the features of one sign that give it exactly the index asked for."""
+
+    def make(sign, index):
+        raw = sign.reference_mean + index * sign.reference_sd
+        return {row.feature: raw if row.weight > 0 else -raw for row in sign.evidence}
+
+    return make

@@ -1,0 +1,77 @@
+import math
+
+import pytest
+
+from vbdesk.contract.results import ValueInterpretation
+from vbdesk.signs.norms import Norms, interpret
+
+
+def test_a_log_feature_is_standardised_in_its_class_and_widened_for_free_speech(reference):
+    norm = reference.norms.features["pause_duration_variability"]
+    # (ln 0.3 + 1.9176) / (0.52316 * 1.3)
+    assert norm.z(0.3, 0.0) == pytest.approx(1.049286, abs=1e-5)
+
+
+def test_a_linear_feature_is_taken_as_it_is(reference):
+    # (-20 + 14.531) / (5.7155 * 1.1)
+    assert reference.norms.features["spectral_slope_mid"].z(-20.0, 0.0) == pytest.approx(-0.869883, abs=1e-5)
+
+
+def test_the_two_classes_are_blended_by_how_female_typical_the_voice_is(reference):
+    norm = reference.norms.features["voice_shimmer"]
+    male, female = norm.z(1.2, 0.0), norm.z(1.2, 1.0)
+    assert male != pytest.approx(female, abs=0.1)
+    assert norm.z(1.2, 0.25) == pytest.approx(0.75 * male + 0.25 * female)
+
+
+def test_values_are_held_to_floor_and_ceiling(reference):
+    features = reference.norms.features
+    assert features["pause_rate"].z(0.0, 0.5) == features["pause_rate"].z(2.0, 0.5)
+    assert features["phrase_length"].z(60.0, 0.5) == features["phrase_length"].z(10.0, 0.5)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-6, 1e6])
+def test_z_never_leaves_its_limits(reference, value):
+    for norm in reference.norms.features.values():
+        assert -3 <= norm.z(value, 0.3) <= 3
+
+
+@pytest.mark.parametrize(("pitch", "resonance", "expected"), [(119, 2465, 0.0), (200, 2760, 1.0)])
+def test_the_voice_class_follows_pitch_and_resonance(reference, made_features, pitch, resonance, expected):
+    share = reference.norms.female_share(made_features(pitch_mean=pitch, formant_3_mean=resonance))
+    assert share == pytest.approx(expected, abs=0.01)
+
+
+def test_between_the_classes_the_share_is_that_of_the_logistic_model(reference, made_features):
+    share = reference.norms.female_share(made_features(pitch_mean=150.0, formant_3_mean=2600.0))
+    assert share == pytest.approx(1 / (1 + math.exp(2.9743)))
+
+
+def test_without_a_class_features_that_depend_on_it_are_left_out(reference, made_features):
+    measured = made_features(pitch_mean=150.0, speech_rate=3.0, formant_1_mean=500.0)
+    assert reference.norms.female_share(measured) is None
+    assert set(reference.norms.standardise(measured, None)) == {"speech_rate"}
+
+
+@pytest.mark.parametrize(
+    ("z", "expected"),
+    [
+        (-1.96, ValueInterpretation.LOW),
+        (-1.95, ValueInterpretation.REDUCED),
+        (-1.2816, ValueInterpretation.REDUCED),
+        (-1.28, ValueInterpretation.WITHIN_RANGE),
+        (1.28, ValueInterpretation.WITHIN_RANGE),
+        (1.2816, ValueInterpretation.SLIGHTLY_ELEVATED),
+        (1.959, ValueInterpretation.SLIGHTLY_ELEVATED),
+        (1.96, ValueInterpretation.HIGH),
+    ],
+)
+def test_interpretation_bands(z, expected):
+    assert interpret(z) is expected
+
+
+def test_a_norm_without_spread_is_refused(reference):
+    data = reference.norms.model_dump(by_alias=True)
+    data["feature"]["voice_jitter"]["male"]["t_sd"] = 0.0
+    with pytest.raises(ValueError, match="greater than 0"):
+        Norms.model_validate(data)

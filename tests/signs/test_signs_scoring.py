@@ -1,0 +1,175 @@
+from dataclasses import replace
+
+import pytest
+
+from vbdesk.contract.catalog import SignName
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.signs.scoring import (
+    conclusive,
+    contributions,
+    index_of,
+    level_of,
+    read_sign,
+    score_of,
+    weight_available,
+)
+
+EVERY_SIGN = pytest.mark.parametrize("name", list(SignName))
+
+
+def read(reference, name, measured, conditions):
+    share = reference.norms.female_share(measured)
+    z = reference.norms.standardise(measured, share)
+    calibration = reference.calibration
+    return read_sign(name, calibration.signs[name], calibration.scoring, z, replace(conditions, female_share=share))
+
+
+def test_substance_use_pattern_by_hand(reference, made_features, quiet):
+    measured = made_features(
+        pitch_mean=119.0,
+        formant_3_mean=2465.0,  # male-typical to five decimals
+        pause_duration_variability=0.3,  # z = (ln 0.3 + 1.9176) / (0.52316 * 1.3)  =  1.04929
+        loudness_variability=10.0,  # z = (ln 10 - 2.148) / (0.1353 * 1.1)          =  1.03867
+        spectral_slope_mid=-20.0,  # z = (-20 + 14.531) / (5.7155 * 1.1)            = -0.86988
+        speech_rate=2.5,  # z = (2.5 - 3.1202) / (0.39133 * 1.3)                    = -1.21912
+    )
+    reading = read(reference, SignName.SUBSTANCE_USE_PATTERN, measured, quiet)
+    # raw = 0.375 * 1.04929 + 0.375 * 1.03867 + 0.125 * 0.86988 + 0.125 * 1.21912 = 1.04411
+    assert reading.index == pytest.approx((1.04411 - 0.0006437) / 0.6211, abs=1e-4)
+    assert reading.score == pytest.approx(0.42238, abs=1e-4)  # 1 / (1 + exp(1.3863 - 0.63885 * 1.68002))
+    assert reading.level is Level.NONE  # under 1.751
+
+
+def test_dry_mouth_by_hand(reference, made_features, quiet):
+    measured = made_features(
+        pitch_mean=200.0,
+        formant_3_mean=2760.0,  # female-typical: p = 0.9999
+        voice_jitter=4.0,  # z = (ln 4 - 0.75101) / (0.22151 * 1.1)           =  2.60715
+        cepstral_peak_prominence=5.0,  # z = (5 - 7.9641) / 1.2634            = -2.34613
+        aspiration_noise=-3.0,  # z = (-3 + 6.4417) / (1.8667 * 1.1)          =  1.67612
+        voice_shimmer=1.5,  # z = (ln 1.5 - 0.023955) / (0.17075 * 1.1)       =  2.03119
+        harmonics_to_noise=9.0,  # z = (9 - 13.224) / (2.587 * 1.1)           = -1.48436
+    )
+    reading = read(reference, SignName.DRY_MOUTH, measured, quiet)
+    # raw = .2728*2.60715 + .2727*2.34613 + .2727*1.67612 + .0909*2.03119 + .0909*1.48436 = 2.12766
+    assert reading.index == pytest.approx((2.12766 - 0.001011) / 0.803, abs=2e-3)
+    assert reading.score == pytest.approx(0.56143, abs=1e-3)
+    assert reading.level is Level.CONSIDER  # from 2.248, and as far as grade D goes
+
+
+@EVERY_SIGN
+def test_the_healthy_mean_scores_a_fifth(calibration, at_index, quiet, name):
+    sign = calibration.signs[name]
+    z = at_index(sign, 0.0)
+    if name is SignName.METABOLIC_LOAD:
+        z = {row.feature: sign.reference_mean * (1 if row.weight > 0 else -1) for row in sign.evidence}
+    reading = read_sign(name, sign, calibration.scoring, z, quiet)
+    assert reading.index == pytest.approx(0.0, abs=1e-3)
+    assert round(reading.score, 3) == 0.2
+    assert reading.level is Level.NONE
+
+
+@EVERY_SIGN
+def test_the_cut_for_consider_scores_a_half(calibration, at_index, quiet, name):
+    sign = calibration.signs[name]
+    assert round(score_of(sign, sign.cut_consider), 4) == 0.5
+    reading = read_sign(name, sign, calibration.scoring, at_index(sign, sign.cut_consider + 1e-3), quiet)
+    assert reading.level is (Level.LOW if sign.placeholder else Level.CONSIDER)
+
+
+@EVERY_SIGN
+def test_levels_change_at_the_cuts_and_stop_at_the_cap(calibration, name):
+    sign = calibration.signs[name]
+    cap = LEVEL_ORDER.index(sign.max_level)
+    for below, (level, cut) in zip(LEVEL_ORDER, sign.cuts.items(), strict=False):
+        assert level_of(sign, cut) is LEVEL_ORDER[min(LEVEL_ORDER.index(level), cap)]
+        assert level_of(sign, cut - 0.001) is LEVEL_ORDER[min(LEVEL_ORDER.index(below), cap)]
+    assert level_of(sign, 50.0) is sign.max_level
+
+
+def test_a_missing_feature_adds_nothing(calibration):
+    sign = calibration.signs[SignName.STRESS]
+    z = {"pitch_mean": 1.0, "pitch_variability": 1.0}
+    assert contributions(sign, z, 0.0) == {"pitch_mean": 0.4761, "pitch_variability": 0.1429}
+    assert index_of(sign, z, 0.0) == pytest.approx((0.619 + 0.0005509) / 0.6276)
+
+
+def test_a_row_of_one_class_counts_in_proportion_to_it(calibration):
+    sign = calibration.signs[SignName.METABOLIC_LOAD]
+    assert contributions(sign, {"pitch_mean": -2.0}, 0.0)["pitch_mean"] == 0
+    assert contributions(sign, {"pitch_mean": -2.0}, 0.5)["pitch_mean"] == pytest.approx(0.3584)
+    without_pitch = {row.feature: 0.0 for row in sign.evidence if row.feature != "pitch_mean"}
+    assert weight_available(sign, without_pitch, 0.0) == pytest.approx(1.0)
+    assert weight_available(sign, without_pitch, 1.0) == pytest.approx(0.6416, abs=1e-4)
+
+
+def full(sign):
+    return {row.feature: 0.0 for row in sign.evidence}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (SignName.FATIGUE, {"speech_seconds": 9.9}),
+        (SignName.FATIGUE, {"voice_percentage": 29.9}),
+        (SignName.DEHYDRATION, {"audio_clarity": 49.9}),
+        (SignName.ELEVATED_ANDROGENS, {"female_share": 0.89}),
+        (SignName.ELEVATED_ANDROGENS, {"female_share": None}),
+    ],
+)
+def test_each_limit_alone_makes_a_sign_inconclusive(calibration, quiet, name, change):
+    sign = calibration.signs[name]
+    assert conclusive(calibration.scoring, sign, full(sign), quiet)
+    limited = replace(quiet, **change)
+    assert not conclusive(calibration.scoring, sign, full(sign), limited)
+    assert read_sign(name, sign, calibration.scoring, full(sign), limited).level is Level.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (SignName.FATIGUE, {"speech_seconds": 10.0}),
+        (SignName.FATIGUE, {"voice_percentage": 30.0}),
+        (SignName.FATIGUE, {"audio_clarity": 10.0}),  # noise does not touch its timing
+        (SignName.DEHYDRATION, {"audio_clarity": 50.0}),
+        (SignName.DEHYDRATION, {"audio_clarity": None, "voice_percentage": None}),
+        (SignName.ELEVATED_ANDROGENS, {"female_share": 0.9}),
+    ],
+)
+def test_at_the_limit_a_sign_is_read(calibration, quiet, name, change):
+    sign = calibration.signs[name]
+    assert conclusive(calibration.scoring, sign, full(sign), replace(quiet, **change))
+
+
+def test_too_little_of_the_weight_makes_a_sign_inconclusive_but_keeps_its_score(calibration, quiet):
+    sign = calibration.signs[SignName.STRESS]
+    reading = read_sign(SignName.STRESS, sign, calibration.scoring, {"pitch_mean": 3.0}, quiet)  # 0.4761 of 1
+    assert reading.level is Level.INCONCLUSIVE
+    assert reading.score > 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "sensitive"),
+    [
+        (SignName.DEHYDRATION, True),
+        (SignName.DRY_MOUTH, True),
+        (SignName.COGNITIVE_LOAD, True),  # 0.4017
+        (SignName.ALLERGY, True),  # 0.4
+        (SignName.STRESS, False),
+        (SignName.MOOD_DISRUPTION, False),
+    ],
+)
+def test_a_sign_is_noise_sensitive_from_four_tenths_of_its_weight(calibration, name, sensitive):
+    assert calibration.scoring.noise_sensitive(calibration.signs[name]) is sensitive
+
+
+def test_where_nothing_was_measured_the_score_is_the_healthy_mean(calibration, quiet):
+    reading = read_sign(SignName.STRESS, calibration.signs[SignName.STRESS], calibration.scoring, {}, quiet)
+    assert (reading.score, reading.level, reading.index) == (0.2, Level.INCONCLUSIVE, None)
+
+
+def test_a_sign_that_does_not_apply_is_not_scored(calibration, quiet):
+    sign = calibration.signs[SignName.ELEVATED_ANDROGENS]
+    z = dict.fromkeys(full(sign), -3.0)
+    reading = read_sign(SignName.ELEVATED_ANDROGENS, sign, calibration.scoring, z, replace(quiet, female_share=0.0))
+    assert (reading.score, reading.level, reading.contributions) == (0.2, Level.INCONCLUSIVE, {})
