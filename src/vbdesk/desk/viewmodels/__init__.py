@@ -1,0 +1,1 @@
+"""State and rules of the pages, without a widget."""

@@ -1,0 +1,32 @@
+"""What a card shows when there is nothing yet."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from vbdesk.desk.icons import IconView
+from vbdesk.desk.theme import Role
+from vbdesk.desk.widgets.buttons import primary_button
+from vbdesk.desk.widgets.text import Text
+
+
+class EmptyState(QWidget):
+    """Icon, title, one sentence, at most one button; centred."""
+
+    def __init__(self, icon: str, title: str, sentence: str, action: str = "") -> None:
+        super().__init__()
+        self.button = primary_button(action)
+        self.button.setVisible(bool(action))
+        self._title, self._sentence = Text(title, Role.CARD_TITLE), Text(sentence, Role.BODY, "text2")
+        column = QVBoxLayout(self)
+        column.setSpacing(8)
+        column.addStretch(1)
+        for part in (IconView(icon, "text3", 40), self._title, self._sentence):
+            column.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addSpacing(8)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+
+    def say(self, title: str, sentence: str) -> None:
+        """Say something else."""
+        self._title.setText(title)
+        self._sentence.setText(sentence)
