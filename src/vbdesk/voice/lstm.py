@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.voice.models import Weights
+from vbdesk.voice.threads import one_blas_thread
 
 Array = NDArray[np.float32]
 
@@ -37,13 +38,14 @@ def run_lstm(inputs: Array, weights: Weights, name: str) -> Array:
     hidden = np.zeros((inputs.shape[1], units), np.float32)
     cell = np.zeros_like(hidden)
     states = np.empty((inputs.shape[0], inputs.shape[1], units), np.float32)
-    for step, drive in enumerate(driven):
-        gates = np.tanh(drive + hidden @ recurrent)
-        gate_input = gates[:, :units] + 1  # twice the sigmoid; halved below
-        gate_forget = gates[:, units : 2 * units] + 1
-        candidate = gates[:, 2 * units : 3 * units]
-        cell = (gate_forget * cell + gate_input * candidate) * np.float32(0.5)
-        hidden = np.multiply(gates[:, 3 * units :] + 1, np.tanh(cell) * np.float32(0.5), out=states[step])
+    with one_blas_thread():
+        for step, drive in enumerate(driven):
+            gates = np.tanh(drive + hidden @ recurrent)
+            gate_input = gates[:, :units] + 1  # twice the sigmoid; halved below
+            gate_forget = gates[:, units : 2 * units] + 1
+            candidate = gates[:, 2 * units : 3 * units]
+            cell = (gate_forget * cell + gate_input * candidate) * np.float32(0.5)
+            hidden = np.multiply(gates[:, 3 * units :] + 1, np.tanh(cell) * np.float32(0.5), out=states[step])
     return states
 
 
