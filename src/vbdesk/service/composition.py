@@ -13,7 +13,7 @@ from vbdesk.service.storage.signing import UploadSigner
 
 def open_database(settings: Settings) -> Database:
     """The database of `settings`; its folder is made, its tables are the migrations' affair."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Database(create_engine(settings.resolved_database_url))
 
 

@@ -64,7 +64,7 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         stack.callback(close_context, context)
         if isinstance(context.storage, LocalObjectStore):
             context.storage.clear_incoming()
-        runtime = Runtime(context, workers=settings.workers)
+        runtime = Runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop, grace_s=_STOP_GRACE_S)
         runtime.start()
         if ready_file is not None:
@@ -127,7 +127,7 @@ def _remove_past_uploads(context: Context) -> None:
 def _locked(data_dir: Path) -> Iterator[None]:
     """The folder's lock: two engines with one identity would take each other's jobs."""
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(data_dir / _LOCK_FILE, timeout=0)
         lock.acquire()
     except Timeout:

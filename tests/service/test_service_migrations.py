@@ -1,0 +1,91 @@
+"""Migrations lead to the tables that the code describes."""
+
+import threading
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from vbdesk.service.db import metadata
+from vbdesk.service.db.engine import create_engine
+from vbdesk.service.db.migrate import configuration, upgrade
+from vbdesk.service.db.migrations.filters import is_ours
+from vbdesk.service.db.session import Database
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(create_engine(f"sqlite:///{tmp_path}/vbdesk.db"))
+    yield database
+    database.close()
+
+
+def constraints(engine: sa.Engine) -> dict[str, set[str]]:
+    """Texts of the tables and indexes as SQLite keeps them, without white space and quotes."""
+    with engine.connect() as connection:
+        rows = connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")).all()
+    return {
+        name: {"".join(line.replace('"', "").split()).rstrip(",") for line in text.splitlines()}
+        for name, text in rows
+        if name != "alembic_version"
+    }
+
+
+def test_the_migrations_make_the_tables_of_the_metadata(tmp_path, database):
+    upgrade(database, tmp_path)
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_constraints_and_partial_indexes_are_the_same_too(tmp_path, database):
+    upgrade(database, tmp_path)
+    described = create_engine(f"sqlite:///{tmp_path}/described.db")
+    metadata.create_all(described)
+    assert constraints(database.engine) == constraints(described)
+    described.dispose()
+
+
+def test_a_second_start_changes_nothing_and_loses_nothing(tmp_path, database):
+    upgrade(database, tmp_path)
+    with database.writing() as connection:
+        connection.execute(sa.text("INSERT INTO executors VALUES ('local-0', '2026-03-01')"))
+    upgrade(database, tmp_path)
+    with database.reading() as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM executors")).scalar_one() == 1
+
+
+def test_tables_of_the_job_engine_are_left_alone(tmp_path, database):
+    with database.writing() as connection:
+        connection.execute(sa.text("CREATE TABLE workflow_status (workflow_uuid TEXT)"))
+    upgrade(database, tmp_path)
+    with database.reading() as connection:
+        assert "workflow_status" in sa.inspect(connection).get_table_names()
+        context = MigrationContext.configure(connection, opts={"include_object": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_processes_starting_together_take_turns(tmp_path):
+    failures = []
+
+    def start() -> None:
+        database = Database(create_engine(f"sqlite:///{tmp_path}/vbdesk.db"))
+        try:
+            upgrade(database, tmp_path)
+        except Exception as error:
+            failures.append(error)
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_there_is_one_line_of_revisions():
+    assert len(ScriptDirectory.from_config(configuration()).get_heads()) == 1
