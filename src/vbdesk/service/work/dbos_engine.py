@@ -59,9 +59,9 @@ class DbosQueue:
 class DbosEngine:
     """The running half. DBOS allows one of them in a process at a time."""
 
-    def __init__(self, database_url: str, executor_id: str) -> None:
+    def __init__(self, database_url: str, queue: DbosQueue, executor_id: str) -> None:
         self._database_url = database_url
-        self._queue = DbosQueue(database_url)
+        self._queue = queue
         self._executor_id = executor_id
 
     def enqueue(self, connection: Connection, job_id: str) -> None:
@@ -91,7 +91,6 @@ class DbosEngine:
         """Run no more jobs; those under way have ended or been handed back before."""
         global _run
         DBOS.destroy(workflow_completion_timeout_sec=STOP_WAIT_S)
-        self._queue.close()
         _run = None
 
     def recover(self, live_executors: Collection[str]) -> int:

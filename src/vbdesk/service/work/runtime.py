@@ -5,7 +5,7 @@ from vbdesk.service.webhooks.courier import WebhookCourier
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.work.analysis import Analysis, analyse_file, prepare
-from vbdesk.service.work.dbos_engine import DbosEngine
+from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
 from vbdesk.service.work.runner import JobRunner
 from vbdesk.service.work.slot import Prepare
 from vbdesk.service.work.slots import SlotPool
@@ -21,6 +21,7 @@ class Runtime:
     def __init__(
         self,
         context: Context,
+        queue: DbosQueue,
         *,
         workers: int,
         executor_id: str = EMBEDDED_EXECUTOR,
@@ -31,12 +32,14 @@ class Runtime:
 
         Args:
             context: what the service leans on.
+            queue: the context's queue, which its owner closes.
             workers: analyses at once; 0 leaves them to other processes.
             executor_id: name of this process among those that run jobs.
             analysis: what a child does with a recording.
             prepare_child: what a child does once, before its first recording.
         """
         self._context = context
+        self._queue = queue
         self._workers = workers
         self._executor_id = executor_id
         self._analysis = analysis
@@ -53,7 +56,7 @@ class Runtime:
             slots = SlotPool(self._workers, self._prepare_child)
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
             url = self._context.settings.resolved_database_url
-            self._engine = DbosEngine(url, self._executor_id)
+            self._engine = DbosEngine(url, self._queue, self._executor_id)
             self._sweeper = Sweeper(self._context, self._engine, self._executor_id)
         self._sweeper.start()
         self._courier.start()
