@@ -1,0 +1,133 @@
+"""The whole way, from a real recording to a result."""
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+
+from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS, ModelName
+from vbdesk.contract.levels import Level
+from vbdesk.contract.results import ModelResult, SignResult
+from vbdesk.signs.engine import Target, analyze, listen, read
+from vbdesk.signs.target import UnknownTarget
+from vbdesk.voice.decode import decode, from_samples
+
+PULSE = Target("model", "pulse")
+
+
+@pytest.fixture(scope="module")
+def recording(request):
+    return decode(request.path.parents[1] / "data" / "speech_male_20s.flac")
+
+
+@pytest.fixture(scope="module")
+def heard(recording):
+    return listen(recording)
+
+
+@pytest.fixture(scope="module")
+def heard_dialogue(request):
+    return listen(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
+
+
+@pytest.mark.parametrize("model", list(ModelName))
+def test_every_model_reads_a_real_recording(heard, reference, model):
+    result = read(heard, Target("model", model.value))
+    assert isinstance(result, ModelResult)
+    assert [signal.name for signal in result.signals] == list(MODEL_SIGNS[model])
+    for signal in result.signals:
+        sign = reference.calibration.signs[signal.name]
+        assert signal.flagged == signal.level.flagged
+        assert signal.evidence_grade == sign.evidence_grade
+        assert signal.sign_version == reference.calibration.meta.version
+        if signal.score_interval is not None:
+            assert signal.score_interval[0] <= signal.score <= signal.score_interval[1]
+            assert signal.score_interval[0] < signal.score_interval[1]
+    assert result.summary.primary_signals
+    assert 1 <= len(result.summary.description.vocal_features) <= 6
+    assert [metric.metric_id for metric in result.extended_metrics] == reference.metrics.carry[model]
+    assert all(metric.score_std > 0 for metric in result.extended_metrics)
+    assert result.speakers is None
+    assert ModelResult.model_validate_json(result.model_dump_json()) == result
+
+
+@pytest.mark.parametrize("name", STANDALONE_SIGNS)
+def test_every_sign_reads_a_real_recording(heard, name):
+    result = read(heard, Target("sign", name.value))
+    assert isinstance(result, SignResult)
+    assert result.signal.name == name
+    assert 0 <= result.signal.score <= 1
+    assert set(json.loads(result.model_dump_json())) == {"signal", "audio_quality"}
+
+
+def test_a_healthy_reader_is_mostly_unflagged(heard):
+    levels = [signal.level for model in ModelName for signal in read(heard, Target("model", model.value)).signals]
+    assert sum(level in (Level.NONE, Level.LOW) for level in levels) >= 0.7 * len(levels)
+
+
+def test_the_same_recording_gives_the_same_bits(recording, heard):
+    again = analyze(recording, PULSE).model_dump_json()
+    assert again == read(heard, PULSE).model_dump_json()
+
+
+def test_the_voice_class_is_nowhere_in_a_result(heard):
+    for model in ModelName:
+        text = read(heard, Target("model", model.value)).model_dump_json()
+        assert not re.search(r"\b(male|female|man|woman|gender|female_share|voice_class)\b", text, re.IGNORECASE)
+
+
+def test_elevated_androgens_are_not_scored_in_another_voice(heard):
+    signal = read(heard, Target("sign", "elevated-androgens")).signal
+    assert (signal.level, signal.score, signal.score_interval) == (Level.INCONCLUSIVE, 0.2, None)
+
+
+def test_speech_too_short_for_a_reading_is_inconclusive(recording):
+    result = analyze(from_samples(recording.samples[: 8 * 16_000], 16_000), PULSE)
+    assert {signal.level for signal in result.signals} == {Level.INCONCLUSIVE}
+    assert result.summary.recommended_action == "inconclusive"
+    assert "insufficient_speech" in result.audio_quality.issues
+
+
+def test_a_tone_without_a_voice_is_inconclusive_with_the_healthy_mean(recording):
+    noise = recording.samples[:0].copy()
+    noise.resize(20 * 16_000)
+    noise[::1000] = 0.01  # clicks, no voice
+    result = analyze(from_samples(noise, 16_000), PULSE)
+    assert {(signal.score, signal.level) for signal in result.signals} == {(0.2, Level.INCONCLUSIVE)}
+    assert result.summary.description.vocal_features == []
+    assert result.extended_metrics == []
+
+
+def test_two_speakers_are_read_apart(heard_dialogue):
+    result = read(heard_dialogue, PULSE)
+    first, second = result.speakers
+    assert (first.speaker, second.speaker) == ("speaker_1", "speaker_2")
+    assert first.speech_seconds >= second.speech_seconds
+    assert (first.summary, first.signals) == (result.summary, result.signals)
+    assert [signal.name for signal in second.signals] == [signal.name for signal in result.signals]
+    assert second.signals != first.signals
+    assert first.signal is None
+    segments = sorted([*first.segments, *second.segments])
+    assert all(left[1] <= right[0] for left, right in pairwise(segments))
+
+
+def test_a_sign_is_read_for_each_speaker(heard_dialogue):
+    result = read(heard_dialogue, Target("sign", "stress"))
+    assert [speaker.signal.name for speaker in result.speakers] == ["stress", "stress"]
+    assert result.speakers[0].signal == result.signal
+    assert result.speakers[0].summary is None
+
+
+def test_one_speaker_is_one_entry(recording, heard):
+    result = analyze(recording, PULSE, diarize=True)
+    assert len(result.speakers) == 1
+    assert result.signals == read(heard, PULSE).signals
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("model", "stress"), ("sign", "pulse"), ("sign", "dry-mouth"), ("model", ""), ("sign", "Stress")]
+)
+def test_a_target_that_cannot_be_asked_for_is_refused(kind, name):
+    with pytest.raises(UnknownTarget, match=f"There is no {kind} '{name}'"):
+        Target(kind, name)

@@ -1,0 +1,74 @@
+import math
+
+import numpy as np
+import pytest
+
+from vbdesk.contract.catalog import ModelName
+from vbdesk.signs.metrics import extended_metrics
+from vbdesk.signs.passage import Window
+
+
+def measure(reference, model, passage):
+    return {metric.metric_id: metric for metric in extended_metrics(reference.metrics, model, passage)}
+
+
+@pytest.mark.parametrize("model", list(ModelName))
+def test_each_model_carries_its_metrics(reference, made_passage, model):
+    assert list(measure(reference, model, made_passage())) == reference.metrics.carry[model]
+    assert (model is ModelName.TIDE) == (not reference.metrics.carry[model])
+
+
+def test_voice_clarity_by_hand(reference, made_passage):
+    z = {"cepstral_peak_prominence": 1.0, "harmonics_to_noise": 2.0, "voice_shimmer": -1.0, "voice_jitter": 0.5}
+    index = (0.4 * 1 + 0.25 * 2 + 0.2 * 1 - 0.15 * 0.5 + 0.0005649) / 0.8145
+    metric = measure(reference, ModelName.BREATH, made_passage(z))["voice-clarity"]
+    assert metric.score_mean == pytest.approx(1 / (1 + math.exp(-1.2 * index)), abs=1e-4)
+    assert (metric.low_anchor, metric.high_anchor) == ("hoarse or breathy", "clear")
+
+
+def test_mean_and_spread_come_from_the_windows(reference, made_passage):
+    sounds = [-1.0, 0.0, 2.0]
+    features = [feature.id for feature in reference.metrics.metrics["voice-clarity"].features]
+    windows = [
+        Window(speech_s, dict.fromkeys(features, z)) for speech_s, z in zip([9.0, 5.0, 6.0], sounds, strict=True)
+    ]
+    metric = measure(reference, ModelName.BREATH, made_passage(windows=windows))["voice-clarity"]
+    scores = [reference.metrics.metrics["voice-clarity"].score(window.z, 1.2) for window in windows]
+    assert metric.score_mean == pytest.approx(np.average(scores, weights=[9, 5, 6]), abs=1e-4)
+    assert metric.score_std == pytest.approx(np.std(scores), abs=1e-4)
+
+
+def test_windows_with_little_speech_do_not_count(reference, made_passage):
+    loud = {"cepstral_peak_prominence": 3.0}
+    windows = [Window(9.0, {}), Window(9.0, {}), Window(9.0, {}), Window(3.9, loud)]
+    with_it, without_it = (
+        measure(reference, ModelName.BREATH, made_passage(windows=some)) for some in (windows, windows[:3])
+    )
+    assert with_it == without_it
+
+
+def test_pauses_are_those_of_the_whole_recording_in_every_window(reference, made_passage):
+    windows = [Window(8.0, {"pause_rate": 3.0, "phrase_length": -3.0})] * 3
+    calm = measure(reference, ModelName.CLARITY, made_passage())["speech-fluency"]
+    assert (
+        measure(reference, ModelName.CLARITY, made_passage(windows=windows))["speech-fluency"].score_mean
+        == calm.score_mean
+    )
+
+
+def test_a_short_recording_takes_its_spread_from_resampling(reference, made_passage):
+    replicates = [{"vowel_space": z, "formant_2_variability": z} for z in (-1.0, -0.5, 0.5, 1.0)]
+    metric = measure(reference, ModelName.CLARITY, made_passage(replicates=replicates))["articulation-clarity"]
+    scores = [reference.metrics.metrics["articulation-clarity"].score(z, 1.2) for z in replicates]
+    assert metric.score_std == pytest.approx(np.std(scores, ddof=1), abs=1e-4)
+
+
+def test_the_spread_is_never_zero(reference, made_passage):
+    for passage in (made_passage(), made_passage(windows=[Window(9.0, {})] * 4)):
+        assert all(metric.score_std > 0 for metric in measure(reference, ModelName.PULSE, passage).values())
+
+
+def test_a_metric_without_most_of_its_features_is_left_out(reference, made_passage):
+    noisy = made_passage(without=("harmonics_to_noise", "cepstral_peak_prominence"))
+    assert "vad-dominance" in measure(reference, ModelName.PULSE, made_passage())
+    assert "vad-dominance" not in measure(reference, ModelName.PULSE, noisy)

@@ -1,0 +1,205 @@
+"""Every summary that the rules can produce keeps to the rules of wording."""
+
+import re
+from itertools import combinations, product
+
+import pytest
+
+from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
+from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
+from vbdesk.contract.results import IssueCode
+from vbdesk.signs.narrative import render, with_history
+from vbdesk.signs.scoring import Reading
+
+BANNED = re.compile(
+    r"\b(diagnos\w*|diseases?|disorders?|patients?|symptoms?|suffer\w*|abnormal\w*|normal\w*|positive\w*|negative\w*"
+    r"|confirm\w*|depress\w*|drunk\w*|addict\w*|lying|lies|decepti\w*|suicid\w*|dement\w*|hormon\w*|healthy|safe|cleared"
+    r"|ruled out|emergency|danger\w*|man|woman|men|women|male|female|sex|gender|ethnic\w*|accent)\b",
+    re.IGNORECASE,
+)
+ISSUES = [None, *IssueCode]
+
+
+def reading(name, level, sign=None):
+    moved = {} if sign is None else {row.feature: abs(row.weight) * 3 for row in sign.evidence}
+    return Reading(name, 2.0, 0.5, level, moved)
+
+
+def bundle(reference, model, named, level, rest=Level.NONE):
+    signs = reference.calibration.signs
+    return [reading(name, level, signs[name]) if name in named else reading(name, rest) for name in MODEL_SIGNS[model]]
+
+
+def moving_z(readings, reference):
+    """Each feature as far out as it goes, in the direction of a sign that it moved."""
+    z = {}
+    for one in readings:
+        if one.contributions:
+            z |= {
+                row.feature: 3.0 if row.weight > 0 else -3.0 for row in reference.calibration.signs[one.sign].evidence
+            }
+    return z
+
+
+def write(reference, readings, issues=(), z=None):
+    action = recommended_action([one.level for one in readings])
+    z = moving_z(readings, reference) if z is None else z
+    return render(readings, z, issues, action, reference), action
+
+
+def sentences(text):
+    return re.split(r"(?<=\.) ", text)
+
+
+def assert_well_worded(text, action, reference):
+    assert not BANNED.search(text), text
+    assert len(text) <= reference.wording.length.max_characters, text
+    assert 2 <= len(sentences(text)) <= 8, text
+    assert text.isascii()
+    assert re.findall(r"\d+", text) in ([], ["30"])
+    assert text.endswith(reference.wording.action[action])
+
+
+@pytest.mark.parametrize("model", list(ModelName))
+def test_every_combination_of_signs_levels_and_issues_keeps_the_rules(reference, model):
+    bundles = [
+        bundle(reference, model, named, level)
+        for count in (1, 2, 3)
+        for named in combinations(MODEL_SIGNS[model], count)
+        for level in LEVEL_ORDER[1:]
+    ]
+    bundles += [bundle(reference, model, (), Level.NONE), bundle(reference, model, (), Level.NONE, Level.INCONCLUSIVE)]
+    longest = max(reference.wording.history.model_dump().values(), key=len)
+    for readings, issue in product(bundles, ISSUES):
+        text, action = write(reference, readings, [issue.value] if issue else [])
+        assert_well_worded(text, action, reference)
+        assert_well_worded(with_history(text, longest, reference.wording), action, reference)
+
+
+def test_every_piece_of_text_keeps_the_rules(reference):
+    wording = reference.wording
+    clauses = [text for clause in wording.clauses.values() for text in (clause.higher, clause.lower)]
+    causes = [*wording.causes.always.values(), *wording.causes.in_noise.values()]
+    phrases = [sign.phrase for sign in reference.calibration.signs.values()]
+    evidence = list(wording.evidence.model_dump().values())
+    for text in [
+        *clauses,
+        *causes,
+        *phrases,
+        *evidence,
+        *wording.quality.values(),
+        *wording.history.model_dump().values(),
+    ]:
+        assert not BANNED.search(text), text
+        assert text.isascii()
+
+
+def test_one_sign_at_consider_reads_as_written(reference):
+    readings = bundle(reference, ModelName.PULSE, (), Level.NONE)
+    moved = {"pause_duration": 0.5, "pause_duration_variability": 0.6, "speech_rate": 0.4, "vowel_space": 0.3}
+    readings[0] = Reading(SignName.MOOD_DISRUPTION, 1.8, 0.53, Level.CONSIDER, moved)
+    z = {"pause_duration": 2.0, "pause_duration_variability": 2.2, "speech_rate": -1.5, "vowel_space": -1.4}
+    text, action = write(reference, readings, z=z)
+    assert action is RecommendedAction.CONSIDER
+    assert text == (
+        "The recording shows voice features linked in research with low mood, at a level worth weighing with other "
+        "information. Compared with the reference, the voice pauses irregularly, has long pauses and has slow speech. "
+        "Research support for this link is fair, but this index has not been clinically validated. Reading in a second "
+        "language can sound the same. Consider this together with what you know of the person and the day."
+    )
+
+
+def test_nothing_found_reads_as_written(reference):
+    text, _ = write(reference, bundle(reference, ModelName.CLARITY, (), Level.NONE))
+    assert text == (
+        "None of the signals in this set stood out in this recording. "
+        "No follow-up is suggested by this recording alone."
+    )
+
+
+def test_an_inconclusive_recording_stops_after_reason_and_action(reference):
+    readings = bundle(reference, ModelName.PULSE, (), Level.NONE, Level.INCONCLUSIVE)
+    text, _ = write(reference, readings, ["insufficient_speech"])
+    assert text == (
+        "There was little speech, so timing measures are less certain. This recording does not allow a reading. Please "
+        "record again in a quiet place with at least 30 seconds of continuous speech."
+    )
+
+
+def test_features_that_pulled_the_other_way_or_lie_in_range_are_not_told(reference):
+    readings = bundle(reference, ModelName.CLARITY, (), Level.NONE)
+    moved = {"pause_rate": 0.9, "pause_ratio": -0.8, "speech_rate": 0.2}
+    readings[0] = Reading(SignName.COGNITIVE_IMPAIRMENT, 1.7, 0.51, Level.CONSIDER, moved)
+    text, _ = write(reference, readings, z={"pause_rate": 2.0, "pause_ratio": -2.0, "speech_rate": -1.0})
+    assert "the voice pauses often." in text
+
+
+def test_without_a_feature_that_stands_out_that_is_said(reference):
+    readings = bundle(reference, ModelName.CLARITY, MODEL_SIGNS[ModelName.CLARITY], Level.LOW)
+    text, _ = write(reference, readings, z=dict.fromkeys(reference.norms.features, 1.0))
+    assert reference.wording.features.none_stood_out in text
+
+
+def test_features_that_are_over_read_are_never_told(reference):
+    readings = bundle(reference, ModelName.ARIA, (SignName.ELEVATED_ANDROGENS,), Level.MODERATE)
+    text, _ = write(reference, readings)
+    assert reference.wording.clauses["pitch_tract_residual"].lower not in text
+    assert reference.wording.clauses["pitch_mean"].lower in text
+
+
+def test_the_strongest_three_at_the_highest_level_are_named(reference):
+    readings = [
+        Reading(name, 2.0, score, Level.LOW)
+        for name, score in zip(MODEL_SIGNS[ModelName.PULSE], (0.41, 0.44, 0.42, 0.43, 0.40, 0.39), strict=True)
+    ]
+    text, _ = write(reference, readings, z={})
+    assert "a faint signal of anxious speaking, tiredness or sleep loss and acute stress." in text
+
+
+def test_with_mixed_grades_the_weakest_is_told(reference):
+    named = (SignName.MOOD_DISRUPTION, SignName.ANXIETY)
+    text, _ = write(reference, bundle(reference, ModelName.PULSE, named, Level.CONSIDER))
+    assert reference.wording.evidence.C in text
+    assert reference.wording.evidence.B not in text
+    text, _ = write(
+        reference, bundle(reference, ModelName.TIDE, (SignName.FATIGUE, SignName.IRON_DEFICIENCY), Level.LOW)
+    )
+    assert reference.wording.evidence.placeholder in text
+
+
+def test_noise_is_the_first_cause_when_it_is_there(reference):
+    readings = bundle(reference, ModelName.PULSE, (SignName.DEHYDRATION,), Level.CONSIDER)
+    assert "A cold or a sore throat can sound the same." in write(reference, readings)[0]
+    assert "A noisy recording can sound the same." in write(reference, readings, ["high_background_noise"])[0]
+
+
+@pytest.mark.parametrize("level", [*LEVEL_ORDER[:3], Level.INCONCLUSIVE])
+def test_head_impact_never_clears_anyone(reference, level):
+    readings = bundle(reference, ModelName.APEX, (), Level.NONE, level)
+    assert "must not be used to clear anyone" in write(reference, readings)[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "sentence"),
+    [
+        (ModelName.PULSE, SignName.ELEVATED_BLOOD_PRESSURE, "Blood pressure can only be known by measuring it."),
+        (ModelName.HARBOR, SignName.ALCOHOL_USE_PATTERN, "Voice cannot show what a person has taken."),
+    ],
+)
+def test_special_sentences_come_from_low_on(reference, model, name, sentence):
+    assert sentence in write(reference, bundle(reference, model, (name,), Level.LOW))[0]
+    assert sentence not in write(reference, bundle(reference, model, (), Level.NONE))[0]
+    assert sentence not in write(reference, bundle(reference, model, (), Level.NONE, Level.INCONCLUSIVE))[0]
+
+
+def test_history_follows_what_was_heard(reference):
+    named = (SignName.STRESS,)
+    text, _ = write(reference, bundle(reference, ModelName.PULSE, named, Level.CONSIDER))
+    told = sentences(with_history(text, "It changed.", reference.wording))
+    assert told[1].startswith("Compared with the reference")
+    assert told[2] == "It changed."
+
+
+def test_history_follows_the_finding_where_nothing_was_heard(reference):
+    text, _ = write(reference, bundle(reference, ModelName.PULSE, (), Level.NONE), ["clipping"])
+    assert sentences(with_history(text, "It changed.", reference.wording))[2] == "It changed."
