@@ -8,6 +8,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from vbdesk.contract.catalog import models
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead
 
@@ -124,8 +125,13 @@ class TrajectoryChart:
 
 
 def chart_of(read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]]) -> TrajectoryChart:
-    """Arrays for every sign of `read`, in its order; `cuts` per sign name, where known."""
-    signs = tuple(_sign_chart(sign, read.data_points, cuts.get(sign.name, {})) for sign in read.signs)
+    """Arrays for every sign of `read`; `cuts` per sign name, where known.
+
+    Signs that make up one model come in that model's order, as on the result page; others as they were read.
+    """
+    by_name = {sign.name: sign for sign in read.signs}
+    order = next((model.signs for model in models().models if set(model.signs) == set(by_name)), list(by_name))
+    signs = tuple(_sign_chart(by_name[name], read.data_points, cuts.get(name, {})) for name in order)
     return TrajectoryChart(read.group_id, read.as_of, signs, len(read.data_points))
 
 

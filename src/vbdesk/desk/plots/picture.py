@@ -1,0 +1,56 @@
+"""A subject's charts as a picture file, with what a reader of the picture has to know."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from vbdesk.desk.plots.trajectory_data import TrajectoryChart
+from vbdesk.desk.plots.trajectory_view import TrajectoryView
+from vbdesk.desk.theme import Role
+from vbdesk.desk.widgets.card import Card
+from vbdesk.desk.widgets.text import Text
+
+SIZE = QSize(1280, 800)
+_PIXELS_PER_POINT = 2.0
+
+
+def save_picture(chart: TrajectoryChart, path: Path, *, note: str = "", size: QSize = SIZE) -> None:
+    """Draw `chart` in the active theme and save it as PNG, two pixels to the point.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    sheet = _sheet(chart, note)
+    sheet.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+    sheet.resize(size)
+    sheet.show()  # lays out without a window on any screen
+    picture = QPixmap(size * _PIXELS_PER_POINT)
+    picture.setDevicePixelRatio(_PIXELS_PER_POINT)
+    sheet.render(picture, QPoint())
+    sheet.close()
+    sheet.deleteLater()
+    if not picture.save(str(path), "PNG"):
+        raise OSError(f"The chart could not be written to {path}. Choose a folder that can be written to.")
+
+
+def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
+    sheet = QWidget()
+    sheet.setObjectName("page")
+    sheet.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    layout = QVBoxLayout(sheet)
+    layout.setContentsMargins(36, 28, 36, 20)
+    layout.setSpacing(4)
+    layout.addWidget(Text(chart.group_id, Role.PAGE_TITLE))
+    count = "1 recording" if chart.recordings == 1 else f"{chart.recordings} recordings"
+    layout.addWidget(Text(" · ".join(part for part in (count, note) if part), Role.BODY, "text2"))
+    layout.addSpacing(12)
+    card = Card(padding=0)
+    view = TrajectoryView()
+    view.show_chart(chart)
+    card.body.addWidget(view)
+    layout.addWidget(card, 1)
+    layout.addSpacing(6)
+    layout.addWidget(Text("Voice biomarker signals, not diagnoses.", Role.CAPTION, "text3"))
+    return sheet
