@@ -1,0 +1,135 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from vbdesk.resource_files import resource
+from vbdesk.voice.activity import detect_speech
+from vbdesk.voice.decode import decode, from_samples
+from vbdesk.voice.level import active_rms
+from vbdesk.voice.quality import assess
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording
+from vbdesk.voice.thresholds import read_quality_rules
+
+
+def pink_noise(count: int) -> NDArray[np.float64]:
+    spectrum = np.fft.rfft(np.random.default_rng(7).standard_normal(count))
+    return np.fft.irfft(spectrum / np.sqrt(np.maximum(np.arange(len(spectrum)), 1)), count)
+
+
+def with_noise(recording: Recording, snr_db: float) -> Recording:
+    noise = pink_noise(len(recording.samples))
+    noise *= active_rms(recording.samples) / np.sqrt(np.mean(noise**2)) / 10 ** (snr_db / 20)
+    return from_samples(recording.samples + noise, ANALYSIS_RATE)
+
+
+def test_clean_speech_has_no_issues(kathleen: Recording, male: Recording) -> None:
+    for recording in (kathleen, male):
+        quality = assess(recording)
+        assert quality.issues == []
+        assert quality.audio_clarity is not None
+        assert quality.audio_clarity > 80
+        assert 60 < quality.voice_percentage < 95
+        assert quality.speech_seconds == pytest.approx(quality.voice_percentage * recording.duration_s / 100)
+
+
+def test_clarity_falls_with_every_step_of_noise(kathleen: Recording) -> None:
+    ladder = [assess(with_noise(kathleen, snr_db)).audio_clarity for snr_db in (20, 10, 5, 0)]
+    assert all(higher > lower for higher, lower in itertools.pairwise(ladder))
+
+
+def test_clarity_reads_fifty_near_ten_decibels(male: Recording) -> None:
+    clarity = assess(with_noise(male, 10)).audio_clarity
+    assert clarity == pytest.approx(50, abs=10)
+
+
+def test_noise_is_named(kathleen: Recording) -> None:
+    assert assess(with_noise(kathleen, 3)).issues == ["high_background_noise", "noise_limits_voice_quality"]
+    assert assess(with_noise(kathleen, 15)).issues == ["noise_limits_voice_quality"]
+
+
+def test_rumble_below_the_voice_is_not_noise(kathleen: Recording) -> None:
+    times = np.arange(len(kathleen.samples)) / ANALYSIS_RATE
+    rumble = 0.05 * np.sin(2 * np.pi * 20 * times)
+    assert assess(from_samples(kathleen.samples + rumble, ANALYSIS_RATE)).audio_clarity > 75
+
+
+@pytest.mark.parametrize("gain", [0.05, 4.0])
+def test_gain_does_not_change_clarity(kathleen: Recording, gain: float) -> None:
+    noisy = with_noise(kathleen, 12)
+    changed = from_samples(noisy.samples * np.float32(gain), ANALYSIS_RATE)
+    assert assess(changed).audio_clarity == pytest.approx(assess(noisy).audio_clarity, abs=1)
+
+
+def test_lossy_containers_read_like_their_source(data_folder, kathleen: Recording) -> None:
+    source = assess(kathleen)
+    for name in ("speech_kathleen_20s.m4a", "speech_kathleen_20s.mp3"):
+        quality = assess(decode(data_folder / name))
+        assert quality.issues == []
+        assert quality.voice_percentage == pytest.approx(source.voice_percentage, abs=2)
+
+
+def test_too_little_speech_is_named(kathleen: Recording) -> None:
+    room = 0.0005 * np.random.default_rng(3).standard_normal(17 * ANALYSIS_RATE)
+    short = from_samples(np.concatenate([kathleen.samples[: 3 * ANALYSIS_RATE], room]), ANALYSIS_RATE)
+    quality = assess(short)
+    assert "insufficient_speech" in quality.issues
+    assert quality.voice_percentage < 20
+
+
+def test_without_speech_there_is_no_clarity() -> None:
+    tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(20 * ANALYSIS_RATE) / ANALYSIS_RATE)
+    quality = assess(from_samples(tone, ANALYSIS_RATE))
+    assert quality.audio_clarity is None
+    assert quality.issues == ["insufficient_speech"]
+
+
+def test_clipping_is_named(kathleen: Recording) -> None:
+    loud = np.clip(kathleen.samples * 6 / np.abs(kathleen.samples).max(), -1, 1)
+    quality = assess(from_samples(loud, ANALYSIS_RATE))
+    assert "clipping" in quality.issues
+    assert quality.level.clipped_percent > 1
+
+
+def test_a_soft_recording_is_named(kathleen: Recording) -> None:
+    assert assess(from_samples(kathleen.samples * np.float32(0.03), ANALYSIS_RATE)).issues == ["low_level"]
+
+
+def test_a_telephone_band_is_named(kathleen: Recording) -> None:
+    telephone = from_samples(kathleen.samples[::2], ANALYSIS_RATE // 2)
+    assert "narrow_bandwidth" in assess(telephone).issues
+
+
+def test_dropouts_are_named_and_pauses_are_not(kathleen: Recording) -> None:
+    activity = detect_speech(kathleen)
+    samples = kathleen.samples.copy()
+    for start_s, end_s in activity.segments[:8]:
+        middle = int((start_s + end_s) / 2 * ANALYSIS_RATE)
+        samples[middle : middle + 480] = 0
+    assert "dropouts" in assess(from_samples(samples, ANALYSIS_RATE)).issues
+
+    gated = kathleen.samples.copy()
+    speech = activity.covers(np.arange(len(gated)) / ANALYSIS_RATE)
+    gated[~speech] = 0
+    assert "dropouts" not in assess(from_samples(gated, ANALYSIS_RATE)).issues
+
+
+def test_the_noise_ladder_of_the_collection_is_monotone(shared_audio) -> None:
+    for noise in ("cafe", "pink"):
+        ladder = [
+            assess(decode(shared_audio / "noise" / "ladder" / f"LS1320M_{step}.flac")).audio_clarity
+            for step in ("clean", *(f"{noise}_+{snr:02d}dB" for snr in (20, 10, 5, 0)))
+        ]
+        assert all(higher > lower for higher, lower in itertools.pairwise(ladder))
+
+
+def test_thresholds_are_checked_when_read(tmp_path) -> None:
+    text = resource("quality.toml").read_text(encoding="utf-8")
+    assert read_quality_rules(resource("quality.toml")).clarity.points_per_db == 2.5
+    for wrong in (text.replace("pause_weight = 0.5", "pause_weight = 7"), text + "\n[issues.sneezing]\nabove = 1\n"):
+        path = tmp_path / "quality.toml"
+        path.write_text(wrong, encoding="utf-8")
+        with pytest.raises(ValidationError):
+            read_quality_rules(path)
