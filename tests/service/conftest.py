@@ -1,6 +1,7 @@
 """A running service on loopback ports, with its own data folder, accounts and clock."""
 
 import asyncio
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.app import create_app
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
-from vbdesk.service.db import metadata
+from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import load_settings
 from vbdesk.service.storage.origin import create_storage_app
@@ -93,13 +94,29 @@ class RunningService:
             client.close()
 
 
+@pytest.fixture(scope="session")
+def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database with every table, to be copied."""
+    data_dir = tmp_path_factory.mktemp("migrated")
+    database = open_database(load_settings(data_dir))
+    upgrade(database, data_dir)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("COMMIT")  # a checkpoint is not allowed inside a transaction
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return data_dir / "vbdesk.db"
+
+
 @pytest.fixture
-def start_service(tmp_path: Path) -> Iterator[Callable[..., RunningService]]:
+def start_service(tmp_path: Path, migrated_database: Path) -> Iterator[Callable[..., RunningService]]:
     """Starts services: `start_service(clock=..., page_size=3)`; all of them end with the test."""
     stops: list[Callable[[], None]] = []
 
     def start(*, clock: Any = None, queue: Any = None, **settings: Any) -> RunningService:
-        service, stop = _start(tmp_path / f"service-{len(stops)}", clock or FakeClock(), queue, settings)
+        data_dir = tmp_path / f"service-{len(stops)}"
+        data_dir.mkdir()
+        shutil.copy(migrated_database, data_dir)
+        service, stop = _start(data_dir, clock or FakeClock(), queue, settings)
         stops.append(stop)
         return service
 
@@ -142,7 +159,6 @@ def client(service: RunningService, account: TestAccount) -> httpx.Client:
 def _start(data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any]) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
     database = open_database(settings)
-    metadata.create_all(database.engine)
     api_socket, storage_socket = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
     queue = queue or RecordingQueue()
     context = open_context(settings, database, queue, clock, origin_of(storage_socket))
