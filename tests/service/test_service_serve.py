@@ -1,0 +1,136 @@
+"""The life of `vbdesk serve`, as a process of its own."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from vbdesk.cli.serve import serve
+
+START_LIMIT_S = 60
+END_LIMIT_S = 15
+
+if sys.platform == "win32":
+    pytest.skip("ends processes by POSIX signals", allow_module_level=True)
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[bytes]
+    base_url: str
+    storage_url: str
+    data_dir: Path
+    ready_file: Path
+
+    def get(self, path: str) -> httpx.Response:
+        return httpx.get(self.base_url + path, trust_env=False)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(*options: str) -> Served:
+        data_dir, ready_file = tmp_path / "service", tmp_path / "ready.json"
+        command = [sys.executable, "-m", "vbdesk", "serve", "--data-dir", str(data_dir), "--port", "0"]
+        command += ["--storage-port", "0", "--workers", "0", "--ready-file", str(ready_file), *options]
+        with (tmp_path / "serve.log").open("ab") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log)
+        processes.append(process)
+        wait_for(lambda: ready_file.exists() or process.poll() is not None, START_LIMIT_S)
+        assert process.poll() is None, (tmp_path / "serve.log").read_text()
+        ready = json.loads(ready_file.read_text())
+        assert ready["pid"] == process.pid
+        return Served(process, ready["base_url"], ready["storage_url"], data_dir, ready_file)
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def wait_for(condition: Callable[[], object], limit_s: float) -> None:
+    ends_at = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < ends_at, "waited in vain"
+        threading.Event().wait(0.05)
+
+
+def run_here(*options: str | Path):
+    app = typer.Typer()
+    app.command()(serve)
+    return CliRunner().invoke(app, [str(option) for option in options])
+
+
+def test_it_answers_when_the_ready_file_is_there_and_ends_cleanly(start, tmp_path):
+    served = start()
+    assert served.get("/readyz").json() == {"status": "ok"}
+    assert httpx.put(served.storage_url + "/x", trust_env=False).status_code == 403
+    refused = run_here("--data-dir", served.data_dir, "--port", 0, "--storage-port", 0)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    assert "Another vbdesk serve" in refused.stderr
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(END_LIMIT_S) == 0
+    assert not served.ready_file.exists()
+    assert "Traceback" not in (tmp_path / "serve.log").read_text()
+
+
+def test_a_killed_service_starts_again_and_clears_what_was_half_written(start):
+    killed = start()
+    (killed.data_dir / "objects" / ".incoming" / "half").write_bytes(b"half a file")
+    killed.process.kill()
+    killed.process.wait()
+    killed.ready_file.unlink()
+    again = start()
+    assert list((again.data_dir / "objects" / ".incoming").iterdir()) == []
+    again.process.send_signal(signal.SIGINT)
+    assert again.process.wait(END_LIMIT_S) == 0
+
+
+def test_it_ends_with_the_process_it_was_told_to_follow(start):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
+        served = start("--parent-pid", str(parent.pid))
+        parent.kill()
+    assert served.process.wait(END_LIMIT_S) == 0
+
+
+def test_an_open_upload_does_not_hold_up_the_end(start):
+    served = start()
+    host, port = served.base_url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        connection.sendall(b"POST /v2/groups HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(END_LIMIT_S) == 0
+
+
+def test_a_taken_port_is_told_in_one_line(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = run_here("--data-dir", tmp_path, "--port", taken.getsockname()[1], "--storage-port", 0)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "Choose another port" in result.stderr
+
+
+@pytest.mark.parametrize("option", [("--port", "70000"), ("--workers", "-1")])
+def test_a_flag_that_does_not_fit_is_told_in_one_line(tmp_path, option):
+    result = run_here("--data-dir", tmp_path, *option)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert option[0].removeprefix("--") in result.stderr
+
+
+def test_a_folder_that_is_a_file_is_told_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run_here("--data-dir", tmp_path / "file", "--port", 0, "--storage-port", 0)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
