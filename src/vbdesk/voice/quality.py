@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbdesk.contract.results import IssueCode
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.clarity import measure_clarity
 from vbdesk.voice.defects import bandwidth_hz, count_dropouts
@@ -66,13 +67,14 @@ def _issues(
     limits: IssueRules = rules.issues
     bandwidth = bandwidth_hz(samples, activity, limits.narrow_bandwidth.floor_db)
     found = {
-        "insufficient_speech": activity.voice_percentage < limits.insufficient_speech.voice_percentage_below
+        IssueCode.INSUFFICIENT_SPEECH: activity.voice_percentage < limits.insufficient_speech.voice_percentage_below
         or activity.speech_s < limits.insufficient_speech.speech_seconds_below,
-        "high_background_noise": clarity is not None and clarity < limits.high_background_noise.clarity_below,
-        "clipping": level.clipped_percent > limits.clipping.clipped_percent_above,
-        "low_level": level.rms_dbfs < limits.low_level.speech_dbfs_below,
-        "dropouts": count_dropouts(samples) > limits.dropouts.count_above,
-        "narrow_bandwidth": bandwidth is not None and bandwidth < limits.narrow_bandwidth.bandwidth_hz_below,
-        "noise_limits_voice_quality": clarity is not None and clarity < limits.noise_limits_voice_quality.clarity_below,
+        IssueCode.HIGH_BACKGROUND_NOISE: clarity is not None and clarity < limits.high_background_noise.clarity_below,
+        IssueCode.CLIPPING: level.clipped_percent > limits.clipping.clipped_percent_above,
+        IssueCode.LOW_LEVEL: level.rms_dbfs < limits.low_level.speech_dbfs_below,
+        IssueCode.DROPOUTS: count_dropouts(samples) > limits.dropouts.count_above,
+        IssueCode.NARROW_BANDWIDTH: bandwidth is not None and bandwidth < limits.narrow_bandwidth.bandwidth_hz_below,
+        IssueCode.NOISE_LIMITS_VOICE_QUALITY: clarity is not None
+        and clarity < limits.noise_limits_voice_quality.clarity_below,
     }
-    return [code for code, is_found in found.items() if is_found]
+    return [code.value for code, is_found in found.items() if is_found]
