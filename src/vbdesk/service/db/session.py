@@ -1,7 +1,8 @@
 """The unit of work: one connection and one transaction, opened and committed at the boundary of a request or job."""
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import sqlalchemy as sa
 
@@ -17,11 +18,14 @@ class Database:
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
+        # SQLite lets one write at a time and has the others poll, which starves some of them; threads queue up instead.
+        one_writer = engine.dialect.name == "sqlite"
+        self._turn: AbstractContextManager[object] = threading.Lock() if one_writer else nullcontext()
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that commits at the end of the block and rolls back when it raises."""
-        with self.engine.begin() as connection:
+        with self._turn, self.engine.begin() as connection:
             yield connection
 
     @contextmanager
