@@ -4,6 +4,7 @@ import typer
 
 from vbdesk.cli import admin
 from vbdesk.cli.analyze import analyze
+from vbdesk.cli.demo import demo
 from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
@@ -16,6 +17,7 @@ def _root() -> None:
     """Record a voice, check it, send it for analysis, follow the person over time."""
 
 
+app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
 app.add_typer(signs, name="signs")

@@ -23,13 +23,11 @@ def save_picture(chart: TrajectoryChart, path: Path, *, note: str = "", size: QS
         OSError: the file cannot be written.
     """
     sheet = _sheet(chart, note)
-    sheet.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
     sheet.resize(size)
-    sheet.show()  # lays out without a window on any screen
+    sheet.grab()  # settles the layout without a window on any screen
     picture = QPixmap(size * _PIXELS_PER_POINT)
     picture.setDevicePixelRatio(_PIXELS_PER_POINT)
     sheet.render(picture, QPoint())
-    sheet.close()
     sheet.deleteLater()
     if not picture.save(str(path), "PNG"):
         raise OSError(f"The chart could not be written to {path}. Choose a folder that can be written to.")

@@ -1,0 +1,288 @@
+"""`vbdesk demo`: the whole way from recordings to a trajectory, on this computer, leaving only the chart."""
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from vbdesk.client.client import Client
+    from vbdesk.client.credentials import Credentials
+    from vbdesk.client.local_service import Endpoint
+    from vbdesk.contract.jobs import Job
+    from vbdesk.contract.longitudinal import TrajectoryRead
+    from vbdesk.voice.quality import Quality
+
+CHART = Path("vbdesk-demo-trajectory.png")
+NOTE = "demonstration dates"
+_DAYS_APART = 7
+_JOB_TIMEOUT_S = 180.0
+_TRAJECTORY_TIMEOUT_S = 30.0
+
+console = Console(highlight=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One recording of the demonstration and the day it is said to be from."""
+
+    path: Path
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The recordings that ship with the product."""
+
+    title: str
+    licence: str
+    group_id: str
+    model: str
+    recordings: tuple[Sample, ...]
+
+
+class DemoFailed(Exception):
+    """The demonstration cannot go on; the message says why in one line."""
+
+
+def demo(
+    window: Annotated[
+        bool, typer.Option("--window/--no-window", help="Open the desk on the demonstration's account afterwards.")
+    ] = True,
+) -> None:
+    """Analyse five recordings that ship with vbdesk, and draw the reader's trajectory."""
+    from vbdesk.client.errors import ClientError
+    from vbdesk.client.local_service import LocalServiceFailed
+    from vbdesk.voice.errors import AudioError
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with tempfile.TemporaryDirectory(prefix="vbdesk-demo-", ignore_cleanup_errors=True) as folder:
+            _run(Path(folder), window)
+    except KeyboardInterrupt:
+        _stop("Stopped; nothing is left running.", 130)
+    except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError) as error:
+        _stop(str(error), 1)
+    except OSError as error:
+        _stop(f"{error.strerror or error}. Try again in a folder that can be written to.", 1)
+
+
+def _run(folder: Path, window: bool) -> None:
+    samples = _samples()
+    console.print(f"[bold]{samples.title}[/bold] ({samples.licence}), {NOTE}")
+    data_dir = folder / "service"
+    with _service(data_dir) as (endpoint, credentials):
+        client = _client(endpoint, credentials)
+        with client:
+            qualities = _check(samples)
+            jobs = _analyze(client, samples)
+            _print_results(samples, qualities, jobs)
+            trajectory = _trajectory(client, samples.group_id)
+            _print_trajectory(trajectory)
+        _draw(trajectory)
+        if not window:
+            return
+        if not _has_display():
+            console.print(
+                "There is no display here, so the desk was not opened. `vbdesk desk` opens it where there is one."
+            )
+            return
+        _open_desk(folder, endpoint, credentials)
+
+
+def _samples() -> Samples:
+    from vbdesk.resource_files import resource
+
+    with resource("samples", "samples.toml").open("rb") as file:
+        data = tomllib.load(file)
+    yesterday = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
+    files = data["files"]
+    recordings = tuple(
+        Sample(resource("samples", name), yesterday - timedelta(days=_DAYS_APART * (len(files) - 1 - index)))
+        for index, name in enumerate(files)
+    )
+    return Samples(data["title"], data["licence"], data["group_id"], data["model"], recordings)
+
+
+@contextmanager
+def _service(data_dir: Path) -> Iterator[tuple["Endpoint", "Credentials"]]:
+    """A service of our own with an account, ended whatever happens."""
+    from vbdesk.client.local_service import LocalService, make_account
+
+    service = LocalService(data_dir)
+    try:
+        with console.status("Starting the service on this computer"):
+            endpoint = service.start()
+            credentials = make_account(data_dir, "Demonstration")
+        console.print(f"Service at {endpoint.base_url}, uploads at {endpoint.storage_url}")
+        yield endpoint, credentials
+    finally:
+        service.stop()
+
+
+def _client(endpoint: "Endpoint", credentials: "Credentials") -> "Client":
+    from vbdesk.client.client import Client
+
+    return Client(endpoint.base_url, credentials)
+
+
+def _check(samples: Samples) -> list["Quality"]:
+    """The check that the desk makes of every take, before anything is sent."""
+    from vbdesk.voice.decode import decode
+    from vbdesk.voice.quality import assess
+
+    with _progress() as progress:
+        task = progress.add_task("Checking locally", total=len(samples.recordings))
+        qualities = []
+        for sample in samples.recordings:
+            qualities.append(assess(decode(sample.path)))
+            progress.advance(task)
+    return qualities
+
+
+def _analyze(client: "Client", samples: Samples) -> list["Job"]:
+    """Upload, submit and await every recording."""
+    from vbdesk.client.analyze import Target
+    from vbdesk.client.audio import AudioSource
+    from vbdesk.contract.jobs import JobStatus
+
+    target = Target("model", samples.model)
+    with _progress() as progress:
+        sending = progress.add_task("Uploading and submitting", total=len(samples.recordings))
+        submitted = []
+        for sample in samples.recordings:
+            upload_ref = client.uploads.send(AudioSource.from_path(sample.path))
+            job = client.analyze(
+                target, upload_ref, group_id=samples.group_id, longitudinal=True, recorded_at=sample.recorded_at
+            )
+            submitted.append(job.job_id)
+            progress.advance(sending)
+        waiting = progress.add_task("Analysing", total=len(submitted))
+        jobs = []
+        for job_id in submitted:
+            jobs.append(client.jobs.wait(job_id, timeout_s=_JOB_TIMEOUT_S))
+            progress.advance(waiting)
+    unfinished = [job for job in jobs if job.status is not JobStatus.DONE]
+    if unfinished:
+        raise DemoFailed(f"{len(unfinished)} of {len(jobs)} analyses ended {unfinished[0].status}.")
+    return jobs
+
+
+def _trajectory(client: "Client", group_id: str) -> "TrajectoryRead":
+    """The trajectory, once it is computed."""
+    from vbdesk.contract.longitudinal import TrajectoryRead
+
+    deadline = datetime.now(UTC) + timedelta(seconds=_TRAJECTORY_TIMEOUT_S)
+    while True:
+        read = client.groups.trajectory(group_id)
+        if isinstance(read, TrajectoryRead):
+            return read
+        if datetime.now(UTC) > deadline:
+            raise DemoFailed("The trajectory was not computed in time. Try again.")
+        threading.Event().wait(read.retry_after_seconds)
+
+
+def _print_results(samples: Samples, qualities: list["Quality"], jobs: list["Job"]) -> None:
+    from vbdesk.contract.results import ModelResult
+
+    table = _table(
+        f"Each recording ({NOTE})", "Recorded", "State", "Level", "Action", "Flagged", "Speech", "Clarity", "Issues"
+    )
+    for sample, quality, job in zip(samples.recordings, qualities, jobs, strict=True):
+        result = job.result
+        if not isinstance(result, ModelResult):
+            raise DemoFailed(f"The analysis of {sample.path.name} brought no result.")
+        flagged = ", ".join(signal.label for signal in result.signals if signal.flagged)
+        table.add_row(
+            f"{sample.recorded_at:%d %b}", job.status, result.summary.overall_level, result.summary.recommended_action,
+            flagged or "none", f"{quality.voice_percentage:.0f} %", _number(quality.audio_clarity, ".0f"),
+            ", ".join(quality.issues) or "none",
+        )  # fmt: skip
+    console.print(table)
+
+
+def _print_trajectory(read: "TrajectoryRead") -> None:
+    title = f"{read.group_id} over time: {read.window.jobs_used} recordings ({NOTE})"
+    table = _table(title, "Sign", "Latest", "90 % interval", "Baseline", "z", "Unusual", "Trend")
+    for sign in read.signs:
+        interval = "" if sign.latest_interval is None else "{:.2f} to {:.2f}".format(*sign.latest_interval)
+        trend = "early" if sign.trend.direction == "insufficient_data" else sign.trend.direction
+        table.add_row(
+            sign.label, _number(sign.latest_score), interval, _number(sign.baseline_score),
+            _number(sign.z_score, "+.1f"),
+            "yes" if sign.anomaly else "no", trend,
+        )  # fmt: skip
+    console.print(table)
+    console.print("Voice biomarker signals, not diagnoses. Scores are for researchers; people read levels.")
+
+
+def _table(title: str, *heads: str) -> Table:
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False
+    )
+    for head in heads:
+        table.add_column(head, no_wrap=True)
+    return table
+
+
+def _number(value: float | None, form: str = ".2f") -> str:
+    return "" if value is None else format(value, form)
+
+
+def _draw(read: "TrajectoryRead") -> None:
+    """Write the chart, on a screen that is not there where there is none."""
+    if not _has_display():
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtWidgets import QApplication
+
+    from vbdesk.desk import theme
+    from vbdesk.desk.plots.picture import save_picture
+    from vbdesk.desk.plots.trajectory_data import chart_of
+    from vbdesk.desk.sign_reference import sign_references
+
+    QApplication.instance() or QApplication(sys.argv[:1])
+    theme.install(theme.Theme(theme.Scheme.LIGHT))
+    cuts = {name: reference.score_cuts for name, reference in sign_references().items()}
+    save_picture(chart_of(read, cuts), CHART, note=NOTE)
+    console.print(f"Chart written to {CHART.absolute()}")
+
+
+def _open_desk(folder: Path, endpoint: "Endpoint", credentials: "Credentials") -> None:
+    raise DemoFailed("not yet")
+
+
+def _has_display() -> bool:
+    if sys.platform in {"win32", "darwin"}:
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _progress() -> Progress:
+    return Progress(
+        SpinnerColumn(), TextColumn("{task.description:<26}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(), console=console,
+    )  # fmt: skip
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    typer.echo(" ".join(message.split()), err=True)
+    raise typer.Exit(code)
