@@ -22,6 +22,7 @@ FEWEST_VOICED_FRAMES = 30
 _PERIODS_A_WINDOW = 3.0
 _WEAKEST_PEAK = 0.225  # half the voicing threshold: weaker peaks can never win
 _MOST_CANDIDATES = 14
+_OVERSAMPLING = 3  # fewer, and a pulse train between two samples of lag is heard an octave too low
 _BLOCK = 256
 
 
@@ -58,38 +59,38 @@ def track_f0(samples: Samples) -> F0Track | None:
 
     The first pass searches 60 to 600 Hz, the second 0.75 times the lower to 2 times the upper quartile of the first.
     """
-    first = _single_pass(samples, FIRST_FLOOR, FIRST_CEILING, oversampling=1)
+    first = _single_pass(samples, FIRST_FLOOR, FIRST_CEILING)
     voiced = first.frequency[first.frequency > 0]
     if voiced.size < FEWEST_VOICED_FRAMES:
         return None
     lower, upper = np.percentile(voiced, [25, 75])
     floor = max(LOWEST_FLOOR, FLOOR_OF_LOWER_QUARTILE * float(lower))
     ceiling = min(FIRST_CEILING, CEILING_OF_UPPER_QUARTILE * float(upper))
-    second = _single_pass(samples, floor, ceiling, oversampling=2)
+    second = _single_pass(samples, floor, ceiling)
     return second if np.any(second.frequency > 0) else None
 
 
-def _single_pass(samples: Samples, floor: float, ceiling: float, oversampling: int) -> F0Track:
+def _single_pass(samples: Samples, floor: float, ceiling: float) -> F0Track:
     times = frame_times(samples.size, _PERIODS_A_WINDOW / floor)
     if times.size == 0:
         return F0Track(times, np.zeros(0), floor, ceiling)
-    candidates = _find_candidates(samples, times, floor, ceiling, oversampling)
+    candidates = _find_candidates(samples, times, floor, ceiling)
     return F0Track(times, likeliest_path(candidates, ceiling), floor, ceiling)
 
 
-def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: float, oversampling: int) -> Candidates:
+def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: float) -> Candidates:
     """Peaks of the autocorrelation of each frame, divided by that of the window.
 
-    Oversampling is by zeros in the spectrum: at 2 a parabola through three lags finds the height of the peak.
+    Oversampling is by zeros in the spectrum; a parabola through three lags then finds the height of the peak.
     """
     period = int(ANALYSIS_RATE / floor)
     half = int(_PERIODS_A_WINDOW / floor * ANALYSIS_RATE) // 2 - 1
     longest_lag = int(2 * half / _PERIODS_A_WINDOW) + 2
     fft_size = scipy.fft.next_fast_len(2 * half + longest_lag + 2, real=True)
-    lags = oversampling * longest_lag + 1
+    lags = _OVERSAMPLING * longest_lag + 1
     window = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(1, 2 * half + 1) / (2 * half + 1))).astype(np.float32)
-    window_correlation = _autocorrelation(window[None], fft_size, lags, oversampling)[0]
-    shortest = max(2, int(oversampling * ANALYSIS_RATE / ceiling))
+    window_correlation = _autocorrelation(window[None], fft_size, lags)[0]
+    shortest = max(2, int(_OVERSAMPLING * ANALYSIS_RATE / ceiling))
 
     mean = samples.mean(dtype=np.float64)
     global_peak = float(np.max(np.abs(samples - np.float32(mean)))) or 1.0
@@ -101,10 +102,10 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
         frames = cut_frames(samples, centre[part] - half, 2 * half)
         frames = (frames - frames[:, core].mean(axis=1, keepdims=True)) * window
         peak = np.abs(frames[:, near]).max(axis=1).astype(np.float64)
-        correlation = _autocorrelation(frames, fft_size, lags, oversampling) / window_correlation
+        correlation = _autocorrelation(frames, fft_size, lags) / window_correlation
         lag, strength = refined_peaks(correlation, shortest, _WEAKEST_PEAK, _MOST_CANDIDATES)
         with np.errstate(divide="ignore"):
-            frequency = np.where(lag > 0, oversampling * ANALYSIS_RATE / lag, 0.0)
+            frequency = np.where(lag > 0, _OVERSAMPLING * ANALYSIS_RATE / lag, 0.0)
         frequency[(frequency < floor) | (frequency >= ceiling)] = 0.0
         return frequency, strength, np.minimum(peak / global_peak, 1.0)
 
@@ -112,9 +113,9 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
     return Candidates(frequency, strength, peak)
 
 
-def _autocorrelation(frames: Samples, fft_size: int, lags: int, oversampling: int) -> Samples:
+def _autocorrelation(frames: Samples, fft_size: int, lags: int) -> Samples:
     spectrum = scipy.fft.rfft(frames, fft_size, axis=1)
     power = spectrum.real**2 + spectrum.imag**2
-    correlation: Samples = scipy.fft.irfft(power, fft_size * oversampling, axis=1)[:, :lags]
+    correlation: Samples = scipy.fft.irfft(power, fft_size * _OVERSAMPLING, axis=1)[:, :lags]
     correlation /= np.maximum(correlation[:, :1], np.finfo(np.float32).tiny)
     return correlation

@@ -67,15 +67,17 @@ def summarise(
     if frames is not None:
         for group in _GROUPS:
             values |= group(frames, spans)
-    return {name: _measurement(name, values.get(name, math.nan), reliable_voice_quality) for name in FEATURES}
+    return {name: _measurement(name, values, reliable_voice_quality) for name in FEATURES}
 
 
-def _measurement(name: str, value: float | np.floating, reliable_voice_quality: bool) -> Measurement:
+def _measurement(name: str, values: Values, reliable_voice_quality: bool) -> Measurement:
     if name in _NEED_CLEAR_SOUND and not reliable_voice_quality:
         return Measurement(None, "noise")
+    value = float(values.get(name, math.nan))
     if math.isfinite(value):
-        return Measurement(float(value))
-    return Measurement(None, "too_few_pauses" if name in _NEED_PAUSES else "too_little_speech")
+        return Measurement(value)
+    lacks_pauses = name in _NEED_PAUSES and "pause_rate" in values
+    return Measurement(None, "too_few_pauses" if lacks_pauses else "too_little_speech")
 
 
 def _pitch(frames: FrameAnalysis, spans: Spans | None) -> Values:

@@ -70,6 +70,8 @@ class FrameAnalysis:
 
 def analyse_frames(samples: Samples) -> FrameAnalysis | None:
     """Measure mono `samples`, shape (n,), 16 kHz, frame by frame; None when too little of it is voiced speech."""
+    if samples.size == 0:
+        return None
     samples = samples - np.float32(samples.mean(dtype=np.float64))
     f0 = track_f0(samples)
     if f0 is None:

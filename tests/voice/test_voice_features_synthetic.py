@@ -1,0 +1,232 @@
+"""Features of made sounds, whose truth is known by construction."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+import soxr
+from scipy.optimize import brentq
+from scipy.signal import lfilter
+
+from vbdesk.voice.cepstrum import cepstral_prominence
+from vbdesk.voice.f0 import track_f0
+from vbdesk.voice.features import analyse_frames, summarise
+from vbdesk.voice.formants import measure_formants
+from vbdesk.voice.harmonicity import measure_harmonicity
+from vbdesk.voice.perturbation import measure_perturbation
+from vbdesk.voice.pulses import find_pulses
+from vbdesk.voice.recording import ANALYSIS_RATE, Samples
+from vbdesk.voice.spectrum import COLUMNS, spectral_balance
+
+FINE_RATE = 96_000  # Hz, so that pulses fall where they should
+VOWELS = {  # formants and their bandwidths in Hz
+    "a": [(730, 80), (1090, 90), (2440, 120), (3400, 150), (4400, 200)],
+    "i": [(270, 60), (2290, 100), (3010, 120), (3600, 150), (4500, 200)],
+}
+OPEN_QUOTIENT, PEAK_QUOTIENT, RETURN_QUOTIENT = 0.6, 0.42, 0.02
+
+
+@dataclass(frozen=True)
+class Vowel:
+    samples: Samples
+    jitter_percent: float
+    shimmer_db: float
+
+
+def _lf_shape() -> tuple[float, float]:
+    """Growth and decay of the Liljencrants-Fant flow derivative over a period of 1."""
+    rest = 1 - OPEN_QUOTIENT
+    decay = brentq(lambda e: e * RETURN_QUOTIENT - 1 + np.exp(-e * rest), 5, 100)
+
+    def net_flow(growth: float) -> float:
+        opening, closing = np.linspace(0, OPEN_QUOTIENT, 2000), np.linspace(OPEN_QUOTIENT, 1, 2000)
+        return float(
+            np.trapezoid(_lf(opening, growth, decay), opening) + np.trapezoid(_lf(closing, growth, decay), closing)
+        )
+
+    return brentq(net_flow, -50, 100), decay
+
+
+def _lf(phase: np.ndarray, growth: float, decay: float) -> np.ndarray:
+    frequency = np.pi / PEAK_QUOTIENT
+    scale = -1 / (np.exp(growth * OPEN_QUOTIENT) * np.sin(frequency * OPEN_QUOTIENT))
+    opening = scale * np.exp(growth * phase) * np.sin(frequency * phase)
+    closing = -(np.exp(-decay * (phase - OPEN_QUOTIENT)) - np.exp(-decay * (1 - OPEN_QUOTIENT))) / (
+        decay * RETURN_QUOTIENT
+    )
+    return np.where(phase < OPEN_QUOTIENT, opening, closing)
+
+
+GROWTH, DECAY = _lf_shape()
+
+
+def _tract(source: np.ndarray, vowel: str) -> np.ndarray:
+    for frequency, bandwidth in VOWELS[vowel]:
+        radius = np.exp(-np.pi * bandwidth / FINE_RATE)
+        middle = 2 * radius * np.cos(2 * np.pi * frequency / FINE_RATE)
+        source = lfilter([1 - middle + radius**2], [1, -middle, radius**2], source)
+    return soxr.resample(source, FINE_RATE, ANALYSIS_RATE, quality="VHQ")
+
+
+def make_vowel(
+    f0: float, vowel: str, *, jitter: float = 0.0, shimmer: float = 0.0, hnr_db: float | None = None, seed: int = 0
+) -> Vowel:
+    """Three seconds of a vowel with pulses of known times and amplitudes, and noise of the same spectral envelope."""
+    random = np.random.default_rng(seed)
+    source = np.zeros(int(3.1 * FINE_RATE))
+    start, closures, amplitudes = 0.05, [], []
+    while start < 3.0:
+        period = (1 + jitter * random.standard_normal()) / f0
+        amplitude = max(0.05, 1 + shimmer * random.standard_normal())
+        index = np.arange(int(np.ceil(start * FINE_RATE)), int(np.ceil((start + period) * FINE_RATE)))
+        source[index] += amplitude * _lf((index / FINE_RATE - start) / period, GROWTH, DECAY)
+        closures.append(start + OPEN_QUOTIENT * period)
+        amplitudes.append(amplitude)
+        start += period
+    voice = _tract(source, vowel)
+    if hnr_db is not None:
+        noise = _tract(random.standard_normal(source.size), vowel)
+        middle = slice(int(0.3 * ANALYSIS_RATE), int(2.7 * ANALYSIS_RATE))
+        voice = voice + noise * np.sqrt(np.mean(voice[middle] ** 2) / np.mean(noise[middle] ** 2)) / 10 ** (hnr_db / 20)
+    periods, levels = np.diff(closures), 20 * np.log10(amplitudes)
+    return Vowel(
+        samples=(0.5 * voice / np.abs(voice).max()).astype(np.float32),
+        jitter_percent=100 * float(np.mean(np.abs(np.diff(periods))) / np.mean(periods)),
+        shimmer_db=float(np.mean(np.abs(np.diff(levels)))),
+    )
+
+
+def pulse_train(f0: float, seconds: float) -> np.ndarray:
+    """Pulses that fall off by 6 dB an octave, at `FINE_RATE`."""
+    pulses = np.zeros(int(seconds * FINE_RATE))
+    pulses[np.rint(np.arange(0.02, seconds, 1 / f0) * FINE_RATE).astype(int)] = 1
+    return lfilter([1], [1, -0.98], pulses)
+
+
+def measured_perturbation(samples: Samples) -> tuple[float, float]:
+    f0 = track_f0(samples)
+    parts = measure_perturbation(samples, find_pulses(samples, f0))
+    jitter = 100 * parts.period_steps.values.mean() / parts.periods.values.mean()
+    return float(jitter), float(parts.amplitude_steps.values[:, 1].mean())
+
+
+@pytest.mark.parametrize("f0", [75, 110, 160, 210, 330, 397.7, 480])
+def test_f0_of_a_pulse_train_is_found_within_half_a_percent(f0):
+    samples = soxr.resample(pulse_train(f0, 2.0), FINE_RATE, ANALYSIS_RATE).astype(np.float32)
+    track = track_f0(samples)
+    voiced = track.frequency[track.frequency > 0]
+    assert voiced.size > 0.8 * track.frequency.size
+    assert np.median(voiced) == pytest.approx(f0, rel=0.005)
+    assert np.percentile(np.abs(voiced / f0 - 1), 95) < 0.005
+
+
+def test_jitter_of_made_vowels_is_within_the_bar():
+    errors = []
+    for f0, vowel, jitter in product((110, 210), ("a", "i"), (0.0, 0.01)):
+        made = make_vowel(f0, vowel, jitter=jitter, seed=int(f0 + 1000 * jitter))
+        errors.append(abs(measured_perturbation(made.samples)[0] - made.jitter_percent))
+    assert np.mean(errors) < 0.08
+
+
+def test_shimmer_of_made_vowels_is_within_the_bar():
+    errors = []
+    for f0, vowel, shimmer in product((110, 210), ("a", "i"), (0.0, 0.05)):
+        made = make_vowel(f0, vowel, shimmer=shimmer, seed=int(f0 + 1000 * shimmer))
+        errors.append(abs(measured_perturbation(made.samples)[1] - made.shimmer_db))
+    assert np.mean(errors) < 0.12
+
+
+def test_harmonicity_of_made_vowels_is_near_the_truth():
+    errors = []
+    for f0, vowel, hnr in product((110, 210), ("a", "i"), (10, 20, 30)):
+        made = make_vowel(f0, vowel, hnr_db=hnr, seed=hnr)
+        values = measure_harmonicity(made.samples, np.arange(0.5, 2.5, 0.01), 75)
+        errors.append(abs(float(np.mean(values)) - hnr))
+    # the highest of all lags is taken, as in the norms, so that noise adds about 1 dB (the yardstick: 1.06)
+    assert np.mean(errors) < 1.3
+
+
+def test_noise_lowers_the_cepstral_peak_step_by_step():
+    prominence = []
+    for hnr in (30, 20, 10, 5):
+        samples = make_vowel(160, "a", hnr_db=hnr).samples
+        prominence.append(float(cepstral_prominence(samples, np.array([[0, samples.size]])).values.mean()))
+    assert prominence == sorted(prominence, reverse=True)
+    assert prominence[0] - prominence[-1] > 3
+
+
+@pytest.mark.parametrize("vowel", list(VOWELS))
+def test_formants_are_where_the_tract_has_them(vowel):
+    # an all-pole tract at 10 kHz: the model behind the measurement, so that its answer is known
+    rate = 10_000
+    sound = np.zeros(3 * rate)
+    sound[np.rint(np.arange(0.02, 3.0, 1 / 110) * rate).astype(int)] = 0.1
+    sound = lfilter([1], [1, -0.98], sound)
+    for frequency, bandwidth in VOWELS[vowel]:
+        radius = np.exp(-np.pi * bandwidth / rate)
+        sound = lfilter([1], [1, -2 * radius * np.cos(2 * np.pi * frequency / rate), radius**2], sound)
+    samples = soxr.resample(sound, rate, ANALYSIS_RATE, quality="VHQ").astype(np.float32)
+    rows = measure_formants(samples, np.arange(0.5, 2.5, 0.01), 5000).values
+    assert rows.shape[0] == 200
+    truth = [frequency for frequency, _ in VOWELS[vowel][:3]]
+    assert np.median(rows[:, :3], axis=0) == pytest.approx(truth, rel=0.05)
+
+
+def test_balance_of_two_tones_is_the_difference_of_their_levels():
+    time = (np.arange(ANALYSIS_RATE) + 0.5) / ANALYSIS_RATE
+    tones = 0.5 * np.sin(2 * np.pi * 500 * time) + 0.05 * np.sin(2 * np.pi * 3000 * time)
+    track = spectral_balance(tones.astype(np.float32), np.array([0.3, 0.5]), np.array([250.0, 250.0]))
+    row = dict(zip(COLUMNS, track.values[0], strict=True))
+    assert row["alpha_ratio"] == pytest.approx(-20, abs=0.1)
+    assert row["hammarberg_index"] == pytest.approx(20, abs=0.1)
+    assert row["h1_h2_difference"] < -40
+
+
+def bursts(lengths_and_pauses: list[tuple[float, float]]) -> Samples:
+    """A buzz at 120 Hz that sounds and pauses, over faint noise."""
+    parts = []
+    for sounding, pause in lengths_and_pauses:
+        parts += [np.ones(int(sounding * ANALYSIS_RATE)), np.zeros(int(pause * ANALYSIS_RATE))]
+    gate = np.convolve(np.concatenate([np.zeros(8000), *parts]), np.hanning(160) / 80, mode="same")
+    time = np.arange(gate.size) / ANALYSIS_RATE
+    buzz = sum(np.cos(2 * np.pi * 120 * harmonic * time) / harmonic for harmonic in range(1, 20))
+    return (0.1 * buzz * gate + np.random.default_rng(1).normal(0, 1e-4, gate.size)).astype(np.float32)
+
+
+def test_pauses_of_a_made_signal_are_counted_and_measured():
+    pauses = [0.5, 0.9, 0.4, 0.7]
+    features = summarise(analyse_frames(bursts([(1.5, pause) for pause in pauses] + [(1.5, 0.6)])))
+    total = 5 * 1.5 + sum(pauses)
+    assert features["pause_rate"].value == pytest.approx(60 * 4 / total, rel=0.05)
+    # the 64 ms window of the level spreads sound into the pause at both ends
+    assert features["pause_duration"].value == pytest.approx(np.mean(pauses), abs=0.07)
+    assert features["pause_ratio"].value == pytest.approx(100 * sum(pauses) / total, abs=3)
+    assert features["pause_duration_variability"].value == pytest.approx(np.std(pauses, ddof=1), abs=0.03)
+    assert features["phrase_length"].value == pytest.approx(1.5, abs=0.07)
+
+
+def test_gaps_shorter_than_a_pause_do_not_part_speech():
+    features = summarise(analyse_frames(bursts([(0.5, 0.12)] * 6)))
+    assert features["pause_rate"].value == 0
+    assert features["pause_ratio"].value == 0
+    assert features["pause_duration"].missing == "too_few_pauses"
+
+
+def test_syllables_are_counted_by_the_dips_between_them():
+    features = summarise(analyse_frames(bursts([(0.18, 0.07)] * 20)))
+    assert features["speech_rate"].value == pytest.approx(4.0, rel=0.06)
+
+
+def test_a_steady_tone_has_no_tremor_and_a_wavering_one_has():
+    time = np.arange(4 * ANALYSIS_RATE) / ANALYSIS_RATE
+    depth = 0.5  # semitones
+
+    def sung(wavering: float) -> Samples:
+        f0 = 140 * 2 ** (wavering * np.sin(2 * np.pi * 6 * time) / 12)
+        phase = 2 * np.pi * np.cumsum(f0) / ANALYSIS_RATE
+        return (0.05 * sum(np.cos(harmonic * phase) / harmonic for harmonic in range(1, 15))).astype(np.float32)
+
+    steady, wavering = (summarise(analyse_frames(sung(amount)))["voice_tremor"].value for amount in (0.0, depth))
+    assert steady < 0.02
+    assert wavering == pytest.approx(depth / np.sqrt(2), rel=0.15)
