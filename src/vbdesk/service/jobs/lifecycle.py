@@ -112,10 +112,10 @@ class JobLifecycle:
 
     def _longitudinal(self, connection: Connection, row: Row[Any]) -> Result:
         result = parse_result(row.analysis)
-        fields = history.fields_of_job(connection, row, reading_of(result))
+        fields, unconfirmed = history.read_job(connection, row, reading_of(result))
         if isinstance(result, ModelResult):
-            return add_longitudinal(result, fields)
-        return add_longitudinal(result, fields)
+            return add_longitudinal(result, fields, unconfirmed)
+        return add_longitudinal(result, fields, unconfirmed)
 
     def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus) -> None:
         row = repository.find(connection, job_id)

@@ -14,7 +14,6 @@ import pytest
 from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 
 FOLDER = str(Path(__file__).parent)
-sys.path.append(FOLDER)  # children import their tasks by name
 
 from worker_tasks import (  # noqa: E402
     double,

@@ -1,0 +1,125 @@
+"""A bench for jobs: submits over HTTP, and takes the worker's part where no worker runs."""
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+import soundfile
+
+from vbdesk.service.db.webhooks import webhook_deliveries
+from vbdesk.service.jobs.wiring import lifecycle_of
+
+sys.path.append(str(Path(__file__).parent))  # children import their tasks by name
+
+from sample_results import result_json
+
+RATE = 8_000
+
+
+def noise_wav(seconds: float, amplitude: float = 0.1, seed: int = 0) -> bytes:
+    samples = amplitude * np.random.default_rng(seed).standard_normal(int(seconds * RATE))
+    file = io.BytesIO()
+    soundfile.write(file, samples.clip(-1, 1), RATE, format="WAV")
+    return file.getvalue()
+
+
+ACCEPTABLE = noise_wav(15.5)
+
+
+@dataclass
+class Bench:
+    service: Any
+    account: Any
+    client: httpx.Client
+
+    def post(
+        self,
+        path: str = "/v2/models/pulse/analyze",
+        audio: bytes | None = ACCEPTABLE,
+        headers: Any = None,
+        **fields: str,
+    ) -> httpx.Response:
+        parts: dict[str, Any] = {name: (None, value) for name, value in fields.items()}
+        if audio is not None:
+            parts["audio"] = ("take.wav", audio, "audio/wav")
+        return self.client.post(path, files=parts or {"nothing": (None, "")}, headers=headers)
+
+    def submit(self, path: str = "/v2/models/pulse/analyze", **fields: Any) -> str:
+        answer = self.post(path, **fields)
+        assert answer.status_code == 200, answer.text
+        job_id: str = answer.json()["job_id"]
+        return job_id
+
+    def submit_to(self, group_id: str, *, longitudinal: bool = False, **fields: Any) -> str:
+        ending = "/longitudinal" if longitudinal else ""
+        return self.submit(f"/v2/models/pulse/groups/{group_id}/analyze{ending}", **fields)
+
+    def read(self, job_id: str) -> Any:
+        answer = self.client.get(f"/v2/jobs/{job_id}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def status(self, job_id: str) -> str:
+        status: str = self.read(job_id)["status"]
+        return status
+
+    def credits(self) -> int:
+        credits: int = self.client.get("/v2/account/credits").json()["credits"]
+        return credits
+
+    def get(self, path: str, **query: Any) -> Any:
+        answer = self.client.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def start(self, job_id: str) -> bool:
+        """Whether there was anything to start."""
+        with self.service.context.database.writing() as connection:
+            return self._lifecycle.start(connection, job_id, "bench", 120) is not None
+
+    def finish(self, job_id: str, score: float = 0.4) -> None:
+        """What a worker writes after a good analysis."""
+        with self.service.context.database.writing() as connection:
+            run = self._lifecycle.start(connection, job_id, "bench", 120)
+            assert run is not None
+            kind = "model" if run.target.sign_count > 1 else "sign"
+            self._lifecycle.analysed(connection, job_id, result_json(kind, run.target.analysed, score))
+
+    def fail(self, job_id: str) -> None:
+        with self.service.context.database.writing() as connection:
+            self._lifecycle.fail(connection, job_id)
+
+    def time_out(self, job_id: str) -> None:
+        with self.service.context.database.writing() as connection:
+            self._lifecycle.time_out(connection, job_id)
+
+    def deliveries(self) -> list[Any]:
+        with self.service.context.database.reading() as connection:
+            return list(connection.execute(webhook_deliveries.select()).all())
+
+    @property
+    def _lifecycle(self) -> Any:
+        return lifecycle_of(self.service.context)
+
+
+@pytest.fixture
+def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
+    """`make_bench(credits=20, page_size=3)`: a service of its own with one enterprise account."""
+
+    def make(*, credits: int = 100_000, **settings: Any) -> Bench:
+        service = start_service(**settings)
+        account = service.add_account(credits=credits)
+        return Bench(service, account, service.client(account))
+
+    return make
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    return make_bench()

@@ -1,0 +1,69 @@
+"""Tasks that a child process can import by name: well-behaved, stuck, crashing."""
+
+import ctypes
+import os
+import time
+from pathlib import Path
+
+import soundfile
+from sample_results import result_json
+
+from vbdesk.service.work.analysis import AnalysisRequest
+
+
+def nothing_to_prepare() -> None:
+    pass
+
+
+def own_pid() -> int:
+    return os.getpid()
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def spin(seconds: float) -> None:
+    ends_at = time.monotonic() + seconds
+    while time.monotonic() < ends_at:
+        sum(range(1000))
+
+
+def sleep_natively_holding_the_interpreter(seconds: int) -> None:
+    ctypes.PyDLL(None).sleep(seconds)
+
+
+def segfault() -> None:
+    ctypes.string_at(0)
+
+
+def refuse() -> None:
+    raise ValueError("bad audio")
+
+
+def analyse_at_once(request: AnalysisRequest) -> str:
+    """A result whose every score is the recording's mean square: it depends on the file, as a real one does."""
+    samples, _ = soundfile.read(request.path)
+    return result_json(request.kind, request.name, min(1.0, float((samples**2).mean())))
+
+
+def analyse_never(_request: AnalysisRequest) -> str:
+    ctypes.PyDLL(None).sleep(600)
+    return ""
+
+
+def analyse_badly(_request: AnalysisRequest) -> str:
+    raise ValueError("nothing comes of this")
+
+
+def analyse_and_die(_request: AnalysisRequest) -> str:
+    ctypes.string_at(0)
+    return ""
+
+
+def analyse_at_the_second_try(request: AnalysisRequest) -> str:
+    marker = Path(f"{request.path}.tried")
+    if not marker.exists():
+        marker.touch()
+        os._exit(7)
+    return analyse_at_once(request)
