@@ -1,6 +1,8 @@
 """Every refusal has one shape and says nothing it should not."""
 
 import logging
+import socket
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -49,7 +51,7 @@ def test_a_json_body_without_end_is_not_read_to_its_end(client):
         while True:
             yield b" " * 65536
 
-    try:
+    try:  # either the answer, or a connection closed while sending
         answer = client.post("/v2/audio/uploads", content=endless(), headers={"Content-Type": "application/json"})
     except httpx.TransportError:
         return  # the connection was closed before the answer was read
@@ -107,3 +109,22 @@ def test_health_needs_no_credentials(service):
 def test_readiness_tells_a_database_that_is_gone(service):
     service.context.storage.incoming.rmdir()
     assert service.client().get("/readyz").status_code == 503
+
+
+@pytest.mark.parametrize("size", [330_000, 5_000_000, 33_000_000])
+def test_a_refused_upload_on_a_kept_alive_connection_is_answered(service, client, size: int):
+    for _ in range(8):
+        client.get("/healthz")
+        answer = client.post("/v2/signs/dry-mouth/analyze", files={"audio": bytes(size)})
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        refused = client.post("/v2/models/pulse/analyze", files={"audio": bytes(size)}, headers={"X-API-Key": "no"})
+        assert refused.status_code == 401
+
+
+def test_a_caller_that_waits_for_leave_to_send_is_refused_at_once(service):
+    url = urlsplit(service.base_url)
+    head = f"POST /v2/models/pulse/analyze HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 9000000\r\n"
+    with socket.create_connection((url.hostname, url.port), timeout=5) as connection:
+        connection.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
+        answer = connection.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 401 ")

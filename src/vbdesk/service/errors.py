@@ -29,7 +29,6 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from vbdesk.contract.errors import ErrorBody, ErrorCode, ErrorDetail, error_body
-from vbdesk.service.http.bodies import closing_headers
 
 log = logging.getLogger(__name__)
 
@@ -163,9 +162,8 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _crash)
 
 
-def _answer(request: Request, body: ErrorBody, headers: dict[str, str] | None = None) -> JSONResponse:
-    answer_headers = {**(headers or {}), **closing_headers(request)}
-    return JSONResponse(body.model_dump(mode="json"), status_code=body.status, headers=answer_headers)
+def _answer(body: ErrorBody, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(body.model_dump(mode="json"), status_code=body.status, headers=headers)
 
 
 async def _service_error(request: Request, error: Exception) -> JSONResponse:
@@ -174,7 +172,7 @@ async def _service_error(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, ValidationFailed):
         body = body.model_copy(update={"detail": error.detail})
     headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, RateLimited) else None
-    return _answer(request, body, headers)
+    return _answer(body, headers)
 
 
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:
@@ -191,7 +189,7 @@ async def _framework_error(request: Request, error: Exception) -> JSONResponse:
         code = ErrorCode.INVALID_REQUEST if error.status_code < 500 else ErrorCode.PROCESSING_ERROR
         phrase = http.HTTPStatus(error.status_code).phrase
         body = ErrorBody(code=code, message=f"The request was refused: {phrase}.", status=error.status_code)
-    return _answer(request, body, dict(error.headers or {}))
+    return _answer(body, dict(error.headers or {}))
 
 
 _FRAMEWORK_BODIES = {

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 import uvicorn
 from starlette.types import ASGIApp
 
+from vbdesk.service.http.drain import DrainRefusedBodies
+
 _GRACE_S = 3
 _BACKLOG = 512
 
@@ -70,7 +72,7 @@ async def run_servers(
 
 def _configuration(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
+        DrainRefusedBodies(app),
         lifespan="off",
         ws="none",
         http="h11",

@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER
 from vbdesk.service.clock import Clock
-from vbdesk.service.http.bodies import closing_headers
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
 from vbdesk.service.storage.spool import Spool, StreamTooLong
 from vbdesk.service.storage.store import ObjectExists, ObjectStore
@@ -67,23 +66,23 @@ class _Origin:
         return Response(status_code=200)
 
 
-def _xml(request: Request, status: int, code: str, message: str, details: dict[str, str]) -> Response:
+def _xml(status: int, code: str, message: str, details: dict[str, str]) -> Response:
     inner = {"Code": code, "Message": message, **details}
     elements = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in inner.items())
     body = f'<?xml version="1.0" encoding="UTF-8"?><Error>{elements}</Error>'
-    return Response(body, status, headers=closing_headers(request), media_type="application/xml")
+    return Response(body, status, media_type="application/xml")
 
 
 async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, AddressRefused)  # noqa: S101  (narrows the handler's type)
-    return _xml(request, error.status, error.code, error.message, error.details)
+    return _xml(error.status, error.code, error.message, error.details)
 
 
 async def _framework_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     code = "MethodNotAllowed" if error.status_code == 405 else "InvalidRequest"
-    return _xml(request, error.status_code, code, "Files are taken here by PUT to a signed address only.", {})
+    return _xml(error.status_code, code, "Files are taken here by PUT to a signed address only.", {})
 
 
 async def _crash(request: Request, error: Exception) -> Response:
-    return _xml(request, 500, "InternalError", "The store could not take the file. Try again.", {})
+    return _xml(500, "InternalError", "The store could not take the file. Try again.", {})
