@@ -10,7 +10,8 @@ class Measurement:
 
     Attributes:
         value: in the unit of the norms file; None when it could not be measured.
-        missing: why `value` is None, as a short code (`too_little_speech`, `too_few_pauses`, `noise`, `narrow_bandwidth`); else None.
+        missing: why `value` is None, as a short code (`too_little_speech`, `too_few_pauses`,
+            `noise`, `narrow_bandwidth`); else None.
     """
 
     value: float | None
