@@ -36,12 +36,11 @@ class SignReference:
     known: str
     confounders: tuple[str, ...]
 
-    @property
-    def evidence_words(self) -> str:
-        """The evidence grade for people."""
+    def evidence_words_for(self, grade: str | None = None) -> str:
+        """The evidence grade for people: that of a reading, where it says one, else this calibration's."""
         if self.placeholder:
             return "No confirmed voice marker, shown for completeness"
-        return EVIDENCE_WORDS[self.evidence_grade]
+        return EVIDENCE_WORDS.get(grade or self.evidence_grade, EVIDENCE_WORDS[self.evidence_grade])
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Item models: rows of cells, without a widget."""

@@ -1,0 +1,98 @@
+"""What can stand in a cell of a table; one delegate knows how to paint them all."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from vbdesk.contract.levels import Level
+from vbdesk.outbox.states import OutboxState
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A sentence or a figure.
+
+    Attributes:
+        ink: colour token.
+        strong: in a heavier weight.
+        right: figures stand at the right edge.
+    """
+
+    text: str
+    ink: str = "text2"
+    strong: bool = False
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TwoLines:
+    """A name over a caption."""
+
+    first: str
+    second: str
+
+    @property
+    def text(self) -> str:
+        """Both, as a screen reader says them."""
+        return f"{self.first}, {self.second}" if self.second else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class StateMark:
+    """The state of a recording in the outbox."""
+
+    state: OutboxState
+
+    @property
+    def text(self) -> str:
+        """The state in a word."""
+        return self.state.value.replace("_", " ").capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class LevelMark:
+    """A level; None where there is none to tell, with `words` in its place."""
+
+    level: Level | None
+    words: str = ""
+
+    @property
+    def text(self) -> str:
+        """The level in a word."""
+        return self.words if self.level is None else self.level.value.capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """How far something is: figures, what else there is to say, and a bar."""
+
+    figures: str
+    more: str
+    share: float
+
+    @property
+    def text(self) -> str:
+        """What stands above the bar."""
+        return f"{self.figures} {self.more}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A button; empty `text` for none. `quiet` ones are words only."""
+
+    text: str
+    quiet: bool = False
+
+
+Cell = Words | TwoLines | StateMark | LevelMark | Moving | Act
+
+
+class Row(Protocol):
+    """A row of a table."""
+
+    @property
+    def key(self) -> str:
+        """What tells the row from all others, whatever its content."""
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """One cell a column; asked for when the row is painted."""

@@ -1,0 +1,19 @@
+"""What a page is asked to show: the arguments of `Navigator.open` that are more than a text."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording whose result is to be shown: one of this computer, a job of the service, or both."""
+
+    take_id: str | None = None
+    job_id: str | None = None
+    group_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewTake:
+    """A recording of this computer whose check is to be shown again."""
+
+    take_id: str

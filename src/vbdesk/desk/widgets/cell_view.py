@@ -1,0 +1,297 @@
+"""The table of the desk: rows of cells, painted by one delegate, reached by mouse and keyboard."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from vbdesk.desk import theme
+from vbdesk.desk.models.cell_table import CellRole, CellTable
+from vbdesk.desk.models.cells import Act, Cell, LevelMark, Moving, StateMark, TwoLines, Words
+from vbdesk.desk.theme import Role
+from vbdesk.desk.widgets.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
+from vbdesk.desk.widgets.painting import antialiased, hover_fill, rounded
+from vbdesk.desk.widgets.progress import paint_progress
+from vbdesk.desk.widgets.state_chip import STATE_LOOKS
+
+Index = QModelIndex | QPersistentModelIndex
+
+_PAD = 8
+_EDGE = 20
+_BUTTON_PAD = 11
+_BUTTON_HEIGHT = 30
+_BAR_WIDTH = 220
+
+
+class CellView(QTableView):
+    """A table that opens a row with a click or Enter, and acts with its button or Space.
+
+    Signals:
+        opened: (str) key of the row that was chosen.
+        acted: (str) key of the row whose button was pressed.
+    """
+
+    opened = Signal(str)
+    acted = Signal(str)
+
+    def __init__(
+        self,
+        name: str,
+        table: CellTable,
+        widths: Sequence[int],
+        *,
+        stretch: int,
+        row_height: int = 55,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Show `table`; `widths` of the columns at 100 % text, of which column `stretch` takes what is left."""
+        super().__init__(parent)
+        self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
+        self.setModel(table)
+        self.setItemDelegate(_CellDelegate(self))
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setMouseTracking(True)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        head = self.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setSectionsClickable(False)
+        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        theme.active().changed.connect(self.fit)
+        table.modelReset.connect(self.fit)
+        self.fit()
+
+    def set_widths(self, widths: Sequence[int], stretch: int) -> None:
+        """Other columns."""
+        self._widths, self._stretch = tuple(widths), stretch
+        self.fit()
+
+    @Slot()
+    def fit(self) -> None:
+        """Take row heights and column widths from the text size."""
+        px, head = theme.active().px, self.horizontalHeader()
+        self.verticalHeader().setDefaultSectionSize(px(self._row_height))
+        head.setMinimumSectionSize(px(24))
+        head.setFixedHeight(px(36))
+        for column in range(min(len(self._widths), head.count())):
+            fills = column == self._stretch
+            mode = QHeaderView.ResizeMode.Stretch if fills else QHeaderView.ResizeMode.Fixed
+            head.setSectionResizeMode(column, mode)
+            if not fills:
+                self.setColumnWidth(column, px(self._widths[column]))
+        self.viewport().update()
+
+    def current_key(self) -> str | None:
+        """Key of the selected row."""
+        index = self.currentIndex()
+        return self._table.row(index.row()).key if index.isValid() else None
+
+    def select_key(self, key: str) -> None:
+        """Select a row by its key, if it is here."""
+        place = self._table.place_of(key)
+        if place is not None:
+            self.setCurrentIndex(self._table.index(place, 0))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        key = self.current_key()
+        if key is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit(key)
+        elif key is not None and event.key() == Qt.Key.Key_Space:
+            self.acted.emit(key)
+        else:
+            super().keyPressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        super().mouseMoveEvent(event)
+        over = self._button_at(event.position().toPoint()) is not None
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        self.viewport().update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        super().mouseReleaseEvent(event)
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return
+        index = self.indexAt(event.position().toPoint())
+        if not index.isValid():
+            return
+        key = self._table.row(index.row()).key
+        if self._button_at(event.position().toPoint()) is not None:
+            self.acted.emit(key)
+        else:
+            self.opened.emit(key)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().leaveEvent(event)
+        self.viewport().update()
+
+    def hovered_row(self) -> int:
+        """Row under the pointer; -1 for none."""
+        if not self.viewport().underMouse():
+            return -1
+        return self.rowAt(self.viewport().mapFromGlobal(self.cursor().pos()).y())
+
+    def _button_at(self, point: QPoint) -> QRect | None:
+        index = self.indexAt(point)
+        cell = index.data(CellRole.CELL) if index.isValid() else None
+        if not isinstance(cell, Act) or not cell.text:
+            return None
+        rect = button_rect(cell, QRectF(self.visualRect(index)), last=True).toRect()
+        return rect if rect.contains(point) else None
+
+
+class _CellDelegate(QStyledItemDelegate):
+    """Paints every kind of cell."""
+
+    def __init__(self, view: CellView) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(40, theme.active().px(55))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
+        antialiased(painter)
+        rect = QRectF(option.rect)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = self._view.hovered_row() == index.row()
+        self._paint_ground(painter, rect, index, selected=selected, hovered=hovered)
+        last = index.column() == index.model().columnCount() - 1
+        left = _EDGE if index.column() == 0 else _PAD
+        area = rect.adjusted(theme.active().px(left), 0, -theme.active().px(_EDGE if last else _PAD), 0)
+        cell: Cell = index.data(CellRole.CELL)
+        match cell:
+            case Words():
+                _paint_words(painter, cell, area)
+            case TwoLines():
+                _paint_two_lines(painter, cell, area)
+            case StateMark():
+                paint_chip(painter, STATE_LOOKS[cell.state], _centred(area, chip_size(STATE_LOOKS[cell.state])))
+            case LevelMark():
+                _paint_level(painter, cell, area)
+            case Moving():
+                _paint_moving(painter, cell, area)
+            case Act() if cell.text:
+                pointer = self._view.viewport().mapFromGlobal(self._view.cursor().pos())
+                box = button_rect(cell, rect, last=last)
+                over = hovered and box.contains(QRectF(pointer.x(), pointer.y(), 1, 1))
+                _paint_button(painter, cell, box, hovered=over)
+        painter.restore()
+
+    def _paint_ground(self, painter: QPainter, rect: QRectF, index: Index, *, selected: bool, hovered: bool) -> None:
+        if selected or hovered:
+            painter.fillRect(rect, theme.colour("accenttint" if selected else "surface2"))
+        if selected and index.column() == 0:
+            painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), theme.colour("accent"))
+        if index.row() < index.model().rowCount() - 1:
+            painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), theme.colour("border"))
+
+
+def button_rect(act: Act, cell: QRectF, *, last: bool) -> QRectF:
+    """Where the button of a cell stands: at its right edge."""
+    px = theme.active().px
+    width = QFontMetricsF(theme.active().font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
+    right = cell.right() - px(_EDGE if last else _PAD)
+    return QRectF(right - width, cell.center().y() - px(_BUTTON_HEIGHT) / 2, width, px(_BUTTON_HEIGHT))
+
+
+def _centred(area: QRectF, size: QSize) -> QRectF:
+    return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
+
+
+def _paint_level(painter: QPainter, cell: LevelMark, area: QRectF) -> None:
+    if cell.level is None:
+        _paint_words(painter, Words(cell.words, "text3"), area)
+    else:
+        paint_level_badge(painter, cell.level, _centred(area, level_badge_size(cell.level)))
+
+
+def _paint_words(painter: QPainter, cell: Words, area: QRectF) -> None:
+    """One line where it fits, else two; what is longer ends in an ellipsis and is said in full to a screen reader."""
+    font = theme.active().font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
+    metrics = QFontMetricsF(font)
+    painter.setFont(font)
+    painter.setPen(theme.colour(cell.ink))
+    side = Qt.AlignmentFlag.AlignRight if cell.right else Qt.AlignmentFlag.AlignLeft
+    if metrics.horizontalAdvance(cell.text) <= area.width():
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
+        return
+    first, rest = _broken(cell.text, metrics, area.width())
+    height = theme.active().line_height(Role.LABEL)
+    top = area.center().y() - (height if rest else height / 2)
+    painter.drawText(QRectF(area.left(), top, area.width(), height), Qt.AlignmentFlag.AlignVCenter | side, first)
+    if rest:
+        shown = metrics.elidedText(rest, Qt.TextElideMode.ElideRight, area.width())
+        below = QRectF(area.left(), top + height, area.width(), height)
+        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter | side, shown)
+
+
+def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
+    """The first line, and what is left for the second."""
+    words = text.split(" ")
+    count = 1
+    while count < len(words) and metrics.horizontalAdvance(" ".join(words[: count + 1])) <= width:
+        count += 1
+    first = metrics.elidedText(" ".join(words[:count]), Qt.TextElideMode.ElideRight, width)
+    return first, " ".join(words[count:])
+
+
+def _paint_two_lines(painter: QPainter, cell: TwoLines, area: QRectF) -> None:
+    active = theme.active()
+    first, second = active.line_height(Role.LABEL_STRONG), active.line_height(Role.CAPTION) if cell.second else 0
+    top = area.center().y() - (first + second) / 2
+    for text, role, ink, y, height in (
+        (cell.first, Role.LABEL_STRONG, "text", top, first),
+        (cell.second, Role.CAPTION, "text2", top + first, second),
+    ):
+        font = active.font(role)
+        painter.setFont(font)
+        painter.setPen(theme.colour(ink))
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(QRectF(area.left(), y, area.width(), height), Qt.AlignmentFlag.AlignVCenter, shown)
+
+
+def _paint_moving(painter: QPainter, cell: Moving, area: QRectF) -> None:
+    active = theme.active()
+    height = active.line_height(Role.LABEL)
+    top = area.center().y() - height + 2
+    strong = active.font(Role.LABEL_STRONG)
+    painter.setFont(strong)
+    painter.setPen(theme.colour("text"))
+    line = QRectF(area.left(), top, area.width(), height)
+    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, cell.figures)
+    start = QFontMetricsF(strong).horizontalAdvance(cell.figures + " ")
+    painter.setFont(active.font(Role.LABEL))
+    painter.setPen(theme.colour("text2"))
+    painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, cell.more)
+    width = min(area.width(), active.px(_BAR_WIDTH))
+    paint_progress(painter, QRectF(area.left(), top + height + 3, width, active.px(6)), cell.share)
+
+
+def _paint_button(painter: QPainter, act: Act, box: QRectF, *, hovered: bool) -> None:
+    colours = theme.active().colours
+    fill: QColor | None = hover_fill(colours.surface, hovered=hovered, pressed=False)
+    edge: QColor | None = theme.colour("control")
+    if act.quiet:
+        fill, edge = (theme.colour("sunken"), None) if hovered else (None, None)
+    rounded(painter, box, 8, fill, edge)
+    painter.setFont(theme.active().font(Role.LABEL_MEDIUM))
+    painter.setPen(QPen(theme.colour("text2" if act.quiet else "text")))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, act.text)
