@@ -52,7 +52,8 @@ class WebhookCourier:
     def stop(self) -> None:
         """Stop looking; attempts under way are waited for, which takes at most one time-out."""
         self._stopping.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._hands.shutdown()
 
     def deliver_due(self) -> int:

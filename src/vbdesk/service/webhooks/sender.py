@@ -30,13 +30,11 @@ class WebhookSender:
         """
         ends_at = time.monotonic() + self._timeout_s
         # A pool of its own for every delivery: no connection is reused, so every one is checked.
-        with httpcore.ConnectionPool(network_backend=_PinnedBackend(self._guard, ends_at)) as pool:
-            request = httpcore.Request("POST", url, headers=list(headers.items()), content=body)
-            response = pool.handle_request(request)
-            try:
-                return response.status
-            finally:
-                response.close()
+        with (
+            httpcore.ConnectionPool(network_backend=_PinnedBackend(self._guard, ends_at)) as pool,
+            pool.stream("POST", url, headers=list(headers.items()), content=body) as response,
+        ):
+            return response.status
 
 
 class _PinnedBackend(httpcore.NetworkBackend):

@@ -1,0 +1,214 @@
+"""Webhooks: set-up, who is told what, signature, retries, and addresses that are never called."""
+
+import http.server
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import httpcore
+import pytest
+
+from vbdesk.contract.webhooks import signature_matches
+from vbdesk.service.webhooks.courier import RETRY_DELAYS_S, WebhookCourier
+from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused, is_public
+from vbdesk.service.webhooks.sender import WebhookSender
+
+PRIVATE = [
+    "http://127.0.0.1/",
+    "http://localhost/",
+    "http://169.254.169.254/latest/",
+    "http://[::1]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://0x7f.1/",
+    "http://2130706433/",
+    "http://0.0.0.0/",
+    "http://10.1.2.3/",
+    "http://100.64.1.1/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[fe80::1]/",
+    "http://[2002:7f00:1::]/",
+    "http://127.1/",
+    "https://192.168.1.1/hook",
+]
+
+
+@dataclass
+class Receiver:
+    url: str
+    answers: list[int] = field(default_factory=list)
+    received: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Answers with `answers` one after the other, then with 200."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.received.append((dict(self.headers), body))
+            self.send_response(heard.answers.pop(0) if heard.answers else 200)
+            self.send_header("Location", heard.url)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    heard = Receiver(f"http://127.0.0.1:{server.server_port}/hook")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield heard
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def open_bench(make_bench):
+    """A service whose operator allows private addresses."""
+    return make_bench(allow_private_addresses=True)
+
+
+@pytest.fixture
+def deliver(open_bench):
+    """Carries what is due by the bench's clock; no thread does."""
+    context = open_bench.service.context
+    sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=1)
+    courier = WebhookCourier(context.database, context.clock, context.secrets, sender)
+    yield courier.deliver_due
+    courier.stop()
+
+
+def configure(bench, url, secret_key="account secret"):
+    return bench.client.post("/v2/account/webhook", json={"url": url, "secret_key": secret_key})
+
+
+def test_a_public_address_is_taken(bench):
+    answer = configure(bench, "http://93.184.216.34/hook")
+    assert answer.status_code == 200
+    assert answer.json()["success"] is True
+
+
+@pytest.mark.parametrize("url", [*PRIVATE, "ftp://93.184.216.34/", "nonsense", "", "https://x/" + "y" * 2083])
+def test_a_private_or_malformed_address_is_refused(bench, url):
+    answer = configure(bench, url)
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["loc"] == ["body", "url"]
+    assert "account secret" not in answer.text
+
+
+@pytest.mark.parametrize("body", [{}, {"url": "https://93.184.216.34"}, {"secret_key": "x"}])
+def test_both_fields_are_needed(bench, body):
+    assert bench.client.post("/v2/account/webhook", json=body).status_code == 422
+
+
+@pytest.mark.parametrize(("end", "status"), [("finish", "done"), ("fail", "failed"), ("time_out", "timed-out")])
+def test_every_terminal_state_is_reported_signed_and_as_read(open_bench, receiver, deliver, end, status):
+    configure(open_bench, receiver.url)
+    job_id = open_bench.submit()
+    assert deliver() == 0
+    getattr(open_bench, end)(job_id)
+    assert deliver() == 1
+    [(headers, body)] = receiver.received
+    assert headers["Content-Type"] == "application/json"
+    assert signature_matches(body, "account secret", headers["X-Webhook-Signature"])
+    assert json.loads(body) == open_bench.read(job_id)
+    assert json.loads(body)["status"] == status
+    assert deliver() == 0
+
+
+def test_a_jobs_own_webhook_goes_before_the_accounts(open_bench, receiver, deliver):
+    configure(open_bench, "http://127.0.0.1:9/never")
+    job_id = open_bench.submit(webhook_url=receiver.url, webhook_secret_key="job secret")
+    open_bench.finish(job_id)
+    assert deliver() == 1
+    [(headers, body)] = receiver.received
+    assert signature_matches(body, "job secret", headers["X-Webhook-Signature"])
+
+
+def test_without_a_webhook_nothing_is_owed(open_bench, deliver):
+    open_bench.finish(open_bench.submit())
+    assert deliver() == 0
+    assert open_bench.deliveries() == []
+
+
+def test_a_delivery_is_tried_on_the_schedule_until_it_succeeds(open_bench, receiver, deliver):
+    configure(open_bench, receiver.url)
+    open_bench.finish(open_bench.submit())
+    receiver.answers = [500, 302, 404]
+    assert deliver() == 1
+    for delay_s in RETRY_DELAYS_S[:3]:
+        open_bench.service.clock.advance(delay_s - 0.5)
+        assert deliver() == 0
+        open_bench.service.clock.advance(0.5)
+        assert deliver() == 1
+    [delivery] = open_bench.deliveries()
+    assert (delivery.state, delivery.attempts, delivery.last_status) == ("sent", 4, 200)
+    assert len({headers["X-Webhook-Delivery"] for headers, _ in receiver.received}) == 1
+    assert len({body for _, body in receiver.received}) == 1
+
+
+def test_a_delivery_is_given_up_after_the_last_try(open_bench, deliver):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    configure(open_bench, f"http://127.0.0.1:{port}/")
+    open_bench.finish(open_bench.submit())
+    for delay_s in (0, *RETRY_DELAYS_S):
+        open_bench.service.clock.advance(delay_s)
+        assert deliver() == 1
+    open_bench.service.clock.advance(10**7)
+    assert deliver() == 0
+    assert open_bench.deliveries()[0].state == "given_up"
+
+
+def test_a_receiver_that_drips_bytes_is_left_in_time(open_bench, deliver):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_drip, args=(server,), daemon=True).start()
+        configure(open_bench, f"http://127.0.0.1:{server.getsockname()[1]}/")
+        open_bench.finish(open_bench.submit())
+        started = time.monotonic()
+        assert deliver() == 1
+    assert time.monotonic() - started < 3
+    assert open_bench.deliveries()[0].last_error == "ReadTimeout"
+
+
+def _drip(server):
+    connection, _ = server.accept()
+    with connection:
+        try:
+            for _ in range(100):
+                connection.sendall(b"H")
+                time.sleep(0.1)
+        except OSError:
+            return
+
+
+def test_secrets_are_not_in_the_database_in_the_clear(open_bench, receiver):
+    configure(open_bench, receiver.url, "account secret")
+    open_bench.submit(webhook_url=receiver.url, webhook_secret_key="job secret")
+    open_bench.service.context.database.engine.dispose()
+    stored = b"".join(path.read_bytes() for path in open_bench.service.context.settings.data_dir.glob("*.db*"))
+    assert b"account secret" not in stored
+    assert b"job secret" not in stored
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+def test_the_sender_itself_never_connects_to_a_private_address(url):
+    with pytest.raises((AddressRefused, httpcore.ConnectError, OSError)) as refusal:
+        WebhookSender(AddressGuard(allow_private=False), timeout_s=2).post(url, b"{}", {})
+    assert refusal.type is AddressRefused
+
+
+def test_a_name_that_does_not_resolve_yet_is_accepted_at_set_up():
+    AddressGuard(allow_private=False).check_url("https://receiver.invalid/hook")
+
+
+@pytest.mark.parametrize("number", ["93.184.216.34", "2606:4700::1111"])
+def test_public_numbers_are_public(number):
+    assert is_public(number)
