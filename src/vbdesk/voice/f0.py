@@ -10,7 +10,7 @@ import numpy as np
 import scipy.fft
 
 from vbdesk.voice.f0_path import Candidates, likeliest_path
-from vbdesk.voice.peaks import refined_peaks
+from vbdesk.voice.peaks import SINC_REACH, refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Indices, cut_frames, frame_times, map_blocks, sample_before
 
@@ -22,7 +22,6 @@ FEWEST_VOICED_FRAMES = 30
 _PERIODS_A_WINDOW = 3.0
 _WEAKEST_PEAK = 0.225  # half the voicing threshold: weaker peaks can never win
 _MOST_CANDIDATES = 14
-_OVERSAMPLING = 3  # fewer, and a pulse train between two samples of lag is heard an octave too low
 _BLOCK = 256
 
 
@@ -81,16 +80,17 @@ def _single_pass(samples: Samples, floor: float, ceiling: float) -> F0Track:
 def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: float) -> Candidates:
     """Peaks of the autocorrelation of each frame, divided by that of the window.
 
-    Oversampling is by zeros in the spectrum; a parabola through three lags then finds the height of the peak.
+    Heights are interpolated as of a band-limited signal: else a pulse train whose period lies between two samples is
+    heard an octave too low.
     """
     period = int(ANALYSIS_RATE / floor)
     half = int(_PERIODS_A_WINDOW / floor * ANALYSIS_RATE) // 2 - 1
     longest_lag = int(2 * half / _PERIODS_A_WINDOW) + 2
-    fft_size = scipy.fft.next_fast_len(2 * half + longest_lag + 2, real=True)
-    lags = _OVERSAMPLING * longest_lag + 1
+    lags = longest_lag + SINC_REACH + 1
+    fft_size = scipy.fft.next_fast_len(2 * half + lags, real=True)
     window = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(1, 2 * half + 1) / (2 * half + 1))).astype(np.float32)
     window_correlation = _autocorrelation(window[None], fft_size, lags)[0]
-    shortest = max(2, int(_OVERSAMPLING * ANALYSIS_RATE / ceiling))
+    shortest = int(ANALYSIS_RATE / ceiling)
 
     mean = samples.mean(dtype=np.float64)
     global_peak = float(np.max(np.abs(samples - np.float32(mean)))) or 1.0
@@ -103,9 +103,9 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
         frames = (frames - frames[:, core].mean(axis=1, keepdims=True)) * window
         peak = np.abs(frames[:, near]).max(axis=1).astype(np.float64)
         correlation = _autocorrelation(frames, fft_size, lags) / window_correlation
-        lag, strength = refined_peaks(correlation, shortest, _WEAKEST_PEAK, _MOST_CANDIDATES)
+        lag, strength = refined_peaks(correlation, shortest, _WEAKEST_PEAK, _MOST_CANDIDATES, band_limited=True)
         with np.errstate(divide="ignore"):
-            frequency = np.where(lag > 0, _OVERSAMPLING * ANALYSIS_RATE / lag, 0.0)
+            frequency = np.where(lag > 0, ANALYSIS_RATE / lag, 0.0)
         frequency[(frequency < floor) | (frequency >= ceiling)] = 0.0
         return frequency, strength, np.minimum(peak / global_peak, 1.0)
 
@@ -116,6 +116,6 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
 def _autocorrelation(frames: Samples, fft_size: int, lags: int) -> Samples:
     spectrum = scipy.fft.rfft(frames, fft_size, axis=1)
     power = spectrum.real**2 + spectrum.imag**2
-    correlation: Samples = scipy.fft.irfft(power, fft_size * _OVERSAMPLING, axis=1)[:, :lags]
+    correlation: Samples = scipy.fft.irfft(power, fft_size, axis=1)[:, :lags]
     correlation /= np.maximum(correlation[:, :1], np.finfo(np.float32).tiny)
     return correlation

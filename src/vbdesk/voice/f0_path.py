@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vbdesk.voice.short_term import Floats, Indices, runs
+from vbdesk.voice.short_term import Floats, Indices, cut_long, runs
 
 VOICING_THRESHOLD = 0.45
 SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
@@ -12,8 +12,7 @@ OCTAVE_COST = 0.01  # a bonus a octave of height, against octave errors downward
 OCTAVE_JUMP_COST = 0.35  # at a hop of 10 ms
 VOICING_CHANGE_COST = 0.14  # at a hop of 10 ms
 
-# A recording of music can be "voiced" for minutes; cut so that memory and time stay bounded.
-_LONGEST_STRETCH = 3000
+_LONGEST_STRETCH = 1000  # frames; music or hum can be "voiced" for minutes, and steps are taken one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
     unvoiced_gain = VOICING_THRESHOLD + np.maximum(silence, 0)
 
     open_frames = gain.max(axis=1) + 2 * VOICING_CHANGE_COST >= unvoiced_gain
-    stretches = _cut_long(runs(open_frames))
+    stretches = cut_long(runs(open_frames), _LONGEST_STRETCH)
     state = _solve(
         stretches,
         np.concatenate([unvoiced_gain[:, None], gain], axis=1),
@@ -53,15 +52,6 @@ def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
     frequency = np.concatenate([np.zeros((voiced.shape[0], 1)), candidates.frequency], axis=1)
     path: Floats = np.take_along_axis(frequency, state[:, None], axis=1)[:, 0]
     return path
-
-
-def _cut_long(stretches: Indices) -> Indices:
-    parts = [
-        (first, min(first + _LONGEST_STRETCH, end))
-        for start, end in stretches
-        for first in range(start, end, _LONGEST_STRETCH)
-    ]
-    return np.array(parts, dtype=np.int64).reshape(-1, 2)
 
 
 def _solve(stretches: Indices, gain: Floats, log_frequency: Floats) -> Indices:

@@ -74,11 +74,13 @@ def _predict(frames: Samples) -> Floats:
     correlation = scipy.fft.irfft(spectrum.real**2 + spectrum.imag**2, size, axis=1)[:, : _ORDER + 1]
     polynomial = np.zeros((frames.shape[0], _ORDER + 1))
     polynomial[:, 0] = 1
-    error = correlation[:, 0] + np.finfo(np.float32).tiny
+    tiny = np.finfo(np.float32).tiny
+    error = correlation[:, 0] + tiny
     for order in range(1, _ORDER + 1):  # Levinson-Durbin
         reflection = -np.sum(polynomial[:, :order] * correlation[:, order:0:-1], axis=1) / error
+        reflection = np.clip(reflection, -1, 1)  # rounding, of a pure tone
         polynomial[:, 1 : order + 1] += reflection[:, None] * polynomial[:, order - 1 :: -1][:, :order]
-        error = error * (1 - reflection**2)
+        error = error * (1 - reflection**2) + tiny
     return polynomial
 
 

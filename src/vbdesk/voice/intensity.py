@@ -44,7 +44,7 @@ def measure_intensity(samples: Samples) -> IntensityContour:
     def mean_square(part: slice) -> Samples:
         frames = cut_frames(samples, starts[part], 2 * half + 1)
         frames = frames - frames.mean(axis=1, keepdims=True)
-        power: Samples = np.square(frames) @ window
+        power: Samples = np.einsum("ns,s->n", np.square(frames), window)
         return power
 
     power = np.concatenate([np.zeros(0), *map_blocks(mean_square, times.size, _BLOCK)])

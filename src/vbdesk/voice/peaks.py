@@ -1,40 +1,81 @@
-"""Local maxima of many correlation functions at once."""
+"""Local maxima of many correlation functions at once, refined between their samples."""
 
 import numpy as np
 
 from vbdesk.voice.recording import Samples
-from vbdesk.voice.short_term import Floats
+from vbdesk.voice.short_term import Floats, Indices
+
+SINC_REACH = 12  # samples to either side that a band-limited height is interpolated from
+_PHASES = 32
+_STEP = 6  # phases between the three heights that the final parabola goes through
 
 
-def refined_peaks(correlation: Samples, shortest: int, weakest: float, most: int) -> tuple[Floats, Floats]:
+def refined_peaks(
+    correlation: Samples, shortest: int, weakest: float, most: int, *, band_limited: bool = False
+) -> tuple[Floats, Floats]:
     """Find the local maxima in each row of `correlation`, shape (rows, lags), and refine them with a parabola.
 
     Only lags of at least `shortest` and heights above `weakest` count; of more than `most` a row, the highest stay.
     Heights above 1, which only rounding or the division by the window's correlation can give, are inverted.
 
+    Args:
+        correlation: first lag 0.
+        shortest: at least 1, and more than `SINC_REACH` when `band_limited`.
+        weakest: height.
+        most: number of peaks a row.
+        band_limited: interpolate heights as of a band-limited function before the parabola. Needed when peaks are only
+            a few samples wide; then the last `SINC_REACH` lags are not searched.
+
     Returns:
         Lag and height, each of shape (rows, most); lag 0 where a row has fewer peaks.
     """
-    middle = correlation[:, shortest:-1]
-    is_peak = (
-        (middle > weakest) & (middle > correlation[:, shortest - 1 : -2]) & (middle >= correlation[:, shortest + 1 :])
-    )
-    rows, columns = np.nonzero(is_peak)
+    end = correlation.shape[1] - (SINC_REACH + 1 if band_limited else 1)
+    middle = correlation[:, shortest:end]
+    rising = middle > correlation[:, shortest - 1 : end - 1]
+    rows, columns = np.nonzero((middle > weakest) & rising & (middle >= correlation[:, shortest + 1 : end + 1]))
     columns += shortest
-    left = correlation[rows, columns - 1].astype(np.float64)
-    centre = correlation[rows, columns].astype(np.float64)
-    right = correlation[rows, columns + 1].astype(np.float64)
-    slope, curvature = (right - left) / 2, 2 * centre - left - right
-    height = centre + slope**2 / (2 * curvature)
-    height = np.where(height > 1, 1 / height, height)
+    around = [correlation[rows, columns + step].astype(np.float64) for step in (-1, 0, 1)]
+    shift, height = _parabola(*around)
+    lag = columns + shift
+    if band_limited:
+        phase = np.rint(lag * _PHASES).astype(np.int64)
+        around = [_between_samples(correlation, rows, phase + step) for step in (-_STEP, 0, _STEP)]
+        shift, height = _parabola(*around)
+        lag = (phase + shift * _STEP) / _PHASES
+    return _highest(rows, lag, np.where(height > 1, 1 / height, height), correlation.shape[0], most)
 
+
+def _parabola(left: Floats, centre: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Where the parabola through three equidistant heights is highest, in steps from the centre, and how high."""
+    slope, curvature = (right - left) / 2, 2 * centre - left - right
+    shift = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature > 0)
+    shift = np.clip(shift, -1, 1)
+    return shift, centre + slope * shift / 2
+
+
+def _sinc_table() -> Samples:
+    """Weights of the samples -`SINC_REACH` + 1 to `SINC_REACH` around each phase between two samples."""
+    distance = np.arange(_PHASES)[:, None] / _PHASES - np.arange(1 - SINC_REACH, SINC_REACH + 1)
+    weights: Samples = (np.sinc(distance) * np.cos(np.pi * distance / (2 * SINC_REACH + 2))).astype(np.float32)
+    return weights
+
+
+_SINC = _sinc_table()
+
+
+def _between_samples(correlation: Samples, rows: Indices, phase: Indices) -> Floats:
+    """Height of each row in `rows` at a lag of `phase` / `_PHASES` samples."""
+    first = phase // _PHASES - SINC_REACH + 1
+    taps = correlation[rows[:, None], first[:, None] + np.arange(2 * SINC_REACH)]
+    height: Floats = np.einsum("nt,nt->n", taps, _SINC[phase % _PHASES]).astype(np.float64)
+    return height
+
+
+def _highest(rows: Indices, lag: Floats, height: Floats, row_count: int, most: int) -> tuple[Floats, Floats]:
+    """The `most` highest peaks of each row, side by side, highest first. `rows` ascends."""
     order = np.lexsort((-height, rows))
-    first_of_row = np.searchsorted(rows, np.arange(correlation.shape[0]))
-    rank = np.arange(rows.size) - first_of_row[rows]
-    kept = order[rank < most]
-    lags = np.zeros((correlation.shape[0], most))
-    heights = np.zeros((correlation.shape[0], most))
-    where = (rows[kept], rank[rank < most])
-    lags[where] = columns[kept] + (slope / curvature)[kept]
-    heights[where] = height[kept]
+    rank = np.arange(rows.size) - np.searchsorted(rows, np.arange(row_count))[rows]
+    kept, where = order[rank < most], (rows[rank < most], rank[rank < most])
+    lags, heights = np.zeros((row_count, most)), np.zeros((row_count, most))
+    lags[where], heights[where] = lag[kept], height[kept]
     return lags, heights

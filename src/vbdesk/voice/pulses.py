@@ -12,11 +12,22 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from vbdesk.voice.f0 import F0Track
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, cut_frames, nearest_sample, runs, sample_before
+from vbdesk.voice.short_term import (
+    HOP_S,
+    Floats,
+    Indices,
+    Mask,
+    cut_frames,
+    cut_long,
+    nearest_sample,
+    runs,
+    sample_before,
+)
 
 _NEAREST, _FURTHEST = 0.8, 1.25  # periods from one pulse to the next
 _LEAST_CORRELATION, _LEAST_PEAK = 0.3, 0.01  # to be a pulse; peaks as a share of that of the recording
 _LEAST_CORRELATION_OUTSIDE, _LEAST_PEAK_OUTSIDE = 0.7, 0.0233  # to be the one pulse beyond the end of a stretch
+_LONGEST_STRETCH = 300  # frames; longer in hum or song only, and pulses are followed one by one
 _BLOCK = 1024
 
 
@@ -41,7 +52,7 @@ class _March:
 
 def find_pulses(samples: Samples, f0: F0Track) -> Floats:
     """Times of the pulses in seconds, ascending, of all voiced stretches of mono `samples`, shape (n,)."""
-    stretches = runs(f0.frequency > 0)
+    stretches = cut_long(runs(f0.frequency > 0), _LONGEST_STRETCH)
     first, last = stretches[:, 0], stretches[:, 1] - 1
     start, end = f0.times[first] - HOP_S / 2, f0.times[last] + HOP_S / 2
     middle = (start + end) / 2

@@ -103,3 +103,11 @@ def runs(mask: Mask) -> Indices:
     """First index and index after the last of each unbroken run of True: shape (runs, 2)."""
     edges = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
     return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=1)
+
+
+def cut_long(stretches: Indices, longest: int) -> Indices:
+    """Cut stretches (first index, index after the last), shape (n, 2), into parts of at most `longest`."""
+    parts = [
+        (first, min(first + longest, end)) for start, end in stretches.tolist() for first in range(start, end, longest)
+    ]
+    return np.array(parts, dtype=np.int64).reshape(-1, 2)
