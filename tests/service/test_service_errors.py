@@ -97,8 +97,16 @@ def test_a_name_in_the_path_is_looked_up_before_the_body(service, account, serve
 def test_the_interface_description_carries_the_version_label(client):
     description = client.get("/openapi.json").json()
     assert description["info"]["version"] == "1.0.0"
-    security = description["paths"]["/v2/models"]["get"]["security"]
-    assert {name for item in security for name in item} == {"X-Account-ID", "X-API-Key"}
+    operation = description["paths"]["/v2/models"]["get"]
+    assert operation["security"] == [{"X-Account-ID": [], "X-API-Key": []}]
+    assert operation["responses"]["429"]["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
+
+
+def test_every_described_operation_answers_422_with_the_error_body(client):
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        for operation in methods.values():
+            schema = operation["responses"]["422"]["content"]["application/json"]["schema"]
+            assert schema == {"$ref": "#/components/schemas/ErrorBody"}, path
 
 
 def test_health_needs_no_credentials(service):
