@@ -37,6 +37,7 @@ class Bench:
     service: Any
     account: Any
     client: httpx.Client
+    queue: Any = None
 
     def post(
         self,

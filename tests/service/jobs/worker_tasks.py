@@ -47,9 +47,18 @@ def analyse_at_once(request: AnalysisRequest) -> str:
     return result_json(request.kind, request.name, min(1.0, float((samples**2).mean())))
 
 
-def analyse_never(_request: AnalysisRequest) -> str:
-    ctypes.PyDLL(None).sleep(600)
-    return ""
+def analyse_never(request: AnalysisRequest) -> str:
+    """Stuck for models, in native code that keeps the interpreter; quick for signs."""
+    if request.kind == "model":
+        ctypes.PyDLL(None).sleep(600)
+    return analyse_at_once(request)
+
+
+def analyse_in_a_loop(request: AnalysisRequest) -> str:
+    """Stuck for models, quick for signs."""
+    while request.kind == "model":
+        pass
+    return analyse_at_once(request)
 
 
 def analyse_badly(_request: AnalysisRequest) -> str:

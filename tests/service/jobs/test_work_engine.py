@@ -1,0 +1,109 @@
+"""The durable engine: what was committed is run, whatever process dies, and nothing is left after a stop."""
+
+import threading
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from worker_tasks import analyse_at_once, nothing_to_prepare
+
+from vbdesk.service.clock import SystemClock
+from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
+from vbdesk.service.work.runtime import Runtime
+
+
+@pytest.fixture
+def engine_bench(make_bench):
+    """A bench whose submits go to the real engine."""
+    opened = []
+
+    class LateQueue:
+        """The database does not exist before the bench does."""
+
+        def enqueue(self, connection, job_id):
+            opened[0].enqueue(connection, job_id)
+
+    bench = make_bench(clock=SystemClock(), queue=LateQueue())
+    opened.append(DbosQueue(bench.service.context.settings.resolved_database_url))
+    bench.queue = opened[0]
+    yield bench
+    opened[0].close()
+
+
+@contextmanager
+def running(bench, executor_id="local-0", workers=1):
+    runtime = Runtime(
+        bench.service.context,
+        bench.queue,
+        workers=workers,
+        executor_id=executor_id,
+        analysis=analyse_at_once,
+        prepare_child=nothing_to_prepare,
+    )
+    runtime.start()
+    try:
+        yield runtime
+    finally:
+        runtime.stop(grace_s=5)
+
+
+def wait_until_done(bench, jobs, within_s=20):
+    ends_at = time.monotonic() + within_s
+    while time.monotonic() < ends_at:
+        if all(bench.status(job) == "done" for job in jobs):
+            return
+        time.sleep(0.1)
+    raise AssertionError([bench.status(job) for job in jobs])
+
+
+def test_jobs_are_run_also_those_from_before_the_start(engine_bench):
+    before = engine_bench.submit()
+    with running(engine_bench):
+        wait_until_done(engine_bench, [before, engine_bench.submit()])
+
+
+def test_nothing_is_left_after_a_stop_and_it_can_start_again(engine_bench, capfd):
+    threads = set(threading.enumerate())
+    for _ in range(2):
+        with running(engine_bench):
+            wait_until_done(engine_bench, [engine_bench.submit()])
+    left = {thread.name for thread in set(threading.enumerate()) - threads}
+    assert {name for name in left if not name.startswith(("AnyIO", "vbdesk-inspect"))} == set()
+    assert capfd.readouterr().err == ""
+
+
+def test_a_submit_that_is_rolled_back_is_never_run(engine_bench):
+    job_id = engine_bench.submit()
+    database = engine_bench.service.context.database
+    with pytest.raises(RuntimeError), database.writing() as connection:
+        engine_bench.queue.enqueue(connection, "never")
+        raise RuntimeError
+    assert [workflow.workflow_id for workflow in engine_bench.queue.client.list_workflows()] == [job_id]
+
+
+def test_what_a_dead_executor_left_is_run_by_another(engine_bench):
+    job_id = engine_bench.submit()
+    url = engine_bench.service.context.settings.resolved_database_url
+    dead = DbosEngine(url, engine_bench.queue, "dead-1")
+    taken = threading.Event()
+
+    def die(_job_id):
+        taken.set()
+        raise SystemExit  # a run that leaves no outcome, as one that was killed
+
+    dead.start(die, at_once=1)
+    assert taken.wait(10)
+    dead.stop()
+    with running(engine_bench, executor_id="other-2"):
+        wait_until_done(engine_bench, [job_id])
+    assert engine_bench.credits() == 100_000 - 60
+
+
+def test_ended_runs_are_forgotten_after_their_time(engine_bench):
+    with running(engine_bench):
+        wait_until_done(engine_bench, [engine_bench.submit()])
+    engine = DbosEngine("", engine_bench.queue, "")
+    assert engine.purge(timedelta(hours=1)) == 0
+    assert engine.purge(timedelta(0)) == 1
+    assert engine_bench.queue.client.list_workflows() == []

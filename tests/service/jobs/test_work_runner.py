@@ -1,0 +1,118 @@
+"""Running one job in a slot: good ends, bad ends, and shutdowns in between."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from worker_tasks import (
+    analyse_and_die,
+    analyse_at_once,
+    analyse_at_the_second_try,
+    analyse_badly,
+    analyse_in_a_loop,
+    analyse_never,
+    nothing_to_prepare,
+)
+
+from vbdesk.service.work.port import HandedBack
+from vbdesk.service.work.runner import JobRunner
+from vbdesk.service.work.slots import SlotPool
+
+
+@contextmanager
+def runner(bench, analysis):
+    slots = SlotPool(1, nothing_to_prepare)
+    made = JobRunner(bench.service.context, slots, analysis, "test")
+    try:
+        yield made
+    finally:
+        made.stop(grace_s=0)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "status"),
+    [
+        (analyse_at_once, "done"),
+        (analyse_badly, "failed"),
+        (analyse_and_die, "failed"),
+        (analyse_at_the_second_try, "done"),
+    ],
+)
+def test_a_job_ends_as_its_analysis_does(bench, analysis, status):
+    job_id = bench.submit()
+    with runner(bench, analysis) as jobs:
+        jobs.run(job_id)
+    assert bench.status(job_id) == status
+    assert bench.credits() == 100_000 - (60 if status == "done" else 0)
+
+
+@pytest.mark.parametrize("analysis", [analyse_never, analyse_in_a_loop])
+def test_a_stuck_analysis_is_timed_out_and_the_next_job_runs(make_bench, analysis):
+    bench = make_bench(job_timeout_s=0.5)
+    stuck, next_one = bench.submit(), bench.submit("/v2/signs/stress/analyze")
+    with runner(bench, analysis) as jobs:
+        started = time.monotonic()
+        jobs.run(stuck)
+        assert time.monotonic() - started < 5
+        assert bench.status(stuck) == "timed-out"
+        jobs.run(next_one)
+    assert bench.status(next_one) == "done"
+    assert bench.credits() == 100_000 - 10
+
+
+def test_running_a_job_again_changes_nothing(bench):
+    job_id = bench.submit()
+    with runner(bench, analyse_at_once) as jobs:
+        jobs.run(job_id)
+        before = bench.read(job_id)
+        jobs.run(job_id)
+    assert bench.read(job_id) == before
+    assert bench.credits() == 100_000 - 60
+
+
+def test_a_job_whose_audio_is_gone_fails(bench):
+    job_id = bench.submit()
+    bench.service.context.storage.delete(f"audio/{job_id}")
+    with runner(bench, analyse_at_once) as jobs:
+        jobs.run(job_id)
+    assert bench.status(job_id) == "failed"
+
+
+def test_a_shutdown_hands_the_job_back_without_counting_the_start(bench):
+    job_id = bench.submit()
+    for _ in range(4):  # more often than a job may be started
+        with runner(bench, analyse_never) as jobs:
+            outcome: list[str] = []
+            thread = threading.Thread(target=_run, args=(jobs, job_id, outcome))
+            thread.start()
+            while bench.status(job_id) == "queued":
+                time.sleep(0.02)
+            time.sleep(0.2)
+        thread.join()
+        assert outcome == ["handed back"]
+    with runner(bench, analyse_at_once) as jobs:
+        jobs.run(job_id)
+    assert bench.status(job_id) == "done"
+
+
+def _run(jobs, job_id, outcome):
+    try:
+        jobs.run(job_id)
+        outcome.append("ended")
+    except HandedBack:
+        outcome.append("handed back")
+
+
+def test_a_job_that_ends_within_the_grace_is_waited_for(bench):
+    job_id = bench.submit()
+    slots = SlotPool(1, nothing_to_prepare)
+    jobs = JobRunner(bench.service.context, slots, analyse_at_once, "test")
+    outcome: list[str] = []
+    thread = threading.Thread(target=_run, args=(jobs, job_id, outcome))
+    thread.start()
+    while bench.status(job_id) == "queued":
+        time.sleep(0.01)
+    jobs.stop(grace_s=10)
+    thread.join()
+    assert (outcome, bench.status(job_id)) == (["ended"], "done")
