@@ -185,7 +185,7 @@ def _change(signal: Signal) -> Change | None:
         return None
     z = signal.z_score
     if signal.anomaly or abs(z) > OWN_RANGE_Z:
-        arrow, words = ("arrow-up", "Above own baseline") if z > 0 else ("arrow-down", "Below own baseline")
+        arrow, words = ("arrow-up", "Above baseline") if z > 0 else ("arrow-down", "Below baseline")
         return Change(arrow, words, z, stands_out=True)
     return Change("equals", "In own range", z, stands_out=False)
 
@@ -214,7 +214,7 @@ def _figures(signal: Signal, grade: str) -> tuple[tuple[str, str], ...]:
 def _feature_row(feature: VocalFeature) -> FeatureRow:
     band = BANDS.index(feature.value_interpretation)
     word = feature.value_interpretation.value.capitalize()
-    return FeatureRow(feature.label, f"{_rounded(feature.value)} {feature.unit}".strip(), band, word)
+    return FeatureRow(feature.label, f"{_rounded(feature.value)} {feature.unit}".replace("^2", "²").strip(), band, word)
 
 
 def _rounded(value: float) -> str:

@@ -1,0 +1,182 @@
+"""The signals of a result as rows: level first, then the change against the own baseline; more one click away."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk import theme
+from vbdesk.desk.icons import IconView
+from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.result_reading import ResultReading, SignRow
+from vbdesk.desk.widgets.badges import LevelBadge
+from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind
+from vbdesk.desk.widgets.card import Card, line
+from vbdesk.desk.widgets.range_marks import OwnRangeStrip
+from vbdesk.desk.widgets.text import Text
+
+_SIDE = 20
+_LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 110, 120, 132, 28
+_STRIPS_FROM = 600  # narrower cards leave the strips out: the words beside them say the same
+
+
+class SignRows(Card):
+    """All signals of one result."""
+
+    def __init__(self, reading: ResultReading, *, researcher: bool) -> None:
+        super().__init__(padding=0)
+        self.body.setSpacing(0)
+        self._head = _Head(longitudinal=reading.longitudinal)
+        self.body.addWidget(self._head)
+        self.rows: list[SignRowView] = []
+        for sign in reading.signs:
+            row = SignRowView(sign, longitudinal=reading.longitudinal, researcher=researcher)
+            self.rows.append(row)
+            self.body.addWidget(line())
+            self.body.addWidget(row)
+        if reading.flagged_share:
+            self.body.addWidget(line())
+            self.share = _Share(reading.flagged_share)
+            self.body.addWidget(self.share)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        roomy = self.width() >= theme.active().px(_STRIPS_FROM)
+        for part in (self._head.strip, *(row.strip for row in self.rows)):
+            part.setVisible(roomy)
+
+
+class _Head(QWidget):
+    """Title and column heads."""
+
+    def __init__(self, *, longitudinal: bool) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(_SIDE, 12, _SIDE, 12)
+        row.setSpacing(8)
+        row.addWidget(Text("Signals", Role.CARD_TITLE), 1)
+        columns = [("Level", _LEVEL_WIDTH)]
+        if longitudinal:
+            columns.append(("Against own baseline", _CHANGE_WIDTH + 4))
+        for words, width in columns:
+            head = Text(words, Role.CAPTION, "text2")
+            head.setFixedWidth(theme.active().px(width))
+            row.addWidget(head)
+        self.strip = QWidget()
+        if longitudinal:
+            self.strip.setFixedWidth(theme.active().px(_STRIP_WIDTH))
+            ends = QHBoxLayout(self.strip)
+            ends.setContentsMargins(0, 0, 0, 0)
+            ends.addWidget(Text("lower", Role.CAPTION, "text2"))
+            ends.addStretch(1)
+            ends.addWidget(Text("higher", Role.CAPTION, "text2"))
+            row.addWidget(self.strip)
+        row.addSpacing(theme.active().px(_MORE_WIDTH))
+
+
+class SignRowView(QWidget):
+    """One signal."""
+
+    def __init__(self, sign: SignRow, *, longitudinal: bool, researcher: bool) -> None:
+        super().__init__()
+        self.sign = sign
+        self.more = Button("", Kind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
+        self.more.setAccessibleName(f"About {sign.label}")
+        self.more.setToolTip("What is known, and what can sound the same")
+        self.more.setFixedWidth(theme.active().px(_MORE_WIDTH))
+        self.more.clicked.connect(self._toggle)
+        self.about = _about(sign)
+        self.about.hide()
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True), 0, 0)
+        badge = QWidget()
+        badge.setFixedWidth(theme.active().px(_LEVEL_WIDTH))
+        inner = QHBoxLayout(badge)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.addWidget(LevelBadge(sign.level), 0, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(badge, 0, 1)
+        self.strip = _strip(sign)
+        if longitudinal:
+            grid.addWidget(_change(sign), 0, 2)
+            grid.addWidget(self.strip, 0, 3)
+        grid.addWidget(self.more, 0, 4, 2, 1)
+        if sign.evidence:
+            grid.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True), 1, 0, 1, 4)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(_SIDE, 8, _SIDE, 8)
+        column.setSpacing(6)
+        column.addLayout(grid)
+        if researcher:
+            words = " · ".join(f"{name} {figure}" for name, figure in sign.figures)
+            column.addWidget(Text(words, Role.LABEL, "text2", wrap=True))
+        column.addWidget(self.about)
+
+    @Slot()
+    def _toggle(self) -> None:
+        opened = self.about.isHidden()
+        self.about.setVisible(opened)
+        self.more.set_icon("chevron-up" if opened else "chevron-down")
+
+
+def _change(sign: SignRow) -> QWidget:
+    box = QWidget()
+    box.setFixedWidth(theme.active().px(_CHANGE_WIDTH + 4))
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(8)
+    if sign.change is None:
+        row.addWidget(Text("No baseline yet", Role.LABEL, "text3"))
+    else:
+        ink = "text" if sign.change.stands_out else "text2"
+        row.addWidget(IconView(sign.change.arrow, ink, 14))
+        row.addWidget(Text(sign.change.words, Role.LABEL_MEDIUM if sign.change.stands_out else Role.LABEL, ink))
+    row.addStretch(1)
+    return box
+
+
+def _strip(sign: SignRow) -> QWidget:
+    if sign.change is not None:
+        return OwnRangeStrip(sign.change.z, sign.change.words)
+    empty = QWidget()
+    empty.setFixedWidth(theme.active().px(_STRIP_WIDTH))
+    return empty
+
+
+def _about(sign: SignRow) -> QWidget:
+    box = QWidget()
+    column = QVBoxLayout(box)
+    column.setContentsMargins(0, 4, 0, 4)
+    column.setSpacing(8)
+    if sign.known:
+        column.addWidget(Text(sign.known, Role.LABEL, "text2", wrap=True))
+    if sign.confounders:
+        column.addWidget(Text("Can sound the same", Role.LABEL_STRONG))
+        column.addWidget(Text("; ".join(sign.confounders) + ".", Role.LABEL, "text2", wrap=True))
+    if not sign.known and not sign.confounders:
+        column.addWidget(Text("This sign is not in this version's reference.", Role.LABEL, "text2", wrap=True))
+    return box
+
+
+class _Share(QWidget):
+    """How often healthy speakers are flagged; the sentence opens with a click."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.button = Button("How often does this happen with healthy speakers?", Kind.LINK, size=ButtonSize.ROW)
+        self.sentence = Text(sentence, Role.LABEL, "text2", wrap=True)
+        self.sentence.hide()
+        self.button.clicked.connect(self._toggle)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(_SIDE - 11, 6, _SIDE, 8)
+        column.setSpacing(4)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        inset = QHBoxLayout()
+        inset.setContentsMargins(11, 0, 0, 4)
+        inset.addWidget(self.sentence)
+        column.addLayout(inset)
+
+    @Slot()
+    def _toggle(self) -> None:
+        self.sentence.setVisible(self.sentence.isHidden())
