@@ -1,11 +1,23 @@
-from datetime import UTC, datetime
+import json
+import re
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.parser import BytesParser
+from email.policy import HTTP
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.limits import Plan
+from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+from vbdesk.outbox.courier import Courier
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.library import Library
 
@@ -56,3 +68,202 @@ def write_take(path: Path, seconds: float = 20, rate: int = 8000) -> Path:
     writer.append(samples)
     writer.close()
     return path
+
+
+@pytest.fixture
+def service(clock):
+    return FakeService(clock)
+
+
+@pytest.fixture
+def new_courier(library, service, clock):
+    """A courier of a library, with a client on the fake service."""
+    made = []
+
+    def make(of=None, **more):
+        def connect():
+            credentials = Credentials("account", more.pop("key", "right-key"))
+            client = Client("http://service.test", credentials, retries=RetryRule.NEVER, transport=service)
+            made.append(client)
+            return client
+
+        factory = more.pop("client_factory", connect)
+        plan = more.pop("plan", Plan.ENTERPRISE)
+        return Courier(of or library, factory, more.pop("clock", clock), plan=plan, **more)
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def courier(new_courier):
+    return new_courier()
+
+
+@pytest.fixture
+def drive(clock):
+    """Let a courier work, time passing as it asks for, until a condition holds or a while has passed."""
+
+    def work(courier, until=lambda: False, seconds=120.0):
+        end = clock.monotonic() + seconds
+        while not until() and clock.monotonic() < end:
+            clock.advance(max(courier.step(), 0.001))
+
+    return work
+
+
+RESULT = {
+    "signal": {"name": "fatigue", "label": "Fatigue", "score": 0.2, "level": "none", "flagged": False},
+    "audio_quality": {"issues": [], "voice_percentage": 60.0, "audio_clarity": 70.0},
+}
+
+
+class FakeService(httpx.BaseTransport):
+    """Scripted faults: `faults[kind]` is a queue; each entry is used up by one request of that kind.
+
+    Kinds are mint, put, analyze, job, group, credits. An entry is an HTTP status, "lost" (done, but the answer never
+    comes), "unreachable" (never arrived), an exception that ends the caller after it was done, or a function of the
+    request.
+    """
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.online = True
+        self.credits = 1000
+        self.key = "right-key"
+        self.polls_until_done = 1
+        self.ends_as = "done"
+        self.faults: dict[str, deque] = {
+            kind: deque() for kind in ("mint", "put", "analyze", "job", "group", "credits")
+        }
+        self.requests: list[tuple[float, str]] = []
+        self.uploads: dict[str, bytes | None] = {}
+        self.jobs: dict[str, dict] = {}
+        self.polls: dict[str, int] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        kind, action = self._route(request)
+        self.requests.append((self.clock.monotonic(), kind))
+        if not self.online:
+            raise httpx.ConnectError("no network")
+        fault = self.faults[kind].popleft() if self.faults[kind] else None
+        if fault == "unreachable":
+            raise httpx.ConnectError("no network")
+        if isinstance(fault, int):
+            return self._refusal(fault)
+        if kind != "put" and request.headers["X-API-Key"] != self.key:
+            return self._refusal(401)
+        answer = fault(request) if callable(fault) else action()
+        if fault == "lost":
+            raise httpx.ReadTimeout("no answer")
+        if isinstance(fault, BaseException):
+            raise fault
+        return answer
+
+    def count(self, kind: str) -> int:
+        return sum(1 for _, each in self.requests if each == kind)
+
+    def _route(self, request: httpx.Request) -> tuple[str, Callable[[], httpx.Response]]:
+        path = request.url.path
+        if path == "/v2/audio/uploads":
+            return "mint", self._mint
+        if path.startswith("/storage/"):
+            content = request.read()
+            return "put", lambda: self._put(path.rsplit("/", 1)[1], content)
+        if "/analyze" in path:
+            content = request.read()
+            return "analyze", lambda: self._analyze(request, content)
+        if path.startswith("/v2/jobs/"):
+            return "job", lambda: self._job(path.rsplit("/", 1)[1])
+        if path.startswith("/v2/groups/"):
+            return "group", lambda: self._group(request)
+        return "credits", lambda: httpx.Response(200, json={"credits": self.credits})
+
+    def _mint(self) -> httpx.Response:
+        ref = new_id()
+        self.uploads[ref] = None
+        return httpx.Response(
+            200,
+            json={
+                "upload_url": f"http://service.test/storage/{ref}",
+                "upload_ref": ref,
+                "expires_at": format_timestamp(self.clock.now() + timedelta(minutes=15)),
+                "required_headers": {"Content-Type": "audio/flac"},
+            },
+        )
+
+    def _put(self, ref: str, content: bytes) -> httpx.Response:
+        self.uploads[ref] = content
+        return httpx.Response(200)
+
+    def _analyze(self, request: httpx.Request, content: bytes) -> httpx.Response:
+        head = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
+        parts = BytesParser(policy=HTTP).parsebytes(head + content).iter_parts()
+        fields = {
+            part.get_param("name", header="content-disposition"): part.get_payload(decode=True).decode()
+            for part in parts
+        }
+        if self.uploads.get(fields["audio_upload_ref"]) is None:
+            return self._refusal(400, "INVALID_REQUEST", "Invalid audio_upload_ref")
+        if self.credits < 10:
+            return self._refusal(402)
+        self.credits -= 10
+        kind, name, group_id = re.match(r"/v2/(model|sign)s/([^/]+)/groups/([^/]+)/", request.url.path).groups()
+        recorded_at = parse_timestamp(fields["recorded_at"])
+        job = {
+            "job_id": new_id(),
+            "status": "queued",
+            "created_at": format_timestamp(self.clock.now()),
+            "completed_at": None,
+            "job_type": kind,
+            "api_version": "v2",
+            "audio_content_type": "audio/flac",
+            "audio_size_bytes": 1,
+            "audio_duration_seconds": 20.0,
+            "audio_sample_rate": 8000,
+            f"{kind}_name": name,
+            "result": None,
+        }
+        self.jobs[job["job_id"]] = job | {"group_id": group_id, "recorded_at": recorded_at}
+        return httpx.Response(200, json=job | {"group_id": group_id, "recorded_at": fields["recorded_at"]})
+
+    def _job(self, job_id: str) -> httpx.Response:
+        if job_id not in self.jobs:
+            return self._refusal(404)
+        self.polls[job_id] = self.polls.get(job_id, 0) + 1
+        job = {name: value for name, value in self.jobs[job_id].items() if name not in ("group_id", "recorded_at")}
+        if self.polls[job_id] > self.polls_until_done:
+            job["status"] = self.ends_as
+            job["result"] = RESULT if self.ends_as == "done" else None
+        else:
+            job["status"] = "running"
+        return httpx.Response(200, json=job)
+
+    def _group(self, request: httpx.Request) -> httpx.Response:
+        group_id = request.url.path.split("/")[3]
+        first, last = (parse_timestamp(request.url.params[name]) for name in ("from", "to"))
+        mine = [job for job in self.jobs.values() if job["group_id"] == group_id]
+        if not mine:
+            return self._refusal(404)
+        inside = [job for job in mine if first <= job["recorded_at"] <= last]
+        items = [
+            {
+                "job_id": job["job_id"],
+                "status": job["status"],
+                "recorded_at": format_timestamp(job["recorded_at"]),
+                "created_at": job["created_at"],
+                "use_case": None,
+                "condition": None,
+                "audio_duration_seconds": 20.0,
+            }
+            for job in inside
+        ]
+        body = {"group_id": group_id, "total_jobs": len(items), "jobs": items, "page": 0, "total_pages": 1}
+        return httpx.Response(200, json=body)
+
+    def _refusal(self, status: int, code: str | None = None, message: str = "No.") -> httpx.Response:
+        codes = {401: "UNAUTHORIZED", 402: "INSUFFICIENT_CREDITS", 404: "NOT_FOUND", 429: "RATE_LIMIT_EXCEEDED"}
+        body = {"code": code or codes.get(status, "PROCESSING_ERROR"), "message": message, "status": status}
+        headers = {"Retry-After": "7"} if status == 429 else {}
+        return httpx.Response(status, content=json.dumps(body), headers=headers)

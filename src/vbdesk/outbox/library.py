@@ -180,8 +180,11 @@ class Library:
         with self.store.changing():
             if self.store.get(take_id).state not in allowed:
                 raise NotAllowed(refusal)
-            if not self.store.asked(take_id):  # else the lost answer is looked for first
+            if self.store.asked(take_id):  # the lost answer is looked for first
+                self.store.restart_event(take_id)
+            else:
                 self.store.add_event(take_id, SEND)
+            self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
 
 

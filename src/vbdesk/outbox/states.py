@@ -29,6 +29,7 @@ class Fix(StrEnum):
     ENTER_KEY = "enter_key"
     ADD_CREDITS = "add_credits"
     SET_CLOCK = "set_clock"
+    UNLOCK_KEYRING = "unlock_keyring"
 
 
 _S = OutboxState

@@ -66,6 +66,7 @@ class Store:
                 self._database.execute("COMMIT")
             except BaseException:
                 self._database.execute("ROLLBACK")
+                self._items.clear()
                 raise
             finally:
                 self._depth = 0
@@ -138,6 +139,7 @@ class Store:
             f"UPDATE recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours
             (*changed.values(), take_id),
         )
+        self._items.pop(take_id, None)  # a second change within one transaction has the same version
 
     def add_event(self, take_id: str, kind: str) -> None:
         """Something to be done, in place of what was to be done. Within a transaction."""
@@ -145,6 +147,10 @@ class Store:
         self._database.execute(
             "INSERT INTO pending (event_id, take_id, kind) VALUES (?, ?, ?)", (new_id(), take_id, kind)
         )
+
+    def restart_event(self, take_id: str) -> None:
+        """The same thing to be done, as if it had never gone wrong. Within a transaction."""
+        self._database.execute("UPDATE pending SET attempts = 0, not_before = NULL WHERE take_id = ?", (take_id,))
 
     def remove_event(self, take_id: str) -> None:
         """Nothing more to be done. Within a transaction."""

@@ -1,0 +1,382 @@
+import threading
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import numpy as np
+import pytest
+import soundfile as sf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vbdesk.capture.clock import SystemClock
+from vbdesk.contract.limits import Plan
+from vbdesk.outbox.library import NotAllowed
+from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.vault import VaultLocked
+
+EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def waiting(library, new_take):
+    """A recording in the line."""
+
+    def make(*args, **more):
+        take_id = new_take(*args, **more)
+        library.queue(take_id)
+        return take_id
+
+    return make
+
+
+class Killed(BaseException):
+    """The program ends in the middle of a request."""
+
+
+def state(library, take_id):
+    return library.get(take_id).state
+
+
+def test_a_recording_goes_in_and_a_result_comes_out(library, waiting, courier, service, drive):
+    seen = []
+    take_id = waiting("ward4-0172", recorded_at=EIGHT)
+    library.subscribe(lambda: seen.append(state(library, take_id)))
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    item = library.get(take_id)
+    assert item.result.signal.name == "fatigue"
+    assert item.job_id in service.jobs
+    (job,) = service.jobs.values()
+    assert (job["group_id"], job["recorded_at"], job["model_name"]) == ("ward4-0172", EIGHT, "pulse")
+    order = list(dict.fromkeys(seen))
+    assert order == [
+        OutboxState.UPLOADING,
+        OutboxState.SUBMITTED,
+        OutboxState.RUNNING,
+        OutboxState.DONE,
+    ]
+    assert courier.status.connected
+    assert courier.status.sentence == "Connected."
+
+
+def test_what_is_uploaded_is_the_take_without_loss(library, waiting, courier, service, drive, tmp_path):
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    (content,) = service.uploads.values()
+    (tmp_path / "sent.flac").write_bytes(content)
+    samples, rate = sf.read(tmp_path / "sent.flac", dtype="int16")
+    audio = library.audio(take_id)
+    assert rate == audio.sample_rate
+    assert np.array_equal(samples, audio.samples)
+
+
+def test_progress_of_the_upload_is_shown(library, waiting, courier, drive):
+    take_id, seen = waiting(), []
+    library.subscribe(lambda: seen.append((library.get(take_id).bytes_sent, library.get(take_id).bytes_total)))
+    drive(courier, lambda: state(library, take_id) is OutboxState.SUBMITTED)
+    sizes = [size for size in seen if size[1]]
+    assert sizes[-1][0] == sizes[-1][1] > 0
+    assert library.get(take_id).bytes_total == 0
+
+
+def test_a_lost_answer_is_found_again_and_nothing_is_sent_twice(library, waiting, courier, service, drive):
+    service.faults["analyze"].append("lost")
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert len(service.jobs) == 1
+    assert service.count("analyze") == 1
+    assert service.credits == 990
+
+
+def test_a_submit_that_never_arrived_is_sent_again_without_a_second_upload(library, waiting, courier, service, drive):
+    service.faults["analyze"].extend(["unreachable", 504])
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert len(service.jobs) == 1
+    assert (service.count("put"), service.count("analyze")) == (1, 3)
+
+
+def test_a_lost_answer_of_a_second_try_is_not_taken_for_the_first_job(library, waiting, courier, service, drive):
+    service.ends_as = "failed"
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.FAILED)
+    first_job = library.get(take_id).job_id
+    service.ends_as = "done"
+    service.faults["analyze"].append("lost")
+    library.retry(take_id)
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert len(service.jobs) == 2
+    assert library.get(take_id).job_id != first_job
+
+
+def test_a_lost_answer_survives_a_restart(library, waiting, new_courier, service, drive, reopen):
+    service.faults["analyze"].append("lost")
+    take_id = waiting()
+    drive(new_courier(), lambda: len(service.jobs) == 1)
+    library.close()
+    again = reopen()
+    drive(new_courier(again), lambda: state(again, take_id) is OutboxState.DONE)
+    assert len(service.jobs) == 1
+
+
+def test_days_without_network_end_by_themselves(library, waiting, courier, service, drive):
+    service.online = False
+    takes = [waiting(f"ward4-{number}") for number in range(3)]
+    drive(courier, seconds=3600)
+    assert {state(library, take_id) for take_id in takes} == {OutboxState.WAITING}
+    assert not courier.status.connected
+    assert "cannot be reached" in courier.status.sentence
+    moments = [moment for moment, _ in service.requests]
+    gaps = np.diff(moments)
+    assert gaps[:5] == pytest.approx([1, 2, 4, 8, 16], abs=0.1)
+    assert max(gaps[5:]) == pytest.approx(16, abs=0.1)
+    service.online = True
+    drive(courier, lambda: library.counts()[OutboxState.DONE] == 3)
+    assert len(service.jobs) == 3
+
+
+def test_without_credits_the_line_waits_with_one_explanation_and_goes_on_when_there_are_some(
+    library, waiting, courier, service, drive
+):
+    service.credits = 15
+    first, second, third = waiting("a"), waiting("b"), waiting("c")
+    drive(courier, seconds=600)
+    assert courier.status.on_hold is Fix.ADD_CREDITS
+    assert "no credits" in courier.status.sentence
+    assert sorted([state(library, take_id) for take_id in (first, second, third)]) == ["done", "waiting", "waiting"]
+    assert service.count("analyze") == 2
+    assert courier.status.credits == 5
+    service.credits = 100
+    drive(courier, lambda: library.counts()[OutboxState.DONE] == 3, seconds=300)
+    assert courier.status.on_hold is None
+    assert library.counts()[OutboxState.DONE] == 3
+
+
+def test_a_revoked_key_holds_the_line_until_a_new_one_is_entered(library, waiting, courier, service, drive):
+    service.key = "new-key"
+    take_id = waiting()
+    drive(courier, seconds=600)
+    assert courier.status.on_hold is Fix.ENTER_KEY
+    assert state(library, take_id) is OutboxState.WAITING
+    assert len(service.requests) == 1
+    service.key = "right-key"
+    courier.resume()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert courier.status.on_hold is None
+
+
+def test_a_locked_keyring_holds_the_line(library, waiting, new_courier):
+    def locked():
+        raise VaultLocked("The keyring is locked.")
+
+    courier = new_courier(client_factory=locked)
+    take_id = waiting()
+    courier.step()
+    assert (courier.status.on_hold, courier.status.sentence) == (Fix.UNLOCK_KEYRING, "The keyring is locked.")
+    assert state(library, take_id) is OutboxState.WAITING
+
+
+def test_a_wrong_clock_holds_the_line_and_says_so(library, waiting, courier, service, clock, drive):
+    mint = service._mint
+    early = timedelta(days=400)
+
+    def long_ago(_):
+        answer = mint().json()
+        answer["expires_at"] = (service.clock.now() - early).isoformat()
+        return httpx.Response(200, json=answer)
+
+    service.faults["mint"].append(long_ago)
+    take_id = waiting()
+    drive(courier, lambda: courier.status.on_hold is not None)
+    assert courier.status.on_hold is Fix.SET_CLOCK
+    assert "2026-03-01T09:00" in courier.status.sentence
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert courier.status.on_hold is None
+
+
+def test_a_refused_rate_is_waited_out_as_told(library, waiting, courier, service, drive):
+    service.faults["analyze"].append(429)
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    first, second = [moment for moment, kind in service.requests if kind == "analyze"]
+    assert 7.0 <= second - first <= 7.1
+
+
+def test_the_standard_plan_is_never_exceeded(library, waiting, new_courier, service, drive):
+    courier = new_courier(plan=Plan.STANDARD)
+    service.polls_until_done = 4
+    for number in range(12):
+        waiting(f"ward4-{number}")
+    drive(courier, lambda: library.counts()[OutboxState.DONE] == 12, seconds=3600)
+    assert library.counts()[OutboxState.DONE] == 12
+    buckets = {"mint": "analyze", "analyze": "analyze", "job": "polling", "credits": "general", "group": "general"}
+    for bucket, limit in (("analyze", 5), ("polling", 30), ("general", 10)):
+        moments = [moment for moment, kind in service.requests if buckets.get(kind) == bucket]
+        assert all(later - earlier > 60 for earlier, later in zip(moments, moments[limit:], strict=False))
+    assert service.requests[-1][0] < 60 * 6  # 24 requests at 5 a minute
+
+
+def test_polls_come_every_two_to_five_seconds(library, waiting, courier, service, drive):
+    service.polls_until_done = 10
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    gaps = np.diff([moment for moment, kind in service.requests if kind in ("analyze", "job")])
+    assert gaps.min() >= 2.0
+    assert gaps.max() <= 5.1
+
+
+@pytest.mark.parametrize(("ends_as", "end"), [("failed", OutboxState.FAILED), ("timed-out", OutboxState.TIMED_OUT)])
+def test_a_job_that_ends_badly_can_be_sent_again(library, waiting, courier, service, drive, ends_as, end):
+    service.ends_as = ends_as
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is end)
+    assert "can be sent again" in library.get(take_id).reason
+    assert library.get(take_id).fix is Fix.TRY_AGAIN
+    service.ends_as = "done"
+    library.retry(take_id)
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert library.get(take_id).reason is None
+
+
+def test_a_service_that_fails_inside_is_tried_six_times_then_a_person_decides(
+    library, waiting, courier, service, drive
+):
+    service.faults["analyze"].extend([500] * 6)
+    take_id = waiting("a")
+    drive(courier, lambda: state(library, take_id) is OutboxState.NEEDS_ATTENTION)
+    assert service.count("analyze") == 6
+    other = waiting("b")
+    drive(courier, lambda: state(library, other) is OutboxState.DONE)
+    item = library.get(take_id)
+    assert (item.state, item.fix) == (OutboxState.NEEDS_ATTENTION, Fix.TRY_AGAIN)
+    assert "is kept" in item.reason
+    library.retry(take_id)
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert len(service.jobs) == 2
+
+
+def test_a_recording_that_is_refused_waits_for_a_person_and_the_others_go_on(library, waiting, courier, service, drive):
+    service.faults["analyze"].append(lambda _: service._refusal(422, "AUDIO_POOR_QUALITY"))
+    bad, good = waiting("a", recorded_at=EIGHT), waiting("b")
+    drive(courier, lambda: state(library, good) is OutboxState.DONE)
+    item = library.get(bad)
+    assert (item.state, item.fix) == (OutboxState.NEEDS_ATTENTION, Fix.REVIEW_TAKE)
+    assert "no voice" in item.reason
+
+
+def test_a_recording_under_fifteen_seconds_is_never_sent(library, waiting, courier, service, drive):
+    take_id = waiting(seconds=9)
+    drive(courier, seconds=60)
+    assert library.get(take_id).reason == "9 s of sound, under the 15 s minimum, so it was not sent."
+    assert service.count("mint") == 0
+
+
+def test_a_lost_upload_is_made_again(library, waiting, courier, service, drive):
+    service.faults["analyze"].append(lambda _: service._refusal(400, "INVALID_REQUEST", "Invalid audio_upload_ref"))
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
+    assert service.count("put") == 2
+
+
+def test_a_job_that_the_service_forgot_waits_for_a_person(library, waiting, courier, service, drive):
+    take_id = waiting()
+    drive(courier, lambda: state(library, take_id) is OutboxState.SUBMITTED)
+    service.jobs.clear()
+    drive(courier, lambda: state(library, take_id) is OutboxState.NEEDS_ATTENTION)
+    assert "does not know this analysis" in library.get(take_id).reason
+
+
+def test_a_damaged_take_waits_for_a_person(library, waiting, courier, drive):
+    take_id = waiting()
+    library.store.path(take_id).unlink()
+    drive(courier, lambda: state(library, take_id) is OutboxState.NEEDS_ATTENTION)
+    assert library.get(take_id).fix is Fix.REVIEW_TAKE
+
+
+def test_cancelling_an_upload_stops_it_and_keeps_the_recording(library, waiting, courier, service, drive):
+    take_id = waiting()
+
+    def cancel_once():
+        if library.get(take_id).bytes_sent and state(library, take_id) is OutboxState.UPLOADING:
+            library.cancel(take_id)
+
+    library.subscribe(cancel_once)
+    drive(courier, seconds=60)
+    assert state(library, take_id) is OutboxState.CHECKED
+    assert service.jobs == {}
+    assert library.audio(take_id).duration_s == 20
+
+
+def test_what_the_service_may_have_cannot_be_called_back_or_deleted(library, waiting, courier, service, drive):
+    service.faults["analyze"].append("lost")
+    take_id = waiting()
+    drive(courier, lambda: len(service.jobs) == 1)
+    with pytest.raises(NotAllowed):
+        library.cancel(take_id)
+    with pytest.raises(NotAllowed):
+        library.discard(take_id)
+
+
+def test_the_oldest_recording_goes_first(library, waiting, courier, service, drive):
+    for day in (3, 1, 2):
+        waiting("s", recorded_at=EIGHT + timedelta(days=day))
+    drive(courier, lambda: len(service.jobs) == 3)
+    moments = [job["recorded_at"] for job in service.jobs.values()]
+    assert moments == sorted(moments)
+
+
+def test_the_loop_runs_in_a_thread_and_stops_when_told(library, waiting, new_courier, service):
+    service.clock = SystemClock()
+    courier = new_courier(clock=service.clock)
+    done, stop = threading.Event(), threading.Event()
+    thread = threading.Thread(target=courier.run, args=(stop,))
+    thread.start()
+    take_id = waiting()
+    library.subscribe(lambda: state(library, take_id) is OutboxState.SUBMITTED and done.set())
+    assert done.wait(5)
+    stop.set()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+FAULTS = st.lists(
+    st.tuples(
+        st.sampled_from(["mint", "put", "analyze", "analyze", "job", "group", "credits"]),
+        st.sampled_from(["lost", "lost", "killed", "unreachable", 429, 500, 502, 503]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(faults=FAULTS, restarts=st.sets(st.integers(0, 40), max_size=5))
+def test_whatever_goes_wrong_every_recording_is_analysed_once(
+    library, new_take, new_courier, service, clock, faults, restarts
+):
+    for queue in service.faults.values():
+        queue.clear()
+    service.jobs.clear()
+    service.uploads.clear()
+    service.credits = 1000
+    takes = [new_take(group_id, seconds=15) for group_id in ("a", "a", "b")]
+    for take_id in takes:
+        library.queue(take_id)
+    for kind, fault in faults:
+        service.faults[kind].append(Killed() if fault == "killed" else fault)
+    courier = new_courier()
+    for number in range(400):
+        try:
+            clock.advance(max(courier.step(), 0.001))
+            killed = number in restarts
+        except Killed:
+            killed = True
+        if killed:
+            courier = new_courier()
+            courier.recover()
+        for take_id in takes:
+            if state(library, take_id) is OutboxState.NEEDS_ATTENTION:
+                library.retry(take_id)
+        if all(state(library, take_id) is OutboxState.DONE for take_id in takes):
+            break
+    assert [state(library, take_id) for take_id in takes] == [OutboxState.DONE] * 3
+    assert len(service.jobs) == 3
+    assert {library.get(take_id).job_id for take_id in takes} == set(service.jobs)
