@@ -1,0 +1,87 @@
+"""Drive a program of the headless desktop as a person with a screen reader would. Used inside a desktop session only."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+RIG = Path(__file__).parent / "rig"
+PROGRAM = "vbdesk"
+
+
+class Desktop:
+    """The running desk: press, type, read and look."""
+
+    def __init__(self, pictures: Path) -> None:
+        self._pictures = pictures
+        self._program: subprocess.Popen[bytes] | None = None
+
+    def start(self, *arguments: str) -> None:
+        """Start `vbdesk desk`."""
+        self._program = subprocess.Popen([sys.executable, "-m", "vbdesk", "desk", *arguments])
+
+    def stop(self, timeout_s: float = 15.0) -> int:
+        """Close the window as its owner would and return the exit status."""
+        assert self._program is not None
+        subprocess.run(["xdotool", "search", "--name", PROGRAM, "windowclose"], check=False, capture_output=True)
+        return self._program.wait(timeout_s)
+
+    def kill(self) -> None:
+        """End the program without asking."""
+        assert self._program is not None
+        self._program.send_signal(signal.SIGKILL)
+        self._program.wait()
+
+    def wait(self, role: str, name: str, seconds: float = 20.0) -> None:
+        """Wait until something with this role and name shows."""
+        self._a11y("wait", PROGRAM, role, name, f"{seconds:g}")
+
+    def press(self, role: str, name: str) -> None:
+        """Press, click or toggle it."""
+        self.wait(role, name)
+        self._a11y("press", PROGRAM, role, name)
+
+    def write(self, role: str, name: str, text: str) -> None:
+        """Put text into a field, or choose the entry of that name in a combo box."""
+        self.wait(role, name)
+        self._a11y("set", PROGRAM, role, name, text)
+
+    def read(self, role: str, name: str) -> str:
+        """Text or value of one thing."""
+        return self._a11y("get", PROGRAM, role, name).strip()
+
+    def tree(self) -> str:
+        """Everything a screen reader could reach."""
+        return self._a11y("tree", PROGRAM)
+
+    def look(self, name: str) -> Path:
+        """A screenshot."""
+        path = self._pictures / f"{name}.png"
+        subprocess.run([str(RIG / "shot"), str(path)], check=True)
+        return path
+
+    def speak(self, recording: Path) -> subprocess.Popen[bytes]:
+        """Begin to play a recording into the virtual microphone."""
+        return subprocess.Popen([str(RIG / "mic-feed"), str(recording)])
+
+    def _a11y(self, *arguments: str) -> str:
+        done = subprocess.run([str(RIG / "a11y"), *arguments], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise AssertionError(f"a11y {' '.join(arguments)}: {done.stderr.strip() or 'it cannot do that'}")
+        return done.stdout
+
+
+def until(condition: object, what: str, seconds: float = 30.0) -> None:
+    """Wait until `condition()` holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited in vain: {what}")
+        time.sleep(0.2)
+
+
+def session_folder() -> Path:
+    """Private folder of the desktop session we run in."""
+    return Path(os.environ["DESK_DIR"])
