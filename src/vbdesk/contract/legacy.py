@@ -1,11 +1,19 @@
-"""The legacy v1 interface: its own resources and the shape of its results."""
+"""The older forms: resources of v1, and the shape of results under the earlier v2 form and v1."""
 
-from pydantic import AnyHttpUrl
+from typing import Annotated, TypeVar
+
+from pydantic import AnyUrl, Field
 
 from vbdesk.contract.base import WireModel
 from vbdesk.contract.jobs import JobStatus
-from vbdesk.contract.results import ModelResult
+from vbdesk.contract.results import Result, Signal, SignResult, SpeakerResult
 from vbdesk.contract.timestamps import Timestamp
+
+MAX_AUDIO_URL_LENGTH = 2083
+V1_DIARIZED = "-diarized"
+"""What `pipeline_type` ends with when speakers were told apart."""
+
+AnySignalT = TypeVar("AnySignalT", bound=Signal)
 
 
 class V1Submitted(WireModel):
@@ -17,18 +25,48 @@ class V1Submitted(WireModel):
 class V1AudioUrl(WireModel):
     """Request to analyse audio at a public HTTPS address."""
 
-    url: AnyHttpUrl
+    url: Annotated[AnyUrl, Field(max_length=MAX_AUDIO_URL_LENGTH)]
 
 
 class V1Job(WireModel):
-    """A job as v1 shows it; `status` is `pending` until it is terminal."""
+    """A job as v1 shows it; `status` is `pending` until it is terminal.
+
+    Attributes:
+        pipeline_type: the v1 condition, or the target's own name for a job that came by v2; ends with `V1_DIARIZED`
+            when speakers were told apart.
+        result: in the earlier form's shape.
+    """
 
     job_id: str
     status: JobStatus
     created_at: Timestamp
     completed_at: Timestamp | None
-    result: ModelResult | None
+    result: Result | None
     audio_content_type: str
     audio_size_bytes: int
     audio_duration_seconds: float
     pipeline_type: str
+
+
+def v1_status(status: JobStatus) -> JobStatus:
+    """The state as v1 names it."""
+    return status if status.terminal else JobStatus.PENDING
+
+
+def in_earlier_form(result: Result) -> Result:
+    """The result with `model_id` beside the `name` of every signal, also of single speakers."""
+    speakers = None if result.speakers is None else [_speaker(speaker) for speaker in result.speakers]
+    if isinstance(result, SignResult):
+        return result.model_copy(update={"signal": _signal(result.signal), "speakers": speakers})
+    signals = [_signal(signal) for signal in result.signals]
+    return result.model_copy(update={"signals": signals, "speakers": speakers})
+
+
+def _speaker(speaker: SpeakerResult) -> SpeakerResult:
+    signals = None if speaker.signals is None else [_signal(signal) for signal in speaker.signals]
+    signal = None if speaker.signal is None else _signal(speaker.signal)
+    return speaker.model_copy(update={"signals": signals, "signal": signal})
+
+
+def _signal(signal: AnySignalT) -> AnySignalT:
+    return signal.model_copy(update={"model_id": signal.name})

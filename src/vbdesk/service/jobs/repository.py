@@ -37,9 +37,9 @@ def count(connection: Connection, account_id: str) -> int:
 
 
 def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
-    """`job_id`, `status`, `created_at` of the account's jobs, newest first."""
+    """`job_id`, `status`, `job_type`, `created_at` of the account's jobs, newest first."""
     query = (
-        sa.select(jobs.c.job_id, jobs.c.status, jobs.c.created_at)
+        sa.select(jobs.c.job_id, jobs.c.status, jobs.c.job_type, jobs.c.created_at)
         .where(jobs.c.account_id == account_id)
         .order_by(jobs.c.created_at.desc(), jobs.c.job_id.desc())
         .limit(page.size)

@@ -20,7 +20,7 @@ from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import AnalyzeForm
 from vbdesk.service.jobs.target import Target
-from vbdesk.service.jobs.view import as_submitted
+from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
 from vbdesk.service.storage.store import ObjectMissing
 from vbdesk.service.uploads.service import UploadService
@@ -72,7 +72,7 @@ class JobService:
         """One page, newest first."""
         page = Page(page_number, self._context.settings.page_size, repository.count(connection, account.account_id))
         rows = repository.list_page(connection, account.account_id, page)
-        jobs = [JobListItem(job_id=row.job_id, status=row.status, created_at=row.created_at) for row in rows]
+        jobs = [JobListItem(job_id=row.job_id, status=shown_status(row), created_at=row.created_at) for row in rows]
         return JobList(jobs=jobs, page=page.number, total_pages=page.total_pages)
 
     def find_repeat(self, submission: Submission) -> Job | None:

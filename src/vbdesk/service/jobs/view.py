@@ -5,14 +5,26 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from vbdesk.contract.jobs import Job, JobStatus
+from vbdesk.contract.base import WireModel
+from vbdesk.contract.jobs import Job, JobStatus, JobType
+from vbdesk.contract.legacy import in_earlier_form
+from vbdesk.service.jobs.reading import parse_result
+
+EARLIER_FORM = frozenset({JobType.USE_CASE, JobType.CONDITION})
+"""Kinds of job that the earlier v2 form and v1 make."""
+
+
+def shown_status(row: Row[Any]) -> JobStatus:
+    """The state as v2 shows it: a job of the earlier form is never `queued`, it is `running` from the start."""
+    status = JobStatus(row.status)
+    return JobStatus.RUNNING if status is JobStatus.QUEUED and row.job_type in EARLIER_FORM else status
 
 
 def job_without_result(row: Row[Any]) -> Job:
-    """The job's own fields; its result is stored as text and never parsed to be sent."""
+    """The job's own fields; its result is stored as text and joined to them as text."""
     return Job(
         job_id=row.job_id,
-        status=JobStatus(row.status),
+        status=shown_status(row),
         created_at=row.created_at,
         completed_at=row.completed_at,
         job_type=row.job_type,
@@ -31,11 +43,23 @@ def job_without_result(row: Row[Any]) -> Job:
 
 def job_json(row: Row[Any]) -> bytes:
     """The job object with its result, encoded: what a read answers and what a webhook carries."""
-    fields = job_without_result(row).model_dump(mode="json", exclude={"result"})
+    result = result_in_earlier_form(row) if row.job_type in EARLIER_FORM else row.result
+    return with_result(job_without_result(row), result)
+
+
+def with_result(job: WireModel, result: str | None) -> bytes:
+    """A job, in whichever version's shape, with its `result` filled in from text."""
+    fields = job.model_dump(mode="json", exclude={"result"})
     head = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    return f'{head[:-1]},"result":{row.result or "null"}}}'.encode()
+    return f'{head[:-1]},"result":{result or "null"}}}'.encode()
+
+
+def result_in_earlier_form(row: Row[Any]) -> str | None:
+    """The stored result as the earlier form and v1 show it; results are stored in one shape for all versions."""
+    return None if row.result is None else in_earlier_form(parse_result(row.result)).model_dump_json()
 
 
 def as_submitted(row: Row[Any]) -> Job:
     """The answer that the submit of this job got, whatever became of the job since."""
-    return job_without_result(row).model_copy(update={"status": JobStatus.QUEUED, "completed_at": None})
+    status = JobStatus.RUNNING if row.job_type in EARLIER_FORM else JobStatus.QUEUED
+    return job_without_result(row).model_copy(update={"status": status, "completed_at": None})

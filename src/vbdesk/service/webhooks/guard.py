@@ -44,11 +44,11 @@ class AddressGuard:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
         except ValueError:
-            raise AddressRefused("The webhook address is malformed. Give a URL such as https://host/path.") from None
+            raise AddressRefused("The address is malformed. Give a URL such as https://host/path.") from None
         if parts.scheme not in ("http", "https"):
-            raise AddressRefused("The webhook address must begin with https:// (or http://).")
+            raise AddressRefused("The address must begin with https:// (or http://).")
         if not host or any(character.isspace() for character in url):
-            raise AddressRefused("The webhook address names no host. Give a URL such as https://host/path.")
+            raise AddressRefused("The address names no host. Give a URL such as https://host/path.")
         try:
             self.resolve(host, port or (443 if parts.scheme == "https" else 80))
         except OSError:
@@ -64,10 +64,10 @@ class AddressGuard:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except UnicodeError:
-            raise AddressRefused("The webhook address names no host. Give a URL such as https://host/path.") from None
+            raise AddressRefused("The address names no host. Give a URL such as https://host/path.") from None
         numbers = [str(address[0]) for *_, address in found]
         if not self._allow_private and not all(is_public(number) for number in numbers):
-            raise AddressRefused("The webhook address leads into a private network. Give a publicly reachable one.")
+            raise AddressRefused("The address leads into a private network. Give a publicly reachable one.")
         return numbers
 
 
