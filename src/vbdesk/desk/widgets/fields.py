@@ -1,7 +1,7 @@
 """Fields: a control with its label above and its help or fault below."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
@@ -70,7 +70,13 @@ class Field(QWidget):
 
 
 class LineField(QLineEdit):
-    """One line of text, with an icon before it and perhaps a mark behind it."""
+    """One line of text, with an icon before it and perhaps a mark behind it.
+
+    Signals:
+        focused: (bool) the keyboard is at it, or no longer.
+    """
+
+    focused = Signal(bool)
 
     def __init__(self, *, icon: str = "", placeholder: str = "") -> None:
         super().__init__()
@@ -82,6 +88,14 @@ class LineField(QLineEdit):
     def show_mark(self, icon: str, token: str = "ok") -> None:  # noqa: S107
         """Show an icon at the end of the field; empty for none."""
         self._trail.show_icon(icon, token)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+        super().focusInEvent(event)
+        self.focused.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+        super().focusOutEvent(event)
+        self.focused.emit(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)

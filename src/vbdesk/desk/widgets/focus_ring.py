@@ -48,7 +48,13 @@ class FocusRing(QWidget):
                 followed.removeEventFilter(self)
         self._followed = []
         by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
-        if new is None or new is self.window() or new.window() is not self.window() or by_mouse:
+        if (
+            new is None
+            or new.property("noRing")
+            or new is self.window()
+            or new.window() is not self.window()
+            or by_mouse
+        ):
             self.hide()
             return
         ringed = new.property("ringAround")

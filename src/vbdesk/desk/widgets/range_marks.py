@@ -23,7 +23,7 @@ class OwnRangeStrip(QWidget):
         self.setAccessibleName(f"{words}: {z:+.1f} own variabilities")
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(theme.active().px(132), theme.active().px(20))
+        return QSize(theme.active().px(116), theme.active().px(20))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))

@@ -15,7 +15,7 @@ from vbdesk.desk.widgets.range_marks import OwnRangeStrip
 from vbdesk.desk.widgets.text import Text
 
 _SIDE = 20
-_LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 110, 120, 132, 28
+_LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28
 _STRIPS_FROM = 600  # narrower cards leave the strips out: the words beside them say the same
 
 
@@ -56,7 +56,7 @@ class _Head(QWidget):
         row.addWidget(Text("Signals", Role.CARD_TITLE), 1)
         columns = [("Level", _LEVEL_WIDTH)]
         if longitudinal:
-            columns.append(("Against own baseline", _CHANGE_WIDTH + 4))
+            columns.append(("Against own baseline", _CHANGE_WIDTH))
         for words, width in columns:
             head = Text(words, Role.CAPTION, "text2")
             head.setFixedWidth(theme.active().px(width))
@@ -70,7 +70,7 @@ class _Head(QWidget):
             ends.addStretch(1)
             ends.addWidget(Text("higher", Role.CAPTION, "text2"))
             row.addWidget(self.strip)
-        row.addSpacing(theme.active().px(_MORE_WIDTH))
+        row.addSpacing(theme.active().px(_MORE_WIDTH) + row.spacing())
 
 
 class SignRowView(QWidget):
@@ -122,7 +122,7 @@ class SignRowView(QWidget):
 
 def _change(sign: SignRow) -> QWidget:
     box = QWidget()
-    box.setFixedWidth(theme.active().px(_CHANGE_WIDTH + 4))
+    box.setFixedWidth(theme.active().px(_CHANGE_WIDTH))
     row = QHBoxLayout(box)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(8)

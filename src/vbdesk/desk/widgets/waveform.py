@@ -1,7 +1,5 @@
 """Waveforms: the live one while recording, and the one of a finished take with cursor and trim."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -10,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import paint_icon
+from vbdesk.desk.span import Span
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.painting import antialiased, rounded
 
@@ -67,6 +66,10 @@ class LiveWaveform(QWidget):
         self.setMinimumHeight(96)
         self.setAccessibleName("Live waveform")
 
+    def clear(self) -> None:
+        """Show an empty take."""
+        self.show_voice(np.zeros((0, 2), np.float32), 0.0)
+
     def show_voice(
         self, envelope: Envelope, seconds: float, markers: tuple[float, ...] = (), *, moving: bool = True
     ) -> None:
@@ -123,19 +126,6 @@ class LiveWaveform(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.colour("rec"))
         painter.drawEllipse(QPointF(x, area.top() - 4), 4, 4)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A part of a recording, in seconds."""
-
-    start: float
-    end: float
-
-    @property
-    def seconds(self) -> float:
-        """How long it is."""
-        return self.end - self.start
 
 
 class TakeWaveform(QWidget):

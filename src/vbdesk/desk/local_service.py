@@ -1,0 +1,90 @@
+"""Keeps the service on this computer running, without the window ever waiting for it."""
+
+import threading
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.client.local_service import Endpoint
+from vbdesk.desk.outside import RunningService
+from vbdesk.desk.tasks import Failure, LongLived, TaskContext, TaskOwner
+
+_LOOK_MS = 1000
+_RESTART_DELAYS_MS = (1000, 2000, 4000, 8000, 16000)
+_STOP_S = 4.0
+
+
+class LocalServiceKeeper(QObject):
+    """Starts the child, starts it again when it ends, and ends it with the window.
+
+    Signals:
+        ready: (str) the address it answers at; another one after every start.
+        failed: (str) why it did not start; it will be tried again.
+    """
+
+    ready = Signal(str)
+    failed = Signal(str)
+
+    def __init__(self, service: RunningService, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._service = service
+        self._tasks = tasks
+        self._failures = 0
+        self._ending: LongLived | None = None
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_MS)
+        self._look.timeout.connect(self._look_after)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.timeout.connect(self.start)
+
+    @Slot()
+    def start(self) -> None:
+        """Start the child; `ready` follows."""
+        if self._ending is None:
+            self._tasks.start(self._start_child, self._on_ready, self._on_failed, name="local-service")
+
+    def ask_to_stop(self) -> None:
+        """End the child in the background."""
+        self._look.stop()
+        self._again.stop()
+        if self._ending is None:
+            self._ending = LongLived(self._stop_child, _nothing, "local-service-end")
+            self._ending.start()
+
+    def alive(self) -> bool:
+        """Whether the child is still being ended."""
+        return self._ending is not None and self._ending.alive()
+
+    def _start_child(self, context: TaskContext) -> Endpoint:
+        return self._service.start()
+
+    def _stop_child(self, stop: threading.Event) -> None:
+        self._service.stop(_STOP_S)
+
+    @Slot(object)
+    def _on_ready(self, endpoint: Endpoint) -> None:
+        self._failures = 0
+        self._look.start()
+        self.ready.emit(endpoint.base_url)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+        self._try_again()
+
+    @Slot()
+    def _look_after(self) -> None:
+        if self._service.poll() is not None:
+            self._look.stop()
+            self.failed.emit("The service on this computer stopped. It is being started again; nothing is lost.")
+            self._try_again()
+
+    def _try_again(self) -> None:
+        if self._ending is None:
+            delay = _RESTART_DELAYS_MS[min(self._failures, len(_RESTART_DELAYS_MS) - 1)]
+            self._failures += 1
+            self._again.start(delay)
+
+
+def _nothing() -> None:
+    """There is nothing to wake."""

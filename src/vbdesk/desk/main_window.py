@@ -1,0 +1,234 @@
+"""The frame: rail, page, status bar."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk import __version__
+from vbdesk.desk import theme
+from vbdesk.desk.icons import application_icon
+from vbdesk.desk.pages.registry import PageSpec
+from vbdesk.desk.tasks import Stoppable
+from vbdesk.desk.viewmodels import frame
+from vbdesk.desk.widgets.banner import Banner, Tone
+from vbdesk.desk.widgets.focus_ring import FocusRing
+from vbdesk.desk.widgets.rail import Rail
+from vbdesk.desk.widgets.status_bar import StatusBar
+from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.profiles import Profile
+
+_NARROW_BELOW = 1120
+_SMALLEST = (860, 560)
+_ADD = "add"
+
+
+class MainWindow(QMainWindow):
+    """One window for everything.
+
+    Signals:
+        profile_wanted: (str) id of the profile that a person chose.
+        new_profile_wanted: a person wants to add a profile.
+        closing: a person closed the window; it closes when `finish_closing` is called.
+    """
+
+    profile_wanted = Signal(str)
+    new_profile_wanted = Signal()
+    closing = Signal()
+
+    def __init__(self, pages: tuple[PageSpec, ...]) -> None:
+        super().__init__()
+        self.setWindowTitle("vbdesk")
+        self.setWindowIcon(application_icon())
+        self.setMinimumSize(*_SMALLEST)
+        self._specs = {spec.key: spec for spec in pages}
+        self._built: dict[str, QWidget] = {}
+        self._workspace: Workspace | None = None
+        self._shown: str | None = None
+        self._may_close = False
+        self._rail = Rail([(spec.key, spec.title, spec.icon) for spec in pages if spec.in_rail])
+        self._rail.chosen.connect(self.open_page)
+        self._menu = QMenu(self)
+        self._rail.profile.clicked.connect(self._open_menu)
+        self._status = StatusBar()
+        self._notice = Banner()
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self._ring = FocusRing(self)
+        self.show_no_profile()
+
+    @property
+    def rail(self) -> Rail:
+        """The rail."""
+        return self._rail
+
+    @property
+    def status(self) -> StatusBar:
+        """The status bar."""
+        return self._status
+
+    @property
+    def notice(self) -> Banner:
+        """The banner above every page."""
+        return self._notice
+
+    def page(self) -> QWidget | None:
+        """The page that is shown."""
+        return self._stack.currentWidget()
+
+    def show_alone(self, page: QWidget) -> None:
+        """Show a page without the rail: the first start."""
+        self._forget_pages()
+        self._rail.hide()
+        self._stack.addWidget(page)
+        self._stack.setCurrentWidget(page)
+
+    def show_no_profile(self) -> None:
+        """Say that no profile is open."""
+        self._rail.hide()
+        self._status.show_profile("No profile yet", "info")
+        self._status.show_connection("", "clock", "text2")
+        self._status.show_moving("")
+        self._status.show_right("", f"Biomarker signals, not diagnoses     vbdesk {__version__}")
+
+    def show_workspace(self, workspace: Workspace, profiles: list[Profile]) -> None:
+        """Show the pages of an open profile, the first one first."""
+        self._forget_pages()
+        self._workspace = workspace
+        profile = workspace.profile
+        icon = frame.profile_icon(profile)
+        self._rail.profile.show_profile(profile.name, frame.profile_below(profile), icon)
+        self._fill_menu(profiles, profile)
+        self._rail.show()
+        self._status.show_profile(profile.name, icon)
+        workspace.navigator.asked.connect(self.open_page)
+        workspace.status_changed.connect(self._show_status)
+        workspace.counts_changed.connect(self._show_counts)
+        self._show_status(workspace.status)
+        self._show_counts(None)
+        self.open_page(next(iter(self._specs)))
+
+    @Slot(str)
+    @Slot(str, object)
+    def open_page(self, key: str, argument: object = None) -> None:
+        """Show a page, built when it is first asked for."""
+        if self._workspace is None or key not in self._specs:
+            return
+        self._leave_page()
+        if key not in self._built:
+            self._built[key] = self._specs[key].build(self._workspace)
+            self._stack.addWidget(self._built[key])
+        page = self._built[key]
+        self._shown = key
+        self._rail.light(self._specs[key].rail or key)
+        self._stack.setCurrentWidget(page)
+        _tell(page, "opened", argument)
+
+    def running_parts(self) -> list[Stoppable]:
+        """What the pages have running, asked to stop; a recording is stopped and kept."""
+        parts: list[Stoppable] = []
+        for page in self._built.values():
+            closing: Callable[[], list[Stoppable]] | None = getattr(page, "closing", None)
+            if closing is not None:
+                parts.extend(closing())
+        return parts
+
+    def finish_closing(self) -> None:
+        """Close for good."""
+        self._may_close = True
+        self.close()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._rail.set_narrow(self.width() < theme.active().px(_NARROW_BELOW))
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: D102
+        if self._may_close:
+            event.accept()
+            return
+        event.ignore()
+        self._notice.say(Tone.INFO, "Closing. Recordings that are on their way go on the next time vbdesk opens.")
+        self._stack.setEnabled(False)
+        self._rail.setEnabled(False)
+        self.closing.emit()
+
+    def _lay_out(self) -> None:
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        notice = QVBoxLayout()
+        notice.setContentsMargins(36, 0, 36, 0)
+        notice.addWidget(self._notice)
+        right.addLayout(notice)
+        right.addWidget(self._stack, 1)
+        upper = QHBoxLayout()
+        upper.setSpacing(0)
+        upper.addWidget(self._rail)
+        upper.addLayout(right, 1)
+        whole = QWidget()
+        whole.setObjectName("page")
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(upper, 1)
+        column.addWidget(self._status)
+        self.setCentralWidget(whole)
+
+    def _leave_page(self) -> None:
+        if self._shown is not None:
+            _tell(self._built[self._shown], "left")
+
+    def _forget_pages(self) -> None:
+        self._leave_page()
+        self._shown = None
+        self._built.clear()
+        while (page := self._stack.currentWidget()) is not None:
+            self._stack.removeWidget(page)
+            page.deleteLater()
+
+    def _fill_menu(self, profiles: list[Profile], current: Profile) -> None:
+        self._menu.clear()
+        for profile in profiles:
+            action = self._menu.addAction(profile.name)
+            action.setData(profile.profile_id)
+            action.setCheckable(True)
+            action.setChecked(profile.profile_id == current.profile_id)
+        self._menu.addSeparator()
+        self._menu.addAction("Add a profile").setData(_ADD)
+
+    @Slot()
+    def _open_menu(self) -> None:
+        button = self._rail.profile
+        corner = button.mapToGlobal(button.rect().topLeft())
+        corner.setY(corner.y() - self._menu.sizeHint().height() - 6)
+        action = self._menu.exec(corner)
+        if action is None:
+            return
+        if action.data() == _ADD:
+            self.new_profile_wanted.emit()
+        elif self._workspace is not None and action.data() != self._workspace.profile.profile_id:
+            self.profile_wanted.emit(action.data())
+
+    @Slot(object)
+    def _show_status(self, status: CourierStatus) -> None:
+        shown = frame.connection(status)
+        self._status.show_connection(shown.words, shown.icon, shown.ink)
+        if self._workspace is not None:
+            profile = self._workspace.profile
+            self._status.show_right(frame.encrypted_words(profile), frame.credits_words(status.credits, profile))
+
+    @Slot(object)
+    def _show_counts(self, counts: object) -> None:
+        if self._workspace is not None:
+            moving = self._workspace.on_their_way
+            self._status.show_moving(frame.moving_words(moving))
+            self._rail.show_count("outbox", moving + self._workspace.need_attention)
+
+
+def _tell(page: QWidget, what: str, *arguments: object) -> None:
+    """Call a page's method, if it has it."""
+    method = getattr(page, what, None)
+    if callable(method):
+        method(*arguments)

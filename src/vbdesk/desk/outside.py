@@ -1,0 +1,87 @@
+"""Every outside thing that the desk touches, each behind a Protocol; tests put twins here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.capture.devices import DeviceLister, PortAudioLister
+from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
+from vbdesk.capture.playback import Player, PortAudioPlayer
+from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.client.local_service import Endpoint, LocalService, make_account
+from vbdesk.outbox.vault import KeyringVault, MemoryVault, Vault
+
+
+class RunningService(Protocol):
+    """The service on this computer, as a child. `start` and `stop` block."""
+
+    def start(self, timeout_s: float = 60.0) -> Endpoint:
+        """Start it and wait until it answers. Raises LocalServiceFailed."""
+
+    def poll(self) -> int | None:
+        """Exit status; None while it runs. Cheap."""
+
+    def stop(self, timeout_s: float = 10.0) -> None:
+        """End it."""
+
+
+class MakeAccount(Protocol):
+    """Makes an account on the service in a folder."""
+
+    def __call__(self, data_dir: Path, name: str) -> "NewAccount":
+        """Blocks; raises LocalServiceFailed."""
+
+
+class NewAccount(Protocol):
+    """An account that was just made."""
+
+    @property
+    def account_id(self) -> str:
+        """Its public id."""
+
+    @property
+    def api_key(self) -> str:
+        """A key for it."""
+
+
+def _client(base_url: str, credentials: Credentials) -> Client:
+    return Client(base_url, credentials, retries=RetryRule.NEVER)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The world.
+
+    Attributes:
+        data_dir: recordings, and the service on this computer.
+        config_dir: profiles, without secrets.
+        keyring: secrets that last.
+        session_vault: secrets until the program ends.
+    """
+
+    data_dir: Path
+    config_dir: Path
+    clock: Clock = field(default_factory=SystemClock)
+    microphone: Microphone = field(default_factory=PortAudioMicrophone)
+    lister: DeviceLister = field(default_factory=PortAudioLister)
+    player: Callable[[], Player] = PortAudioPlayer
+    keyring: Vault = field(default_factory=KeyringVault)
+    session_vault: Vault = field(default_factory=MemoryVault)
+    local_service: Callable[[Path], RunningService] = LocalService
+    make_account: MakeAccount = make_account
+    connect: Callable[[str, Credentials], Client] = _client
+
+    @property
+    def service_dir(self) -> Path:
+        """Where the service on this computer keeps its data."""
+        return self.data_dir / "service"
+
+    def library_dir(self, profile_id: str) -> Path:
+        """Where the recordings of a profile are."""
+        return self.data_dir / "profiles" / profile_id
+
+    def vault(self, secrets: str) -> Vault:
+        """The vault for a profile's way of keeping secrets."""
+        return self.session_vault if secrets == "session" else self.keyring

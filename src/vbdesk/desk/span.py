@@ -1,0 +1,16 @@
+"""A part of a recording."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a recording, in seconds from its start."""
+
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return self.end - self.start

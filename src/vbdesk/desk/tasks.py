@@ -1,0 +1,309 @@
+"""Work off the window's thread: short tasks with one owner, and the one long-lived thread of the outbox.
+
+The only place in the desk where threads are made. They are daemons: a call that never returns (a keyring that waits for
+an answer nobody gives) cannot keep the program from ending.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, TypeVar
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.client import Kind
+
+T = TypeVar("T")
+
+PROGRESS_INTERVAL_S = 0.1
+CLOSING_PATIENCE_S = 5.0
+_CLOSING_POLL_MS = 50
+
+
+class Cancelled(Exception):
+    """Raised inside a task when it was asked to stop."""
+
+
+class Remedy(StrEnum):
+    """What helps against a failure."""
+
+    RETRYABLE = "retryable"
+    NEEDS_ATTENTION = "needs_attention"
+    TERMINAL = "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a task failed.
+
+    Attributes:
+        sentence: for the person: what happened, what was kept, what to do.
+        remedy: whether trying again, or a person, can help.
+        error: what was raised.
+    """
+
+    sentence: str
+    remedy: Remedy
+    error: Exception
+
+    @classmethod
+    def of(cls, error: Exception) -> "Failure":
+        """Put an error in words; those of our own rooms speak for themselves."""
+        if type(error).__module__.startswith("vbdesk."):
+            kind = getattr(error, "kind", None)
+            remedy = Remedy(kind.value) if isinstance(kind, Kind) else Remedy.NEEDS_ATTENTION
+            return cls(str(error), remedy, error)
+        if isinstance(error, OSError):
+            cause = error.strerror or type(error).__name__
+            return cls(f"The disk or the network refused: {cause}. Try again.", Remedy.RETRYABLE, error)
+        return cls(f"Something unexpected happened ({type(error).__name__}). Try again.", Remedy.TERMINAL, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a task is; `total` 0 when unknown."""
+
+    done: int
+    total: int
+
+
+class TaskContext:
+    """What a task sees of the world: whether to stop, and where to say how far it is. Lives in the worker."""
+
+    def __init__(self, task: "Task") -> None:
+        self._task = task
+        self._said_at = 0.0
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the task was asked to stop."""
+        return self._task.stop_asked.is_set()
+
+    def check(self) -> None:
+        """Leave the task if it was asked to stop.
+
+        Raises:
+            Cancelled: it was.
+        """
+        if self.cancelled:
+            raise Cancelled
+
+    def progress(self, done: int, total: int = 0) -> None:
+        """Say how far the task is; at most ten times a second arrive, and the last one always."""
+        now = time.monotonic()
+        if now - self._said_at >= PROGRESS_INTERVAL_S or done == total:
+            self._said_at = now
+            self._task.report(self._task.progressed, Progress(done, total))
+
+
+class Task(QObject):
+    """One piece of work. Lives on the window's thread; its signals arrive there.
+
+    Signals:
+        done: (object) what the work returned.
+        failed: (Failure) it raised.
+        progressed: (Progress) how far it is.
+        finished: after done, failed or a cancellation.
+    """
+
+    done = Signal(object)
+    failed = Signal(object)
+    progressed = Signal(object)
+    finished = Signal()
+
+    def __init__(self, work: Callable[[TaskContext], Any], name: str, parent: QObject) -> None:
+        super().__init__(parent)
+        self.stop_asked = threading.Event()
+        self._work = work
+        self._gate = threading.Lock()
+        self._detached = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ask the work to stop; it does so at its next look."""
+        self.stop_asked.set()
+
+    def alive(self) -> bool:
+        """Whether the work still runs."""
+        return self._thread.is_alive()
+
+    def detach(self) -> None:
+        """Let nothing of the work reach the window any more."""
+        self.stop_asked.set()
+        with self._gate:
+            self._detached = True
+
+    def report(self, signal: Any, *values: Any) -> None:
+        """Emit one of the task's signals from the worker, unless it was detached."""
+        with self._gate:
+            if not self._detached:
+                signal.emit(*values)
+
+    def _run(self) -> None:
+        try:
+            result = self._work(TaskContext(self))
+        except Cancelled:
+            pass
+        except Exception as error:
+            self.report(self.failed, Failure.of(error))
+        else:
+            if not self.stop_asked.is_set():
+                self.report(self.done, result)
+        self.report(self.finished)
+
+
+class TaskOwner(QObject):
+    """Owner of all tasks of the desk.
+
+    Signals:
+        all_ended: after `close`, once nothing runs any more or patience is over.
+    """
+
+    all_ended = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks: set[Task] = set()
+        self._closing = False
+        self._deadline = 0.0
+        self._waiting: list[Stoppable] = []
+        self._timer = QTimer(self)
+        self._timer.setInterval(_CLOSING_POLL_MS)
+        self._timer.timeout.connect(self._look_whether_ended)
+
+    def start(
+        self,
+        work: Callable[[TaskContext], T],
+        done: Callable[[T], None] | None = None,
+        failed: Callable[[Failure], None] | None = None,
+        progressed: Callable[[Progress], None] | None = None,
+        name: str = "task",
+    ) -> Task:
+        """Run `work` in a thread of its own; what becomes of it is handed to slots on the window's thread.
+
+        Raises:
+            TypeError: a receiver is not a method of a QObject; it would run in the worker.
+        """
+        task = Task(work, name, self)
+        for signal, receiver in ((task.done, done), (task.failed, failed), (task.progressed, progressed)):
+            if receiver is not None:
+                if not isinstance(getattr(receiver, "__self__", None), QObject):
+                    raise TypeError("Task signals connect only to slots of QObjects.")
+                signal.connect(receiver)
+        task.finished.connect(self._on_finished)
+        self._tasks.add(task)
+        if not self._closing:
+            task.start()
+        return task
+
+    @property
+    def busy(self) -> bool:
+        """Whether any task runs."""
+        return any(task.alive() for task in self._tasks)
+
+    def close(self, *others: "Stoppable", patience_s: float = CLOSING_PATIENCE_S) -> None:
+        """Ask every task and every other long-lived thing to stop; `all_ended` follows within `patience_s`."""
+        self._closing = True
+        self._waiting = list(others)
+        for task in self._tasks:
+            task.cancel()
+        for other in self._waiting:
+            other.ask_to_stop()
+        self._deadline = time.monotonic() + patience_s
+        self._timer.start()
+
+    @Slot()
+    def _look_whether_ended(self) -> None:
+        running = self.busy or any(other.alive() for other in self._waiting)
+        if running and time.monotonic() < self._deadline:
+            return
+        self._timer.stop()
+        for task in self._tasks:
+            task.detach()
+        self.all_ended.emit()
+
+    @Slot()
+    def _on_finished(self) -> None:
+        task = self.sender()
+        if isinstance(task, Task):
+            self._tasks.discard(task)
+            task.deleteLater()
+
+
+class Stoppable(Protocol):
+    """Something long-lived that closing has to wait for."""
+
+    def ask_to_stop(self) -> None:
+        """Ask it to end; does not wait."""
+
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+
+
+class LongLived:
+    """A thread that lives as long as a profile is open: it runs the outbox's courier, and nothing else does.
+
+    `run` is given the event that asks it to stop; `wake` makes it look up from a wait.
+    """
+
+    def __init__(self, run: Callable[[threading.Event], None], wake: Callable[[], None], name: str) -> None:
+        self._stop = threading.Event()
+        self._wake = wake
+        self._thread = threading.Thread(target=run, args=(self._stop,), name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Ask it to end; does not wait."""
+        self._stop.set()
+        self._wake()
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+
+class Lane(QObject):
+    """Runs tasks one after the other, in the order asked for: for a thing that must not be touched twice at once."""
+
+    def __init__(self, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+        self._waiting: deque[Callable[[], Task]] = deque()
+        self._running: Task | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs or waits."""
+        return self._running is not None
+
+    def run(
+        self,
+        work: Callable[[TaskContext], T],
+        done: Callable[[T], None] | None = None,
+        failed: Callable[[Failure], None] | None = None,
+        name: str = "lane",
+    ) -> None:
+        """Run `work` after everything that was asked for before; see `TaskOwner.start`."""
+        self._waiting.append(lambda: self._tasks.start(work, done, failed, name=name))
+        if self._running is None:
+            self._start_next()
+
+    def _start_next(self) -> None:
+        if self._waiting:
+            self._running = self._waiting.popleft()()
+            self._running.finished.connect(self._on_finished)
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._running = None
+        self._start_next()

@@ -1,0 +1,129 @@
+"""State of the first start: two doors, and what to do where there is no keyring."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.setup import ConnectionTest, Secrets, ServiceAddress, Setup
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.vault import VaultError, VaultMissing
+
+NO_KEYRING = (
+    "Keys can be kept until vbdesk closes instead: you would set this up again next time, and recordings that have not "
+    "been sent by then could not be opened any more."
+)
+
+
+class FirstStartViewModel(QObject):
+    """The two doors.
+
+    Signals:
+        busy_changed: (str) what is being done, in words; empty when nothing is.
+        tested: (bool, str) whether the connection test succeeded, and what to say.
+        failed: (str) why a door did not open.
+        session_offered: (str) there is no keyring: explanation of the session-only choice.
+        opened: (Profile) a profile is made and in use.
+        can_go_on_changed: (bool) whether address, account and key are filled in.
+    """
+
+    busy_changed = Signal(str)
+    tested = Signal(bool, str)
+    failed = Signal(str)
+    session_offered = Signal(str)
+    opened = Signal(object)
+    can_go_on_changed = Signal(bool)
+
+    def __init__(self, setup: Setup, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._setup, self._tasks = setup, tasks
+        self._secrets: Secrets = "keyring"
+        self._address = ServiceAddress("", "", "")
+        self._again: Callable[[], None] | None = None
+        self._busy = False
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether everything that a service needs is filled in."""
+        address = self._address
+        return all(part.strip() for part in (address.base_url, address.account_id, address.api_key))
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with the address, None when nothing is."""
+        url = self._address.base_url.strip()
+        if url and not url.startswith(("http://", "https://")):
+            return "Begin with https:// (or http:// inside a closed network)."
+        return None
+
+    def set_address(self, base_url: str, account_id: str, api_key: str) -> None:
+        """What a person has typed so far."""
+        self._address = ServiceAddress(base_url, account_id, api_key)
+        self.can_go_on_changed.emit(self.can_go_on and self.fault is None)
+
+    def use_this_computer(self) -> None:
+        """Open the first door."""
+        self._make(self.use_this_computer, "Setting up the service on this computer", self._make_local)
+
+    def use_service(self) -> None:
+        """Open the second door."""
+        self._make(self.use_service, "Saving the key", self._make_service)
+
+    def use_session_only(self) -> None:
+        """Keep keys until the program ends, and open the door that could not be opened."""
+        self._secrets = "session"
+        if self._again is not None:
+            self._again()
+
+    def test_connection(self) -> None:
+        """Try the address, account and key."""
+        if self._busy:
+            return
+        self._set_busy("Asking the service")
+        self._tasks.start(self._test, self._on_tested, self._on_test_failed, name="connection-test")
+
+    def _make(self, again: Callable[[], None], words: str, work: Callable[[TaskContext], Profile]) -> None:
+        if self._busy:
+            return
+        self._again = again
+        self._set_busy(words)
+        self._tasks.start(work, self._on_made, self._on_not_made, name="first-start")
+
+    def _make_local(self, context: TaskContext) -> Profile:
+        return self._setup.make_local(self._secrets)
+
+    def _make_service(self, context: TaskContext) -> Profile:
+        return self._setup.make_service(self._address, self._secrets)
+
+    def _test(self, context: TaskContext) -> ConnectionTest:
+        return self._setup.test(self._address)
+
+    def _set_busy(self, words: str) -> None:
+        self._busy = bool(words)
+        self.busy_changed.emit(words)
+
+    @Slot(object)
+    def _on_made(self, profile: Profile) -> None:
+        self._set_busy("")
+        self.opened.emit(profile)
+
+    @Slot(object)
+    def _on_not_made(self, failure: Failure) -> None:
+        self._set_busy("")
+        if isinstance(failure.error, VaultMissing):
+            self.session_offered.emit(NO_KEYRING)
+        elif isinstance(failure.error, VaultError):
+            self.failed.emit(f"{failure.sentence} Keys are kept in the keyring and nowhere else.")
+        else:
+            self.failed.emit(failure.sentence)
+
+    @Slot(object)
+    def _on_tested(self, test: ConnectionTest) -> None:
+        self._set_busy("")
+        self.tested.emit(True, f"Connected. The service answered in {test.answered_in_s * 1000:.0f} ms.")
+
+    @Slot(object)
+    def _on_test_failed(self, failure: Failure) -> None:
+        self._set_busy("")
+        is_address = isinstance(failure.error, ValueError)
+        self.tested.emit(False, str(failure.error) if is_address else failure.sentence)

@@ -1,0 +1,68 @@
+"""What the frame of the window says, in words."""
+
+from dataclasses import dataclass
+
+from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.states import Fix
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The way to the service: words, icon and colour token."""
+
+    words: str
+    icon: str
+    ink: str
+
+
+def connection(status: CourierStatus) -> Connection:
+    """The connection as the status bar shows it."""
+    if status.on_hold is not None:
+        return Connection(_HOLDS.get(status.on_hold, "Needs attention"), "warning", "warn")
+    if status.connected:
+        return Connection("Connected", "check", "ok")
+    if status.connected is None:
+        return Connection(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
+    return Connection("Not connected, recordings wait here", "cloud-off", "warn")
+
+
+_HOLDS = {
+    Fix.ENTER_KEY: "The API key is not accepted",
+    Fix.ADD_CREDITS: "Out of credits",
+    Fix.SET_CLOCK: "This computer's clock is wrong",
+    Fix.UNLOCK_KEYRING: "The keyring is locked",
+}
+
+
+def moving_words(count: int) -> str:
+    """How many recordings are on their way."""
+    if count == 0:
+        return ""
+    return "1 recording on its way" if count == 1 else f"{count} recordings on their way"
+
+
+def credits_words(credits_left: int | None, profile: Profile) -> str:
+    """What is left to spend; nothing is bought on this computer's own service."""
+    if credits_left is None or profile.kind == "local":
+        return ""
+    return "1 credit" if credits_left == 1 else f"{credits_left:,} credits"
+
+
+def profile_icon(profile: Profile) -> str:
+    """Icon of a kind of profile."""
+    return "laptop" if profile.kind == "local" else "server"
+
+
+def profile_below(profile: Profile) -> str:
+    """What stands below a profile's name."""
+    if profile.kind == "local":
+        return "Analysed here"
+    return (profile.base_url or "").removeprefix("https://").removeprefix("http://")
+
+
+def encrypted_words(profile: Profile) -> str:
+    """How recordings are kept."""
+    if profile.secrets == "session":
+        return "Encrypted, key for this session only"
+    return "Recordings encrypted on this computer"

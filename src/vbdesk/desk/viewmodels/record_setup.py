@@ -1,0 +1,240 @@
+"""What stands fixed before a recording: subject, protocol, microphone, tags, note, consent, and what is asked for."""
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.capture.devices import Device, DeviceWatch
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.protocols import Protocol, protocols
+from vbdesk.desk.tasks import TaskContext
+from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
+
+_LOOK_UP_AFTER_MS = 150
+DEFAULT_TARGET = Target("model", "pulse")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of the subject that is typed.
+
+    Attributes:
+        fault: why it cannot be a subject; None when it can, or nothing is typed.
+        recordings: how many there are here; None while that is being looked up.
+    """
+
+    group_id: str
+    fault: str | None
+    recordings: int | None = None
+    last: datetime | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a recording can be made of it."""
+        return bool(self.group_id) and self.fault is None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Everything that was set, apart from the subject and the microphone."""
+
+    protocol: Protocol
+    target: Target = DEFAULT_TARGET
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    consented_at: datetime | None = None
+
+
+class RecordSetupViewModel(QObject):
+    """The set-up card.
+
+    Signals:
+        subject_changed: (Subject) what is typed, or what is known of it.
+        subjects_changed: (tuple[str]) every subject here, for completion.
+        devices_changed: (list[Device]) which microphones there are.
+        form_changed: (Form).
+        ready_changed: (bool) whether a recording can begin.
+    """
+
+    subject_changed = Signal(object)
+    subjects_changed = Signal(object)
+    devices_changed = Signal(object)
+    form_changed = Signal(object)
+    ready_changed = Signal(bool)
+    _listed = Signal(object)
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._clock: Clock = workspace.outside.clock
+        self.protocols = protocols()
+        self.form = Form(self.protocols[0])
+        self.subject = Subject("", None)
+        self.devices: list[Device] | None = None
+        self.device: Device | None = None
+        self._ready = False
+        self._look_up = QTimer(self)
+        self._look_up.setSingleShot(True)
+        self._look_up.setInterval(_LOOK_UP_AFTER_MS)
+        self._look_up.timeout.connect(self._look_subject_up)
+        self._watch: DeviceWatch | None = None
+        self._listed.connect(self._on_devices)
+        workspace.library_changed.connect(self._load_subjects)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a recording can begin."""
+        return self.subject.usable and self.device is not None
+
+    @property
+    def missing(self) -> str:
+        """What is missing before a recording can begin, as a sentence; empty when nothing is."""
+        if not self.subject.usable:
+            return self.subject.fault or "Enter a subject to begin."
+        if self.devices is None:
+            return "Looking for microphones."
+        return "" if self.device is not None else "Plug in a microphone to begin."
+
+    def start(self) -> None:
+        """Begin to follow microphones and known subjects."""
+        if self._watch is None:
+            self._watch = DeviceWatch(self._workspace.outside.lister, self._listed.emit)
+            self._watch.start()
+        self._load_subjects()
+
+    def stop_watching(self) -> None:
+        """Stop following microphones; waits for a listing under way, so call it in a task."""
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+
+    def set_subject(self, text: str) -> None:
+        """The subject as typed so far."""
+        group_id = text.strip()
+        self.subject = Subject(group_id, group_id_fault(group_id) if group_id else None)
+        self.subject_changed.emit(self.subject)
+        self._tell_ready()
+        if self.subject.usable:
+            self._look_up.start()
+
+    def choose_protocol(self, index: int) -> None:
+        """Choose one of `protocols`."""
+        self._set_form(replace(self.form, protocol=self.protocols[index]))
+
+    def choose_target(self, target: Target) -> None:
+        """Choose what is asked of the service."""
+        self._set_form(replace(self.form, target=target))
+
+    def set_tags(self, tags: tuple[str, ...]) -> None:
+        """Set the tags."""
+        self.form = replace(self.form, tags=tags)
+
+    def set_note(self, note: str) -> None:
+        """Set the note."""
+        self.form = replace(self.form, note=note.strip())
+
+    def set_consent(self, given: bool) -> None:
+        """Note that the person agrees, and when; or that they do not."""
+        self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
+
+    def choose_device(self, index: int) -> None:
+        """Choose one of `devices`."""
+        if self.devices and 0 <= index < len(self.devices) and self.devices[index] != self.device:
+            self.device = self.devices[index]
+            self.devices_changed.emit(self.devices)
+            self._tell_ready()
+
+    def metadata(self, recorded_at: datetime) -> TakeMetadata:
+        """What is kept with a recording that begins at `recorded_at`."""
+        return TakeMetadata(
+            group_id=self.subject.group_id,
+            recorded_at=recorded_at,
+            target=self.form.target,
+            protocol=self.form.protocol.protocol_id,
+            note=self.form.note,
+            tags=self.form.tags,
+            consented_at=self.form.consented_at,
+        )
+
+    def next_subject(self) -> None:
+        """Forget what belongs to one subject; protocol, microphone and target stay."""
+        self.form = replace(self.form, tags=(), note="", consented_at=None)
+        self.form_changed.emit(self.form)
+        self.set_subject("")
+
+    def subject_words(self) -> str:
+        """What is known of the subject, in words."""
+        if self.subject.recordings is None:
+            return ""
+        if self.subject.recordings == 0:
+            return "New subject"
+        count = "1 recording" if self.subject.recordings == 1 else f"{self.subject.recordings} recordings"
+        last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
+        return f"Known subject · {count}{last}"
+
+    def consent_words(self) -> str:
+        """When consent was noted, in words."""
+        if self.form.consented_at is None:
+            return "Tick when the person agrees"
+        return f"Noted at {self.form.consented_at.astimezone():%H:%M} today"
+
+    def _set_form(self, form: Form) -> None:
+        self.form = form
+        self.form_changed.emit(form)
+
+    def _tell_ready(self) -> None:
+        if self.ready != self._ready:
+            self._ready = self.ready
+            self.ready_changed.emit(self._ready)
+
+    @Slot()
+    def _load_subjects(self) -> None:
+        self._workspace.tasks.start(self._read_subjects, self._on_subjects, name="subjects")
+
+    def _read_subjects(self, context: TaskContext) -> tuple[str, ...]:
+        return self._workspace.library.groups()
+
+    @Slot(object)
+    def _on_subjects(self, subjects: tuple[str, ...]) -> None:
+        self.subjects_changed.emit(subjects)
+
+    @Slot()
+    def _look_subject_up(self) -> None:
+        self._workspace.tasks.start(self._read_subject, self._on_subject, name="subject")
+
+    def _read_subject(self, context: TaskContext) -> Subject:
+        subject = self.subject
+        items = self._workspace.library.list(ItemFilter(group_id=subject.group_id))
+        return replace(subject, recordings=len(items), last=items[0].recorded_at if items else None)
+
+    @Slot(object)
+    def _on_subject(self, subject: Subject) -> None:
+        if subject.group_id == self.subject.group_id:
+            self.subject = subject
+            self.subject_changed.emit(subject)
+
+    @Slot(object)
+    def _on_devices(self, devices: list[Device]) -> None:
+        self.devices = devices
+        if self.device not in devices:
+            same = [device for device in devices if self.device is not None and device.name == self.device.name]
+            default = [device for device in devices if device.is_default]
+            self.device = next(iter(same + default + devices), None)
+        self.devices_changed.emit(devices)
+        self._tell_ready()
+
+
+def _day(moment: datetime, now: datetime) -> str:
+    day, today = moment.astimezone().date(), now.astimezone().date()
+    if day == today:
+        return f"today {moment.astimezone():%H:%M}"
+    if day == today - timedelta(days=1):
+        return f"yesterday {moment.astimezone():%H:%M}"
+    return f"on {_date(day, with_year=day.year != today.year)}"
+
+
+def _date(day: date, *, with_year: bool) -> str:
+    return f"{day.day} {day:%b %Y}" if with_year else f"{day.day} {day:%b}"
