@@ -34,7 +34,8 @@ CREDITS = 1_000_000
 PRICE = 10  # one sign
 SECRET = "soak secret"
 SETTLE_LIMIT_S = 240
-TERMINAL = ("done", "failed", "timed-out")
+POLLS_PER_MINUTE = 800  # below the plan's limit
+TERMINAL = ("done", "failed", "timed-out", "lost")
 
 
 class Receiver:
@@ -177,9 +178,11 @@ def settle(service: Served, receiver: Receiver, submitters: list[Submitter]) -> 
     accepted = [job_id for submitter in submitters for job_id in submitter.accepted]
     started = time.monotonic()
     with service.client() as client:
-        statuses: dict[str, str] = {}
+        statuses = dict.fromkeys(accepted, "queued")
         while time.monotonic() - started < SETTLE_LIMIT_S:
-            statuses = {job: status_of(client, job) for job in accepted}
+            for job in [job for job, status in statuses.items() if status not in TERMINAL]:
+                statuses[job] = status_of(client, job)
+                time.sleep(60 / POLLS_PER_MINUTE)
             if all(status in TERMINAL for status in statuses.values()) and all(map(receiver.received.get, accepted)):
                 break
             time.sleep(1)

@@ -100,6 +100,10 @@ class Bench:
         with self.service.context.database.writing() as connection:
             self._lifecycle.time_out(connection, job_id)
 
+    def stored_audio(self) -> list[str]:
+        """Ids of the jobs whose audio is kept."""
+        return [path.name for path in self.service.context.settings.data_dir.glob("objects/audio/*")]
+
     def deliveries(self) -> list[Any]:
         with self.service.context.database.reading() as connection:
             return list(connection.execute(webhook_deliveries.select()).all())

@@ -19,10 +19,6 @@ def wav(seconds, amplitude=0.1):
     return file.getvalue()
 
 
-def stored_audio(bench):
-    return list(bench.service.context.storage.keys("audio"))
-
-
 def test_a_model_job_is_queued_and_answers_its_audio_facts(bench):
     job = bench.post("/v2/models/pulse/analyze").json()
     assert job == bench.read(job["job_id"])
@@ -105,7 +101,7 @@ def test_audio_that_cannot_be_analysed_is_refused_at_once(bench, audio, status, 
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert bench.credits() == 100_000
     assert bench.get("/v2/jobs")["jobs"] == []
-    assert stored_audio(bench) == []
+    assert bench.stored_audio() == []
     assert list(bench.service.context.storage.incoming.iterdir()) == []
 
 
@@ -136,7 +132,7 @@ def test_concurrent_submits_never_overdraw(make_bench):
         codes = list(threads.map(lambda _: bench.post("/v2/signs/stress/analyze").status_code, range(10)))
     assert sorted(codes) == [200] * 5 + [402] * 5
     assert bench.credits() == 0
-    assert len(stored_audio(bench)) == 5
+    assert len(bench.stored_audio()) == 5
 
 
 def mint(bench):
@@ -148,7 +144,7 @@ def test_an_upload_is_analysed_as_often_as_wanted(bench):
     put = bench.service.client().put(grant["upload_url"], content=wav(16), headers=grant["required_headers"])
     assert put.status_code == 200
     jobs = [bench.submit(audio=None, audio_upload_ref=grant["upload_ref"]) for _ in range(2)]
-    assert sorted(stored_audio(bench)) == sorted(f"audio/{job}" for job in jobs)
+    assert sorted(bench.stored_audio()) == sorted(jobs)
 
 
 def test_an_upload_that_was_never_written_does_not_resolve(bench):
@@ -220,4 +216,4 @@ def test_racing_submits_with_one_key_make_one_job(bench):
         jobs = set(threads.map(lambda _: bench.submit(headers={"Idempotency-Key": "k"}), range(4)))
     assert len(jobs) == 1
     assert bench.credits() == 100_000 - 60
-    assert len(stored_audio(bench)) == 1
+    assert len(bench.stored_audio()) == 1

@@ -11,6 +11,7 @@ from worker_tasks import (
     analyse_at_the_second_try,
     analyse_badly,
     analyse_in_a_loop,
+    analyse_into_nonsense,
     analyse_never,
     nothing_to_prepare,
 )
@@ -36,6 +37,7 @@ def runner(bench, analysis):
         (analyse_at_once, "done"),
         (analyse_badly, "failed"),
         (analyse_and_die, "failed"),
+        (analyse_into_nonsense, "failed"),
         (analyse_at_the_second_try, "done"),
     ],
 )

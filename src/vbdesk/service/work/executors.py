@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from vbdesk.service.db.jobs import executors
 
-DEAD_AFTER = timedelta(seconds=15)
+DEAD_AFTER = timedelta(seconds=20)
 """Many missed beats, not one: a busy machine is not dead."""
 
 

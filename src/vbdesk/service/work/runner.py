@@ -74,6 +74,11 @@ class JobRunner:
                 ended = False
                 self._stopping.wait(delay_s)
                 delay_s = min(2 * delay_s, LONGEST_RETRY_S)
+            except Exception:
+                log.exception("Job %s met a fault of the service; it failed.", job_id)
+                with self._context.database.writing() as connection:
+                    self._lifecycle.fail(connection, job_id)
+                ended = True
             if ended:
                 return
 

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Collection
 from datetime import timedelta
 
 from vbdesk.service.context import Context
@@ -12,11 +13,8 @@ from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.work import executors
 from vbdesk.service.work.port import JobEngine
 
-SWEEP_EVERY_S = 2.0
+SWEEP_EVERY_S = 5.0  # each is a write to the disk, also when nothing happens
 TIDY_EVERY_S = 600.0
-OVERDUE_GRACE = timedelta(seconds=5)
-"""A slot ends its own task in time; the sweeper steps in only where that did not happen."""
-
 KEEP_RUNS = timedelta(days=1)
 KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
 AUDIO_AT_ONCE = 200
@@ -34,6 +32,7 @@ class Sweeper:
         self._executor_id = executor_id
         self._lifecycle = lifecycle_of(context)
         self._snapshots = CohortSnapshots(context.database, context.clock)
+        self._overdue_since: dict[str, float] = {}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
 
@@ -56,15 +55,13 @@ class Sweeper:
         now = self._context.clock.now()
         with self._context.database.reading() as connection:
             live = executors.list_live(connection, now)
-            overdue = repository.list_overdue(connection, now - OVERDUE_GRACE, live)
+            overdue = repository.list_overdue(connection, now, live)
             waiting = repository.list_set_aside(connection)
         if self._engine is not None:
             recovered = self._engine.recover(live)
             if recovered:
                 log.warning("%d jobs of executors that died are run again.", recovered)
-        for job_id in overdue:
-            with self._context.database.writing() as connection:
-                self._lifecycle.time_out(connection, job_id)
+        self._end_overdue(overdue)
         if waiting:
             with self._context.database.writing() as connection:
                 self._lifecycle.settle(connection, waiting)
@@ -83,6 +80,19 @@ class Sweeper:
         if self._engine is not None:
             self._engine.purge(KEEP_RUNS)
         self._snapshots.take_due()
+
+    def _end_overdue(self, job_ids: Collection[str]) -> None:
+        """End runs that their slots did not end in time.
+
+        A computer that slept finds every run overdue when it wakes, while the slots count only the time awake. So a
+        run is left alone until it was seen overdue for as long as a run may take.
+        """
+        now = time.monotonic()
+        self._overdue_since = {job_id: self._overdue_since.get(job_id, now) for job_id in job_ids}
+        for job_id, since in self._overdue_since.items():
+            if now - since >= self._context.settings.job_timeout_s:
+                with self._context.database.writing() as connection:
+                    self._lifecycle.time_out(connection, job_id)
 
     def _beat(self) -> None:
         if self._executor_id is not None:
