@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile as sf
+
+from vbdesk.capture.check import check_take
+from vbdesk.capture.sealed import TakeAudio
+from vbdesk.voice.decode import decode
+from vbdesk.voice.quality import assess
+
+SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
+
+
+@pytest.fixture(scope="module")
+def spoken():
+    samples, rate = sf.read(SPEECH, dtype="int16")
+    return TakeAudio(samples, rate, True, {}, ())
+
+
+def changed(take, samples):
+    return TakeAudio(samples.astype(np.int16), take.sample_rate, True, {}, ())
+
+
+def verdicts(check):
+    return {row.name: row.verdict for row in check.rows}
+
+
+def test_good_speech_passes_every_row(spoken):
+    check = check_take(spoken)
+    assert verdicts(check) == dict.fromkeys(("length", "speech", "clarity", "clipping", "loudness"), "pass")
+    assert (check.overall, check.sentence, check.issues) == ("good", "Good to send.", ())
+    assert check.waveform.shape == (2000, 2)
+
+
+def test_the_figures_are_the_services_own(spoken):
+    check, quality = check_take(spoken), assess(decode(SPEECH))
+    assert check.quality["audio_clarity"] == pytest.approx(quality.audio_clarity, abs=0.5)
+    assert check.quality["voice_percentage"] == pytest.approx(quality.voice_percentage, abs=0.5)
+    assert check.quality["issues"] == quality.issues
+
+
+def test_a_short_take_is_bad_and_says_why(spoken):
+    check = check_take(changed(spoken, spoken.samples[: 9 * spoken.sample_rate]))
+    assert verdicts(check)["length"] == "fail"
+    assert check.overall == "bad"
+    assert check.sentence.startswith("Likely inconclusive if sent. 9 s of sound, under the 15 s minimum.")
+
+
+def test_noise_over_the_voice_is_told_with_its_number(spoken):
+    noise = np.random.default_rng(5).normal(0, 2500, len(spoken.samples))
+    check = check_take(changed(spoken, np.clip(spoken.samples + noise, -32768, 32767)))
+    assert verdicts(check)["clarity"] == "fail"
+    assert "needs 50" in check.sentence
+    assert "high_background_noise" in check.issues
+
+
+def test_an_overloaded_microphone_is_told(spoken):
+    check = check_take(changed(spoken, np.clip(spoken.samples.astype(float) * 12, -32768, 32767)))
+    assert verdicts(check)["clipping"] == "fail"
+    assert "overloads" in check.sentence
+
+
+def test_a_soft_voice_is_told(spoken):
+    check = check_take(changed(spoken, spoken.samples / 200))
+    assert verdicts(check)["loudness"] == "fail"
+    assert check.overall == "bad"
+
+
+def test_silence_is_bad_and_breaks_nothing(spoken):
+    check = check_take(changed(spoken, np.zeros(20 * spoken.sample_rate)))
+    assert check.overall == "bad"
+    assert verdicts(check)["speech"] == "fail"
+    loudness = next(row for row in check.rows if row.name == "loudness")
+    assert (loudness.value, loudness.verdict) == (None, "fail")
+
+
+def test_no_sound_at_all_is_refused(spoken):
+    with pytest.raises(ValueError, match="Nothing was recorded"):
+        check_take(changed(spoken, spoken.samples[:0]))
