@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.dependencies import guarded_router
 from vbdesk.service.errors import NotFound, install_error_handlers
+from vbdesk.service.servers import bind
 
 
 def test_an_unknown_path_answers_in_the_error_shape(client):
@@ -136,3 +137,9 @@ def test_a_caller_that_waits_for_leave_to_send_is_refused_at_once(service):
         connection.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 401 ")
+
+
+def test_small_answers_are_sent_at_once():
+    """On a socket that does not say it is TCP, asyncio leaves Nagle's delay on: 40 ms an answer, or a lost one."""
+    with bind("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP

@@ -21,7 +21,8 @@ def bind(host: str, port: int) -> socket.socket:
         OSError: the port is taken or the address is not this computer's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # Naming TCP matters: asyncio sends small answers at once (TCP_NODELAY) only on sockets that say they are TCP.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows, where reuse would share the port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
