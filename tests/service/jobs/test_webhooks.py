@@ -212,3 +212,46 @@ def test_a_name_that_does_not_resolve_yet_is_accepted_at_set_up():
 @pytest.mark.parametrize("number", ["93.184.216.34", "2606:4700::1111"])
 def test_public_numbers_are_public(number):
     assert is_public(number)
+
+
+def test_a_name_with_one_private_number_among_its_numbers_is_refused():
+    guard = AddressGuard(allow_private=False, look_up=lambda *_: ["93.184.216.34", "10.0.0.1"])
+    with pytest.raises(AddressRefused):
+        guard.check_url("https://receiver.example/hook")
+
+
+def test_a_name_that_turns_private_after_set_up_is_not_called():
+    answers = [["93.184.216.34"], ["127.0.0.1"]]
+    guard = AddressGuard(allow_private=False, look_up=lambda *_: answers.pop(0))
+    guard.check_url("http://receiver.example/hook")
+    with pytest.raises(AddressRefused):
+        WebhookSender(guard, timeout_s=2).post("http://receiver.example/hook", b"{}", {})
+
+
+def test_the_connection_goes_to_the_number_that_was_checked(receiver):
+    looked_up = []
+
+    def look_up(host, port):
+        looked_up.append(host)
+        return ["127.0.0.1"]
+
+    url = receiver.url.replace("127.0.0.1", "receiver.example")
+    status = WebhookSender(AddressGuard(allow_private=True, look_up=look_up)).post(url, b"{}", {})
+    assert (status, looked_up) == (200, ["receiver.example"])
+    assert receiver.received[0][0]["Host"].startswith("receiver.example:")
+
+
+def test_a_hanging_receiver_does_not_hold_up_the_stop(open_bench):
+    context = open_bench.service.context
+    courier = WebhookCourier(
+        context.database, context.clock, context.secrets, WebhookSender(AddressGuard(allow_private=True), timeout_s=6)
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        configure(open_bench, f"http://127.0.0.1:{server.getsockname()[1]}/")
+        open_bench.finish(open_bench.submit())
+        courier.start()
+        connection, _ = server.accept()
+        started = time.monotonic()
+        courier.stop()
+        assert time.monotonic() - started < 4
+        connection.close()

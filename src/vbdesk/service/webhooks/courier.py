@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -29,6 +29,7 @@ CLAIM = timedelta(seconds=3 * TIMEOUT_S)
 
 AT_ONCE = 4
 LOOK_EVERY_S = 0.25
+STOP_PATIENCE_S = 2.0
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,6 @@ class WebhookCourier:
         self._secrets = secrets
         self._sender = sender
         self._stopping = threading.Event()
-        self._hands = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-webhook")
         self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-courier", daemon=True)
 
     def start(self) -> None:
@@ -50,29 +50,31 @@ class WebhookCourier:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking; attempts under way are waited for, which takes at most one time-out."""
+        """Stop looking. An attempt that does not end soon is left behind; its delivery is tried again later."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._hands.shutdown()
 
     def deliver_due(self) -> int:
         """Try the deliveries that are due now, a few side by side, and wait for them; how many were tried."""
         attempts = self._begin_due(AT_ONCE)
         for attempt in attempts:
-            attempt.result()
+            attempt.join()
         return len(attempts)
 
     def _work(self) -> None:
-        under_way: list[Future[None]] = []
+        under_way: list[threading.Thread] = []
         while not self._stopping.wait(LOOK_EVERY_S):
-            under_way = [attempt for attempt in under_way if not attempt.done()]
+            under_way = [attempt for attempt in under_way if attempt.is_alive()]
             try:
                 under_way += self._begin_due(AT_ONCE - len(under_way))
             except SQLAlchemyError:  # the database may be away for a while; deliveries are not
                 log.exception("Webhook deliveries were interrupted; they go on.")
+        leaves_at = time.monotonic() + STOP_PATIENCE_S
+        for attempt in under_way:
+            attempt.join(max(0.0, leaves_at - time.monotonic()))
 
-    def _begin_due(self, at_most: int) -> list[Future[None]]:
+    def _begin_due(self, at_most: int) -> list[threading.Thread]:
         now = self._clock.now()
         with self._database.reading() as connection:
             due = repository.list_due(connection, now, at_most)
@@ -80,7 +82,10 @@ class WebhookCourier:
             return []
         with self._database.writing() as connection:
             claimed = [delivery for delivery in due if repository.claim(connection, delivery, now + CLAIM)]
-        return [self._hands.submit(self._attempt, delivery) for delivery in claimed]
+        attempts = [threading.Thread(target=self._attempt, args=(delivery,), daemon=True) for delivery in claimed]
+        for attempt in attempts:
+            attempt.start()
+        return attempts
 
     def _attempt(self, delivery: Row[Any]) -> None:
         with self._database.reading() as connection:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 NEVER = tuple(
@@ -24,15 +25,29 @@ NEVER = tuple(
 """Networks that Python counts as global on some versions, or that lead elsewhere."""
 
 
+LookUp = Callable[[str, int], list[str]]
+
+
+def _look_up(host: str, port: int) -> list[str]:
+    return [str(address[0]) for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
 class AddressRefused(Exception):
     """The service will not call this address; `str(error)` says why and what to do."""
 
 
 class AddressGuard:
-    """Decides on addresses; `allow_private` is the operator's word for tests and closed networks."""
+    """Decides on addresses."""
 
-    def __init__(self, *, allow_private: bool) -> None:
+    def __init__(self, *, allow_private: bool, look_up: LookUp = _look_up) -> None:
+        """Set up.
+
+        Args:
+            allow_private: the operator's word for tests and closed networks.
+            look_up: numbers of a name; raises OSError when there are none.
+        """
         self._allow_private = allow_private
+        self._look_up = look_up
 
     def check_url(self, url: str) -> None:
         """Accept an address at set-up; a name that does not resolve yet may do so later.
@@ -62,10 +77,9 @@ class AddressGuard:
             OSError: the name does not resolve.
         """
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            numbers = self._look_up(host, port)
         except UnicodeError:
             raise AddressRefused("The address names no host. Give a URL such as https://host/path.") from None
-        numbers = [str(address[0]) for *_, address in found]
         if not self._allow_private and not all(is_public(number) for number in numbers):
             raise AddressRefused("The address leads into a private network. Give a publicly reachable one.")
         return numbers
