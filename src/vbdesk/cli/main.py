@@ -5,11 +5,14 @@ import typer
 from vbdesk.cli import admin
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.demo import demo
+from vbdesk.cli.desk import desk
 from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="The voice biomarker desk.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="The voice biomarker desk."
+)
 
 
 @app.callback()
@@ -17,6 +20,7 @@ def _root() -> None:
     """Record a voice, check it, send it for analysis, follow the person over time."""
 
 
+app.command()(desk)
 app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
