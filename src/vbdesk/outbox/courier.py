@@ -353,6 +353,7 @@ class Courier:
                 self._quiet_until = self._clock.monotonic() + backoff_s(self._failures)
                 self._failures += 1
                 self._connected = False
+                self._drop_client()  # the service of this computer may come back at another address
                 self._tell(f"{error.sentence} Recordings wait and go on by themselves.")
             case Hold():
                 self._begin_hold(verdict)

@@ -6,6 +6,7 @@ Limits and sentences are data: `resources/check.toml`; limits that the service h
 import math
 import tomllib
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -18,16 +19,26 @@ from vbdesk.capture.meter import overview
 from vbdesk.capture.sealed import TakeAudio
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.resource_files import resource
+from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
 from vbdesk.voice.quality import Quality, assess
 from vbdesk.voice.thresholds import quality_rules
 
 OVERVIEW_POINTS = 2000
+TRIM_MARGIN_S = 0.5
+MIN_SPARED_S = 1.0
 FULL_SCALE = np.float32(32768.0)
 
-Verdict = Literal["pass", "watch", "fail"]
 Overall = Literal["good", "watch", "bad"]
-RowName = Literal["length", "speech", "clarity", "clipping", "loudness"]
+RowName = Literal["Length", "Speech", "Clarity", "Clipping", "Loudness"]
+
+
+class Verdict(StrEnum):
+    """How one measure stands to its limit."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    WATCH = "watch"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,8 @@ class Check:
         overall: `bad` when the service will likely call it inconclusive or refuse it.
         sentence: the verdict in one sentence.
         issues: codes as the service would report them.
+        speech_s: seconds of speech.
+        suggested_trim_s: start and end that leave out silence at both ends; None if that spares less than a second.
         waveform: lowest and highest sample, shape (n, 2), for drawing.
         quality: the figures, as JSON values, to be kept with the recording.
     """
@@ -67,6 +80,8 @@ class Check:
     overall: Overall
     sentence: str
     issues: tuple[str, ...]
+    speech_s: float
+    suggested_trim_s: tuple[float, float] | None
     waveform: NDArray[np.int16]
     quality: dict[str, float | list[str] | None]
 
@@ -137,7 +152,9 @@ def check_take(audio: TakeAudio) -> Check:
     if len(audio.samples) == 0:
         raise ValueError("Nothing was recorded. Check the microphone and record again.")
     texts = check_texts()
-    quality = assess(from_samples(audio.samples.astype(np.float32) / FULL_SCALE, audio.sample_rate))
+    recording = from_samples(audio.samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
+    activity = detect_speech(recording)
+    quality = assess(recording, activity)
     rows = (
         _length(audio.duration_s, texts),
         _speech(quality, texts.speech),
@@ -151,29 +168,40 @@ def check_take(audio: TakeAudio) -> Check:
         overall=overall,
         sentence=sentence,
         issues=tuple(quality.issues),
+        speech_s=quality.speech_seconds,
+        suggested_trim_s=_trim(activity, audio.duration_s),
         waveform=overview(audio.samples, OVERVIEW_POINTS),
         quality=_figures(quality),
     )
 
 
+def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | None:
+    if not activity.segments:
+        return None
+    start_s = max(0.0, activity.segments[0][0] - TRIM_MARGIN_S)
+    end_s = min(duration_s, activity.segments[-1][1] + TRIM_MARGIN_S)
+    return (start_s, end_s) if start_s + duration_s - end_s >= MIN_SPARED_S else None
+
+
 def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
     words = texts.length
     if duration_s > MAX_DURATION_S:
-        verdict: Verdict = "fail"
+        verdict = Verdict.FAIL
         sentence = texts.length_too_long
     else:
         verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
         sentence = _sentence(words, verdict, value=duration_s, limit=MIN_DURATION_S)
     limit_text = words.limit.format(limit=MIN_DURATION_S)
-    return CheckRow("length", verdict, duration_s, "s", MIN_DURATION_S, MAX_DURATION_S, limit_text, sentence)
+    return CheckRow("Length", verdict, duration_s, "s", MIN_DURATION_S, MAX_DURATION_S, limit_text, sentence)
 
 
 def _speech(quality: Quality, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.insufficient_speech.voice_percentage_below
     value = quality.voice_percentage
-    verdict = "fail" if "insufficient_speech" in quality.issues else _at_least(value, limit, words.watch_span)
+    too_little = "insufficient_speech" in quality.issues
+    verdict = Verdict.FAIL if too_little else _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit, speech_s=quality.speech_seconds)
-    return CheckRow("speech", verdict, value, "%", limit, None, words.limit.format(limit=limit), sentence)
+    return CheckRow("Speech", verdict, value, "%", limit, None, words.limit.format(limit=limit), sentence)
 
 
 def _clarity(quality: Quality, texts: CheckTexts) -> CheckRow:
@@ -181,18 +209,18 @@ def _clarity(quality: Quality, texts: CheckTexts) -> CheckRow:
     value = quality.audio_clarity
     limit_text = words.limit.format(limit=limit)
     if value is None:
-        return CheckRow("clarity", "watch", None, "", limit, None, limit_text, texts.clarity_unmeasured)
+        return CheckRow("Clarity", Verdict.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
-    return CheckRow("clarity", verdict, value, "", limit, None, limit_text, sentence)
+    return CheckRow("Clarity", verdict, value, "", limit, None, limit_text, sentence)
 
 
 def _clipping(quality: Quality, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.clipping.clipped_percent_above
     value = quality.level.clipped_percent
-    verdict: Verdict = "pass" if value <= limit else "watch" if value <= limit + words.watch_span else "fail"
+    verdict = _at_least(-value, -limit - words.watch_span, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
-    return CheckRow("clipping", verdict, value, "%", None, limit, words.limit.format(limit=limit), sentence)
+    return CheckRow("Clipping", verdict, value, "%", None, limit, words.limit.format(limit=limit), sentence)
 
 
 def _loudness(quality: Quality, words: LoudnessTexts) -> CheckRow:
@@ -201,28 +229,28 @@ def _loudness(quality: Quality, words: LoudnessTexts) -> CheckRow:
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
     if value > words.high_dbfs:
-        verdict, sentence = "watch", words.watch_high
+        verdict, sentence = Verdict.WATCH, words.watch_high
     limit_text = words.limit.format(limit=limit, high=words.high_dbfs)
-    return CheckRow("loudness", verdict, _finite(value), "dB", limit, words.high_dbfs, limit_text, sentence)
+    return CheckRow("Loudness", verdict, _finite(value), "dB", limit, words.high_dbfs, limit_text, sentence)
 
 
 def _at_least(value: float, limit: float, watch_span: float) -> Verdict:
     if value < limit:
-        return "fail"
-    return "watch" if value < limit + watch_span else "pass"
+        return Verdict.FAIL
+    return Verdict.WATCH if value < limit + watch_span else Verdict.PASS
 
 
 def _sentence(words: RowTexts, verdict: Verdict, **values: float) -> str:
-    text = {"pass": words.passed, "watch": words.watch, "fail": words.fail}[verdict]
+    text = {Verdict.PASS: words.passed, Verdict.WATCH: words.watch, Verdict.FAIL: words.fail}[verdict]
     return text.format(**values)
 
 
 def _verdict(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
     """The worst row speaks for the take; the first one of several."""
-    failing = next((row for row in rows if row.verdict == "fail"), None)
+    failing = next((row for row in rows if row.verdict is Verdict.FAIL), None)
     if failing is not None:
         return "bad", f"{texts.bad} {failing.sentence}"
-    doubtful = next((row for row in rows if row.verdict == "watch"), None)
+    doubtful = next((row for row in rows if row.verdict is Verdict.WATCH), None)
     if doubtful is not None:
         return "watch", f"{texts.watch} {doubtful.sentence}"
     return "good", texts.good

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.check import check_take
 from vbdesk.capture.sealed import TakeAudio
+from vbdesk.outbox.check import check_take
 from vbdesk.voice.decode import decode
 from vbdesk.voice.quality import assess
 
@@ -28,7 +28,7 @@ def verdicts(check):
 
 def test_good_speech_passes_every_row(spoken):
     check = check_take(spoken)
-    assert verdicts(check) == dict.fromkeys(("length", "speech", "clarity", "clipping", "loudness"), "pass")
+    assert verdicts(check) == dict.fromkeys(("Length", "Speech", "Clarity", "Clipping", "Loudness"), "pass")
     assert (check.overall, check.sentence, check.issues) == ("good", "Good to send.", ())
     assert check.waveform.shape == (2000, 2)
 
@@ -42,7 +42,7 @@ def test_the_figures_are_the_services_own(spoken):
 
 def test_a_short_take_is_bad_and_says_why(spoken):
     check = check_take(changed(spoken, spoken.samples[: 9 * spoken.sample_rate]))
-    assert verdicts(check)["length"] == "fail"
+    assert verdicts(check)["Length"] == "fail"
     assert check.overall == "bad"
     assert check.sentence.startswith("Likely inconclusive if sent. 9 s of sound, under the 15 s minimum.")
 
@@ -50,31 +50,40 @@ def test_a_short_take_is_bad_and_says_why(spoken):
 def test_noise_over_the_voice_is_told_with_its_number(spoken):
     noise = np.random.default_rng(5).normal(0, 2500, len(spoken.samples))
     check = check_take(changed(spoken, np.clip(spoken.samples + noise, -32768, 32767)))
-    assert verdicts(check)["clarity"] == "fail"
+    assert verdicts(check)["Clarity"] == "fail"
     assert "needs 50" in check.sentence
     assert "high_background_noise" in check.issues
 
 
 def test_an_overloaded_microphone_is_told(spoken):
     check = check_take(changed(spoken, np.clip(spoken.samples.astype(float) * 12, -32768, 32767)))
-    assert verdicts(check)["clipping"] == "fail"
+    assert verdicts(check)["Clipping"] == "fail"
     assert "overloads" in check.sentence
 
 
 def test_a_soft_voice_is_told(spoken):
     check = check_take(changed(spoken, spoken.samples / 200))
-    assert verdicts(check)["loudness"] == "fail"
+    assert verdicts(check)["Loudness"] == "fail"
     assert check.overall == "bad"
 
 
 def test_silence_is_bad_and_breaks_nothing(spoken):
     check = check_take(changed(spoken, np.zeros(20 * spoken.sample_rate)))
     assert check.overall == "bad"
-    assert verdicts(check)["speech"] == "fail"
-    loudness = next(row for row in check.rows if row.name == "loudness")
+    assert verdicts(check)["Speech"] == "fail"
+    loudness = next(row for row in check.rows if row.name == "Loudness")
     assert (loudness.value, loudness.verdict) == (None, "fail")
 
 
 def test_no_sound_at_all_is_refused(spoken):
     with pytest.raises(ValueError, match="Nothing was recorded"):
         check_take(changed(spoken, spoken.samples[:0]))
+
+
+def test_silence_at_both_ends_is_offered_for_trimming(spoken):
+    quiet = np.zeros(2 * spoken.sample_rate)
+    check = check_take(changed(spoken, np.concatenate([quiet, spoken.samples, quiet])))
+    start_s, end_s = check.suggested_trim_s
+    assert 1.4 <= start_s <= 2.5
+    assert 21.5 <= end_s <= 23.1
+    assert check_take(spoken).suggested_trim_s is None or check_take(spoken).suggested_trim_s[0] < 1.0

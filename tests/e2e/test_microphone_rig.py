@@ -1,0 +1,89 @@
+"""The real PortAudio and the real keyring, with a virtual microphone: what the twins claim, proved on the rig."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SPEECH = HERE.parent / "data" / "speech_kathleen_20s.flac"
+PROGRAMS = ("pulseaudio", "pactl", "paplay", "Xvfb", "openbox", "dbus-daemon", "gnome-keyring-daemon", "setpriv")
+MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(bool(MISSING), reason=f"the rig needs {', '.join(MISSING)}: tests/e2e/rig/install-rig.sh"),
+]
+
+
+@pytest.fixture
+def on_rig(tmp_path):
+    """Run a scenario of microphone_on_rig.py; gives what it found."""
+
+    def run(scenario, *options):
+        surroundings = {name: value for name, value in os.environ.items() if name != "PYTHON_KEYRING_BACKEND"}
+        command = [HERE / "rig" / "desk-session", *options, "--", sys.executable, HERE / "microphone_on_rig.py"]
+        done = subprocess.run(
+            [*map(str, command), scenario, str(SPEECH), str(tmp_path / "takes")],
+            env=surroundings,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+def test_speech_reaches_the_disk_as_it_was_spoken(on_rig):
+    found = on_rig("records", "--mic", "two")
+    assert found["end"] == "stopped"
+    assert found["complete"]
+    assert found["correlation"] > 0.99
+    assert abs(found["duration_s"] - found["took_s"]) < 0.5
+    assert (found["overflows"], found["missing_s"]) == (0, 0)
+    assert found["stop_s"] < 0.5
+
+
+def test_pulling_the_last_microphone_keeps_the_take(on_rig):
+    found = on_rig("unplug_last", "--mic", "one")
+    assert found["end"] == "unplugged"
+    assert found["sentence"].startswith("The microphone was unplugged.")
+    assert 2.0 <= found["duration_s"] <= 4.0
+    assert found["correlation"] > 0.99
+
+
+def test_another_microphone_taking_over_silently_is_noticed(on_rig):
+    found = on_rig("taken_over", "--mic", "two")
+    assert found["end"] == "replaced"
+    assert found["pulled_at_s"] - 1.0 <= found["duration_s"] <= found["pulled_at_s"] + 0.2
+
+
+def test_a_microphone_plugged_in_later_is_listed_and_heard(on_rig):
+    found = on_rig("plugged_later", "--mic", "one")
+    assert found["new"] == ["Laptop Mic"]
+    assert found["peak_dbfs"] > -40
+
+
+def test_a_sound_system_that_hangs_ends_the_take(on_rig):
+    found = on_rig("hangs", "--mic", "one")
+    assert found["end"] == "stalled"
+    assert 1.0 <= found["duration_s"] <= 2.5
+
+
+def test_a_microphone_that_is_gone_is_said_at_the_start(on_rig):
+    assert "Nothing was recorded" in on_rig("gone", "--mic", "one")["sentence"]
+
+
+def test_the_key_of_the_recordings_is_kept_in_the_keyring(on_rig):
+    assert on_rig("keyring", "--mic", "off") == {"kept": True}
+
+
+def test_no_keyring_is_said_as_such(on_rig):
+    assert on_rig("keyring", "--mic", "off", "--keyring", "none")["error"] == "VaultMissing"
