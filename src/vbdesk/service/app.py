@@ -6,20 +6,28 @@ import sqlalchemy as sa
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
 
-from vbdesk.contract.errors import ErrorBody
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.catalog.routes import router as catalog_router
 from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import router as credits_router
 from vbdesk.service.dependencies import CurrentContext
 from vbdesk.service.errors import install_error_handlers
 from vbdesk.service.groups import routes as groups_routes
+from vbdesk.service.http.description import refusals
 from vbdesk.service.jobs import routes as jobs_routes
+from vbdesk.service.legacy import earlier_routes, v1_routes
 from vbdesk.service.uploads.routes import router as uploads_router
 from vbdesk.service.webhooks import routes as webhooks_routes
 
 INTERFACE_VERSION = "1.0.0"
 
-_DESCRIBED_ERRORS = (400, 401, 402, 404, 409, 413, 422, 429, 500)
+_EVERYWHERE = (
+    ErrorCode.UNAUTHORIZED,
+    ErrorCode.VALIDATION_ERROR,
+    ErrorCode.RATE_LIMIT_EXCEEDED,
+    ErrorCode.PROCESSING_ERROR,
+)
+"""Refusals that any route may give; the others are named at the routes."""
 
 _health = APIRouter(include_in_schema=False)
 
@@ -31,6 +39,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     *jobs_routes.ROUTERS,
     *groups_routes.ROUTERS,
     *webhooks_routes.ROUTERS,
+    *earlier_routes.ROUTERS,
+    *v1_routes.ROUTERS,
 )
 
 
@@ -56,7 +66,7 @@ def create_app(context: Context) -> Api:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={status: {"model": ErrorBody} for status in _DESCRIBED_ERRORS},
+        responses=refusals(*_EVERYWHERE),
     )
     app.state.context = context
     install_error_handlers(app)

@@ -15,10 +15,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Message
 
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account, AccountService, Credential
 from vbdesk.service.context import Context
 from vbdesk.service.errors import InvalidRequest, RateLimited, Unauthorized
+from vbdesk.service.http.description import refusals
 
 MAX_UNAUTHORIZED_PER_WINDOW = 60
 """401 answers that one address gets within the window before it is told to wait."""
@@ -68,7 +70,8 @@ def guarded_router(
 
             return guarded
 
-    return APIRouter(route_class=GuardedRoute, dependencies=documented)
+    responses = refusals(ErrorCode.NOT_FOUND) if check else None
+    return APIRouter(route_class=GuardedRoute, dependencies=documented, responses=responses)
 
 
 def _admit(request: Request, bucket: Bucket, credential: Credential, check: Check | None) -> Account:

@@ -2,9 +2,11 @@
 
 from vbdesk.contract import catalog
 from vbdesk.contract.catalog import Model, ModelList, SignDetail, SignList
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.catalog.service import known_model, known_sign
 from vbdesk.service.dependencies import guarded_router
+from vbdesk.service.http.description import refusals
 
 router = guarded_router(Bucket.GENERAL)
 
@@ -15,7 +17,7 @@ def list_models() -> ModelList:
     return catalog.models()
 
 
-@router.get("/v2/models/{model_name}")
+@router.get("/v2/models/{model_name}", responses=refusals(ErrorCode.NOT_FOUND))
 def read_model(model_name: str) -> Model:
     """One model; 404 if unknown."""
     return catalog.model(known_model(model_name))
@@ -27,7 +29,7 @@ def list_signs() -> SignList:
     return catalog.signs()
 
 
-@router.get("/v2/signs/{sign_name}")
+@router.get("/v2/signs/{sign_name}", responses=refusals(ErrorCode.NOT_FOUND))
 def read_sign(sign_name: str) -> SignDetail:
     """One sign with its condition id; 404 if unknown or internal to models."""
     return catalog.sign_detail(known_sign(sign_name))

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection
 
 from vbdesk.contract.catalog import SignName
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.groups import (
     AddJobs,
     GroupCreate,
@@ -29,6 +30,7 @@ from vbdesk.service.groups import repository
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.groups.states import StateKind, states_of
+from vbdesk.service.http.description import refusals
 from vbdesk.service.http.paging import PageNumber
 from vbdesk.service.jobs.wiring import lifecycle_of
 
@@ -49,7 +51,7 @@ ROUTERS: tuple[APIRouter, ...] = (router, group_router)
 FilterStatus = Annotated[Literal["queued", "running", "done", "failed", "timed-out"] | None, Query(alias="status")]
 
 
-@router.post("/v2/groups", status_code=201)
+@router.post("/v2/groups", status_code=201, responses=refusals(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT))
 def create_group(body: GroupCreate, account: CurrentAccount, context: CurrentContext) -> GroupCreated:
     """Create an empty group; 409 if the id is taken, 400 if it breaks the id rules."""
     with context.database.writing() as connection:
@@ -70,7 +72,7 @@ def delete_group(group_id: str, account: CurrentAccount, context: CurrentContext
         return _groups(context).delete(connection, account, group_id)
 
 
-@group_router.get("/v2/groups/{group_id}/jobs")
+@group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
 def list_group_jobs(
     group_id: str,
     account: CurrentAccount,
@@ -86,7 +88,7 @@ def list_group_jobs(
         return _groups(context).list_jobs(connection, account, group_id, wanted, page)
 
 
-@group_router.post("/v2/groups/{group_id}/jobs")
+@group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
 def add_jobs(group_id: str, body: AddJobs, account: CurrentAccount, context: CurrentContext) -> JobsAdded:
     """Put existing jobs into the group; each id lands in exactly one of added, skipped, not_found."""
     with context.database.writing() as connection:

@@ -5,11 +5,13 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection
 
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import GroupJob, Job, JobList, JobType
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import known_model, known_sign
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.http.paging import PageNumber
 from vbdesk.service.jobs.service import JobService
 from vbdesk.service.jobs.submit import submit, submit_to_group
@@ -24,24 +26,8 @@ def _name_is_known(request: Request, _connection: Connection, _account: Account)
         known_sign(request.path_params["sign_name"])
 
 
-def _form_schema(*, in_group: bool) -> dict[str, Any]:
-    """The multipart form, for the API's description; it is read as a stream and not by FastAPI."""
-    text = {"type": "string"}
-    properties: dict[str, Any] = {
-        "audio": {"type": "string", "format": "binary"},
-        "audio_upload_ref": text,
-        "diarize": {"type": "boolean", "default": False},
-        "webhook_url": text,
-        "webhook_secret_key": text,
-    }
-    if in_group:
-        properties["recorded_at"] = {"type": "string", "format": "date-time"}
-    schema = {"type": "object", "properties": properties}
-    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
-
-
-_FORM = _form_schema(in_group=False)
-_GROUP_FORM = _form_schema(in_group=True)
+_ALONE: dict[str, Any] = {"openapi_extra": analyze_form(), "responses": refusals(*AUDIO_REFUSALS)}
+_IN_GROUP = {**_ALONE, "openapi_extra": analyze_form(recorded_at=True)}
 
 analyze_router = guarded_router(Bucket.ANALYZE, check=_name_is_known)
 list_router = guarded_router(Bucket.GENERAL)
@@ -49,19 +35,19 @@ polling_router = guarded_router(Bucket.POLLING)
 ROUTERS: tuple[APIRouter, ...] = (analyze_router, list_router, polling_router)
 
 
-@analyze_router.post("/v2/models/{model_name}/analyze", openapi_extra=_FORM)
+@analyze_router.post("/v2/models/{model_name}/analyze", **_ALONE)
 async def analyze_model(model_name: str, request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
     """Analyse a recording for a model's signs."""
     return await submit(request, context, account, Target.of(JobType.MODEL, model_name))
 
 
-@analyze_router.post("/v2/signs/{sign_name}/analyze", openapi_extra=_FORM)
+@analyze_router.post("/v2/signs/{sign_name}/analyze", **_ALONE)
 async def analyze_sign(sign_name: str, request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
     """Analyse a recording for one sign."""
     return await submit(request, context, account, Target.of(JobType.SIGN, sign_name))
 
 
-@analyze_router.post("/v2/models/{model_name}/groups/{group_id}/analyze", openapi_extra=_GROUP_FORM)
+@analyze_router.post("/v2/models/{model_name}/groups/{group_id}/analyze", **_IN_GROUP)
 async def analyze_model_in_group(
     model_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -70,7 +56,7 @@ async def analyze_model_in_group(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
-@analyze_router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze", openapi_extra=_GROUP_FORM)
+@analyze_router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze", **_IN_GROUP)
 async def analyze_sign_in_group(
     sign_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -79,7 +65,7 @@ async def analyze_sign_in_group(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
-@analyze_router.post("/v2/models/{model_name}/groups/{group_id}/analyze/longitudinal", openapi_extra=_GROUP_FORM)
+@analyze_router.post("/v2/models/{model_name}/groups/{group_id}/analyze/longitudinal", **_IN_GROUP)
 async def analyze_model_longitudinally(
     model_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -88,7 +74,7 @@ async def analyze_model_longitudinally(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=True)
 
 
-@analyze_router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze/longitudinal", openapi_extra=_GROUP_FORM)
+@analyze_router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze/longitudinal", **_IN_GROUP)
 async def analyze_sign_longitudinally(
     sign_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -104,7 +90,7 @@ def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber
         return JobService(context).list_jobs(connection, account, page)
 
 
-@polling_router.get("/v2/jobs/{job_id}", response_model=Job)
+@polling_router.get("/v2/jobs/{job_id}", response_model=Job, responses=refusals(ErrorCode.NOT_FOUND))
 def read_job(job_id: str, account: CurrentAccount, context: CurrentContext) -> Response:
     """One job in whatever state; its stored result goes out as it is."""
     with context.database.reading() as connection:

@@ -3,10 +3,11 @@
 from fastapi import APIRouter
 
 from vbdesk.contract.accounts import WebhookConfig, WebhookConfigured
-from vbdesk.contract.errors import ErrorDetail
+from vbdesk.contract.errors import ErrorCode, ErrorDetail
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.errors import ValidationFailed
+from vbdesk.service.http.description import refusals
 from vbdesk.service.jobs.wiring import webhooks_of
 from vbdesk.service.webhooks.guard import AddressRefused
 
@@ -14,7 +15,7 @@ router = guarded_router(Bucket.GENERAL)
 ROUTERS: tuple[APIRouter, ...] = (router,)
 
 
-@router.post("/v2/account/webhook")
+@router.post("/v2/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST))
 def configure_webhook(body: WebhookConfig, account: CurrentAccount, context: CurrentContext) -> WebhookConfigured:
     """Report every finished job of the account to this address, signed with this key."""
     webhooks = webhooks_of(context)

@@ -1,0 +1,58 @@
+"""What FastAPI cannot see by itself, for the API's description: streamed forms, and refusals."""
+
+from typing import Any
+
+from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode
+
+TEXT = {"type": "string"}
+AUDIO = {"type": "string", "format": "binary", "description": "WAV, FLAC, MP3 or M4A; 15 s to 20 min, at most 32 MB."}
+
+AUDIO_REFUSALS = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.UNSUPPORTED_FORMAT,
+    ErrorCode.AUDIO_TOO_SHORT,
+    ErrorCode.AUDIO_TOO_LONG,
+    ErrorCode.INSUFFICIENT_CREDITS,
+    ErrorCode.AUDIO_TOO_LARGE,
+    ErrorCode.AUDIO_POOR_QUALITY,
+    ErrorCode.VALIDATION_ERROR,
+)
+"""What an analyze route may refuse, beside what its router refuses."""
+
+
+def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dict[str, Any]:
+    """`openapi_extra` of a v2 analyze route.
+
+    Args:
+        recorded_at: for group-aware routes: the form has a capture time.
+        target: for the earlier form: the required field that names what to analyse.
+    """
+    fields: dict[str, Any] = {
+        "audio": AUDIO,
+        "audio_upload_ref": TEXT,
+        "diarize": {"type": "boolean", "default": False},
+        "webhook_url": {"type": "string", "format": "uri"},
+        "webhook_secret_key": {"type": "string", "format": "password"},
+    }
+    if recorded_at:
+        fields["recorded_at"] = {"type": "string", "format": "date-time"}
+    if target:
+        fields[target] = TEXT
+    either = [{"required": ["audio"]}, {"required": ["audio_upload_ref"]}]
+    together = {"webhook_url": ["webhook_secret_key"], "webhook_secret_key": ["webhook_url"]}
+    return form(fields, [target] if target else [], oneOf=either, dependentRequired=together)
+
+
+def form(fields: dict[str, Any], required: list[str], **rules: Any) -> dict[str, Any]:
+    """`openapi_extra` of a route with a multipart form that is read as a stream."""
+    schema = {"type": "object", "properties": fields, "required": required, **rules}
+    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
+
+
+def refusals(*codes: ErrorCode) -> dict[int | str, dict[str, Any]]:
+    """`responses` of a route or router that may refuse with these codes."""
+    by_status: dict[int | str, dict[str, Any]] = {}
+    for code in codes:
+        known = by_status.setdefault(HTTP_STATUS[code], {"model": ErrorBody, "description": ""})
+        known["description"] = f"{known['description']}, {code}".removeprefix(", ")
+    return by_status

@@ -1,0 +1,83 @@
+"""The earlier v2 form over HTTP: a use case or a condition, named in the form, or in the path of a group route."""
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Request
+from sqlalchemy import Connection
+
+from vbdesk.contract.errors import ErrorCode
+from vbdesk.contract.jobs import GroupJob, Job
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.accounts.service import Account
+from vbdesk.service.context import Context
+from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
+from vbdesk.service.http.multipart import Form, received_form
+from vbdesk.service.jobs.form import read_analyze_form
+from vbdesk.service.jobs.service import Submission
+from vbdesk.service.jobs.submit import IDEMPOTENCY_HEADER, submit_form, submit_to_group
+from vbdesk.service.jobs.target import Target
+from vbdesk.service.legacy.names import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
+
+
+def _name_is_known(request: Request, _connection: Connection, _account: Account) -> None:
+    if "use_case_name" in request.path_params:
+        use_case_in_path(request.path_params["use_case_name"])
+    else:
+        condition_in_path(request.path_params["condition_name"])
+
+
+router = guarded_router(Bucket.ANALYZE)
+group_router = guarded_router(Bucket.ANALYZE, check=_name_is_known)
+ROUTERS: tuple[APIRouter, ...] = (router, group_router)
+
+
+@router.post(
+    "/v2/use-case/analyze",
+    openapi_extra=analyze_form(target="use_case"),
+    responses=refusals(ErrorCode.INVALID_USE_CASE, *AUDIO_REFUSALS),
+)
+async def analyze_use_case(request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
+    """Analyse a recording for the signs of a use case; an unknown `use_case` is 400 `INVALID_USE_CASE`."""
+    return await _submit(request, context, account, use_case_in_form)
+
+
+@router.post(
+    "/v2/condition/analyze", openapi_extra=analyze_form(target="condition"), responses=refusals(*AUDIO_REFUSALS)
+)
+async def analyze_condition(request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
+    """Analyse a recording for one condition; an unknown `condition` is 400 `INVALID_REQUEST`."""
+    return await _submit(request, context, account, condition_in_form)
+
+
+@group_router.post(
+    "/v2/use-cases/{use_case_name}/groups/{group_id}/analyze",
+    openapi_extra=analyze_form(recorded_at=True),
+    responses=refusals(*AUDIO_REFUSALS),
+)
+async def analyze_use_case_in_group(
+    use_case_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
+) -> GroupJob:
+    """Analyse a recording for a use case and register it into a group; scored alone."""
+    target = use_case_in_path(use_case_name)
+    return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
+
+
+@group_router.post(
+    "/v2/conditions/{condition_name}/groups/{group_id}/analyze",
+    openapi_extra=analyze_form(recorded_at=True),
+    responses=refusals(*AUDIO_REFUSALS),
+)
+async def analyze_condition_in_group(
+    condition_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
+) -> GroupJob:
+    """Analyse a recording for a condition and register it into a group; scored alone."""
+    target = condition_in_path(condition_name)
+    return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
+
+
+async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], Target]) -> Job:
+    async with received_form(request, context.storage.incoming) as form:
+        target = target_in(form)
+        key = request.headers.get(IDEMPOTENCY_HEADER)
+        return await submit_form(context, Submission(account, target, read_analyze_form(form), idempotency_key=key))

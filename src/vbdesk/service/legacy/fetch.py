@@ -1,0 +1,121 @@
+"""Fetching a recording from the address that a v1 caller names: to disk, bounded, and only from where it may."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpcore
+
+from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.service.errors import AudioTooLarge, InvalidRequest
+from vbdesk.service.http.multipart import UploadedFile
+from vbdesk.service.storage.spool import Spool, StreamTooLong
+from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused
+
+TIMEOUT_S = 30.0
+_HEADERS = [("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "vbdesk")]
+_CONNECT_FAILURES = (httpcore.NetworkError, httpcore.TimeoutException)
+
+
+class AudioFetcher:
+    """Fetches audio by URL: HTTPS only, unless private addresses are allowed; no redirects, proxies or cookies."""
+
+    def __init__(self, guard: AddressGuard, *, allow_plain_http: bool, timeout_s: float = TIMEOUT_S) -> None:
+        self._guard = guard
+        self._schemes = ("https", "http") if allow_plain_http else ("https",)
+        self._timeout_s = timeout_s
+
+    async def check(self, url: str) -> None:
+        """Refuse an address that will never be fetched, before anything is. Raises InvalidRequest."""
+        if urlsplit(url).scheme not in self._schemes:
+            raise InvalidRequest("Audio is fetched over HTTPS only. Give an address that begins with https://.")
+        try:
+            await asyncio.to_thread(self._guard.check_url, url)
+        except AddressRefused as refusal:
+            raise InvalidRequest(str(refusal)) from None
+
+    @asynccontextmanager
+    async def fetch(self, url: str, folder: Path) -> AsyncIterator[UploadedFile]:
+        """The recording as a file in `folder`, removed at the end of the block unless moved away.
+
+        Raises:
+            InvalidRequest: the address is refused, cannot be reached, does not answer 200, or takes too long.
+            AudioTooLarge: there are more bytes than allowed; no more of them are read.
+        """
+        await self.check(url)
+        spool = Spool(folder, MAX_AUDIO_BYTES)
+        try:
+            content_type = await self._download(url, spool)
+            yield UploadedFile(spool.path, content_type, spool.size)
+        finally:
+            spool.discard()
+
+    async def _download(self, url: str, spool: Spool) -> str:
+        """Fill the spool; the declared content type."""
+        pool = httpcore.AsyncConnectionPool(ssl_context=_ssl_context(), network_backend=_PinnedBackend(self._guard))
+        try:
+            # One limit around everything, so that bytes that drip in do not stretch it.
+            async with asyncio.timeout(self._timeout_s), pool, pool.stream("GET", url, headers=_HEADERS) as response:
+                if response.status != 200:
+                    raise InvalidRequest(f"The audio address answered with status {response.status} and not with 200.")
+                headers = {name.lower(): value for name, value in response.headers}
+                announced = headers.get(b"content-length", b"")
+                if announced.isdigit() and int(announced) > MAX_AUDIO_BYTES:
+                    raise AudioTooLarge
+                async for chunk in response.aiter_stream():
+                    await spool.write(chunk)
+                await spool.finish()
+        except StreamTooLong:
+            raise AudioTooLarge from None
+        except AddressRefused as refusal:
+            raise InvalidRequest(str(refusal)) from None
+        except TimeoutError:
+            raise InvalidRequest(f"The audio did not arrive within {self._timeout_s:g} s.") from None
+        except (OSError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, *_CONNECT_FAILURES):
+            raise InvalidRequest("The audio address cannot be reached. Check it, or send the audio itself.") from None
+        return headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
+
+
+class _PinnedBackend(httpcore.AsyncNetworkBackend):
+    """Resolves a name once, checks every answer, and connects to a checked number.
+
+    TLS still verifies the name: it comes from the URL, not from the number.
+    """
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first number that answers."""
+        failure: Exception | None = None
+        for number in await asyncio.to_thread(self._guard.resolve, host, port):
+            try:
+                return await self._inner.connect_tcp(number, port, timeout, local_address, socket_options)
+            except _CONNECT_FAILURES as error:
+                failure = error
+        raise failure or httpcore.ConnectError(f"{host} has no address.")
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        """Never: an audio address does not reach into this computer."""
+        raise httpcore.UnsupportedProtocol("Audio is not read from a socket file.")
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Made once: loading the authorities takes longer than most downloads."""
+    return httpcore.default_ssl_context()

@@ -1,0 +1,135 @@
+"""v1 over HTTP: four ways to submit per condition, jobs, and the account."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+
+from vbdesk.contract.errors import ErrorCode, ErrorDetail
+from vbdesk.contract.jobs import JobList
+from vbdesk.contract.legacy import V1AudioUrl, V1Job, V1Submitted
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.accounts.service import Account, Credential
+from vbdesk.service.context import Context
+from vbdesk.service.credits.routes import read_credits
+from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.errors import ValidationFailed
+from vbdesk.service.http.description import AUDIO, AUDIO_REFUSALS, form, refusals
+from vbdesk.service.http.multipart import received_form
+from vbdesk.service.http.paging import PageNumber
+from vbdesk.service.jobs.form import AnalyzeForm
+from vbdesk.service.jobs.service import JobService, Submission
+from vbdesk.service.jobs.submit import IDEMPOTENCY_HEADER, submit_form
+from vbdesk.service.legacy.fetch import AudioFetcher
+from vbdesk.service.legacy.names import v1_condition_in_path
+from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
+from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.routes import configure_webhook
+
+
+def _condition_is_known(request: Request, _connection: Connection, _account: Account) -> None:
+    v1_condition_in_path(request.path_params["condition"])
+
+
+router = guarded_router(Bucket.GENERAL, Credential.SECRET_KEY)
+analyze_router = guarded_router(Bucket.ANALYZE, Credential.SECRET_KEY, check=_condition_is_known)
+ROUTERS: tuple[APIRouter, ...] = (router, analyze_router)
+
+_FORM: dict[str, Any] = {"openapi_extra": form({"audio": AUDIO}, ["audio"]), "responses": refusals(*AUDIO_REFUSALS)}
+_URL: dict[str, Any] = {"responses": refusals(*AUDIO_REFUSALS)}
+
+router.get("/api/v1/account/credits")(read_credits)
+router.post("/api/v1/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST))(configure_webhook)
+
+
+@router.get("/api/v1/account/jobs")
+def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber = 0) -> JobList:
+    """One page of the account's jobs, newest first, whichever version they came by."""
+    with context.database.reading() as connection:
+        return v1_job_list(JobService(context).list_jobs(connection, account, page))
+
+
+@router.get("/api/v1/account/jobs/{job_id}", response_model=V1Job, responses=refusals(ErrorCode.NOT_FOUND))
+def read_job(job_id: UUID, account: CurrentAccount, context: CurrentContext) -> Response:
+    """One job; an id that is not a UUID is 422, an unknown one 404."""
+    with context.database.reading() as connection:
+        row = JobService(context).read(connection, account, str(job_id))
+    return Response(v1_job_json(row), media_type="application/json")
+
+
+@analyze_router.post("/api/v1/{condition}/analyze-audio", **_FORM)
+async def analyze_audio(
+    condition: str, request: Request, account: CurrentAccount, context: CurrentContext
+) -> V1Submitted:
+    """Analyse a recording."""
+    return await _submit_audio(request, context, account, condition, diarize=False)
+
+
+@analyze_router.post("/api/v1/{condition}/analyze-audio-url", **_URL)
+async def analyze_audio_url(
+    condition: str, body: V1AudioUrl, request: Request, account: CurrentAccount, context: CurrentContext
+) -> V1Submitted:
+    """Analyse the recording at a public HTTPS address."""
+    return await _submit_audio_url(request, context, account, condition, str(body.url), diarize=False)
+
+
+@analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio", **_FORM)
+async def analyze_and_diarize_audio(
+    condition: str, request: Request, account: CurrentAccount, context: CurrentContext
+) -> V1Submitted:
+    """Analyse each speaker of a recording."""
+    return await _submit_audio(request, context, account, condition, diarize=True)
+
+
+@analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio-url", **_URL)
+async def analyze_and_diarize_audio_url(
+    condition: str, body: V1AudioUrl, request: Request, account: CurrentAccount, context: CurrentContext
+) -> V1Submitted:
+    """Analyse each speaker of the recording at a public HTTPS address."""
+    return await _submit_audio_url(request, context, account, condition, str(body.url), diarize=True)
+
+
+async def _submit_audio(
+    request: Request, context: Context, account: Account, condition: str, *, diarize: bool
+) -> V1Submitted:
+    async with received_form(request, context.storage.incoming) as received:
+        if received.audio is None:
+            raise ValidationFailed([ErrorDetail(loc=["body", "audio"], msg="Send the recording.", type="missing")])
+        submission = _submission(request, account, condition, diarize=diarize)
+        return await _submit(context, replace(submission, form=replace(submission.form, audio=received.audio)))
+
+
+async def _submit_audio_url(
+    request: Request, context: Context, account: Account, condition: str, url: str, *, diarize: bool
+) -> V1Submitted:
+    """Nothing is fetched for a repeat of an earlier call, nor for an account that cannot pay."""
+    allow_private = context.settings.allow_private_addresses
+    fetcher = AudioFetcher(AddressGuard(allow_private=allow_private), allow_plain_http=allow_private)
+    await fetcher.check(url)
+    submission = _submission(request, account, condition, diarize=diarize)
+    jobs = JobService(context)
+    repeat = await run_in_threadpool(jobs.find_repeat, submission)
+    if repeat is not None:
+        return V1Submitted(job_id=repeat.job_id)
+    await run_in_threadpool(jobs.precheck, submission)
+    async with fetcher.fetch(url, context.storage.incoming) as audio:
+        return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
+
+
+def _submission(request: Request, account: Account, condition: str, *, diarize: bool) -> Submission:
+    """What is asked for, still without its audio."""
+    return Submission(
+        account,
+        v1_condition_in_path(condition),
+        AnalyzeForm(audio=None, upload_ref=None, diarize=diarize, webhook=None, recorded_at=None),
+        idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
+        api_version=V1,
+    )
+
+
+async def _submit(context: Context, submission: Submission) -> V1Submitted:
+    job = await submit_form(context, submission)
+    return V1Submitted(job_id=job.job_id)
