@@ -10,6 +10,8 @@ from vbdesk.desk.models.cells import Cell, Row
 
 Index = QModelIndex | QPersistentModelIndex
 
+_LONG = 40  # what may not fit is said in full by a tooltip
+
 
 class CellRole(IntEnum):
     """Roles beyond Qt's."""
@@ -113,6 +115,9 @@ class CellTable(QAbstractTableModel):
             return row.key
         if role == Qt.ItemDataRole.DisplayRole:
             return row.cells[index.column()].text
+        if role == Qt.ItemDataRole.ToolTipRole:
+            text = row.cells[index.column()].text
+            return text if len(text) > _LONG else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             heading, text = self._headings[index.column()], row.cells[index.column()].text
             return f"{heading}: {text}" if heading else text

@@ -68,13 +68,15 @@ class ResultPage(QWidget):
         self._right_box().addWidget(self.player)
         self._right_box().addWidget(self.json_panel, 1)
         content = QWidget()
-        around = QVBoxLayout(content)
-        around.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        around.addLayout(self._columns)
-        around.addStretch(1)
+        self._around = QVBoxLayout(content)
+        self._around.setContentsMargins(0, 0, _SCROLL_BAR, 0)
+        self._around.addLayout(self._columns)
+        self._around.addStretch(1)
+        self._area = scrolled(content)
+        self._area.verticalScrollBar().rangeChanged.connect(self._keep_edge)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        self._stack.addWidget(scrolled(content))
+        self._stack.addWidget(self._area)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36 - _SCROLL_BAR, 24)
         layout.setSpacing(16)
@@ -196,6 +198,12 @@ class ResultPage(QWidget):
         self._right_box().addStretch(1)
         self.json_panel.show_text(reading.raw)
         self._stack.setCurrentIndex(1)
+
+    @Slot(int, int)
+    def _keep_edge(self, lowest: int, highest: int) -> None:
+        """Let the cards end where the header does, whether the scroll bar is there or not."""
+        bar = self._area.verticalScrollBar().sizeHint().width() if highest > lowest else 0
+        self._around.setContentsMargins(0, 0, max(0, _SCROLL_BAR - bar), 0)
 
     @Slot()
     def _toggle_json(self) -> None:

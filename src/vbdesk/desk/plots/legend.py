@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
@@ -15,13 +15,16 @@ Paint = Callable[[QPainter, QRectF], None]
 
 
 class Legend(QWidget):
-    """One line of marks and words; `Text` items scale with the system font."""
+    """Marks and words in one line, or in two where there is no room; `Text` items scale with the system font."""
 
     def __init__(self) -> None:
         super().__init__()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(20, 10, 20, 10)
-        layout.setSpacing(8)
+        self._entries: list[QWidget] = []
+        self._rows = 0
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(20, 10, 20, 10)
+        self._grid.setHorizontalSpacing(22)
+        self._grid.setVerticalSpacing(4)
         for words, paint, width in (
             ("Reading, larger is surer", _readings, 20),
             ("Quality issue", _hollow, 12),
@@ -30,10 +33,34 @@ class Legend(QWidget):
             ("Unusual for this person", _unusual, 18),
             ("Consider", _consider, 20),
         ):
-            layout.addWidget(_Mark(paint, width))
-            layout.addWidget(Text(words, Role.CAPTION, "text2"))
-            layout.addSpacing(14)
-        layout.addStretch(1)
+            entry = QWidget()
+            row = QHBoxLayout(entry)
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(8)
+            row.addWidget(_Mark(paint, width))
+            row.addWidget(Text(words, Role.CAPTION, "text2"))
+            self._entries.append(entry)
+        self._arrange(1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take a second line where one is too narrow."""
+        super().resizeEvent(event)
+        spacing, margins = self._grid.horizontalSpacing(), self._grid.contentsMargins()
+        needed = sum(entry.sizeHint().width() + spacing for entry in self._entries) - spacing
+        self._arrange(1 if needed <= event.size().width() - margins.left() - margins.right() else 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Narrower than one line: it breaks into two."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _arrange(self, rows: int) -> None:
+        if rows == self._rows:
+            return
+        self._rows = rows
+        columns = -(-len(self._entries) // rows)
+        self._grid.setColumnStretch(len(self._entries), 1)
+        for place, entry in enumerate(self._entries):
+            self._grid.addWidget(entry, place // columns, place % columns)
 
 
 class _Mark(QWidget):

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, QSize, Qt
-from PySide6.QtGui import QPixmap
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from vbdesk.desk import theme
 from vbdesk.desk.plots.trajectory_data import TrajectoryChart
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
 from vbdesk.desk.theme import Role
@@ -22,14 +23,29 @@ def save_picture(chart: TrajectoryChart, path: Path, *, note: str = "", size: QS
     Raises:
         OSError: the file cannot be written.
     """
+    write_picture(draw_picture(chart, note=note, size=size), path)
+
+
+def draw_picture(chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) -> QImage:
+    """Draw `chart` in the active theme, two pixels to the point; on the window's thread."""
     sheet = _sheet(chart, note)
     sheet.resize(size)
     sheet.grab()  # settles the layout without a window on any screen
-    picture = QPixmap(size * _PIXELS_PER_POINT)
+    picture = QImage(size * _PIXELS_PER_POINT, QImage.Format.Format_RGB32)
     picture.setDevicePixelRatio(_PIXELS_PER_POINT)
+    picture.fill(theme.colour("bg"))
     sheet.render(picture, QPoint())
     sheet.deleteLater()
-    if not picture.save(str(path), "PNG"):
+    return picture
+
+
+def write_picture(picture: QImage, path: Path) -> None:
+    """Save a drawn picture as PNG; slow, so on a worker where there is a window.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    if not picture.save(str(path), b"PNG"):
         raise OSError(f"The chart could not be written to {path}. Choose a folder that can be written to.")
 
 

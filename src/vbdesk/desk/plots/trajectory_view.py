@@ -15,7 +15,7 @@ from vbdesk.desk.plots.time_axis import TimeAxis, local_day_and_time
 from vbdesk.desk.plots.trajectory_data import DAY_S, SignChart, TrajectoryChart
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.badges import LevelBadge
-from vbdesk.desk.widgets.card import line
+from vbdesk.desk.widgets.card import line, scrolled
 from vbdesk.desk.widgets.painting import antialiased, rounded
 from vbdesk.desk.widgets.text import Text
 
@@ -46,6 +46,14 @@ class TrajectoryView(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
         self._axis = _AxisRow()
+        self._charts = QVBoxLayout()
+        self._charts.setContentsMargins(0, 0, 0, 0)
+        self._charts.setSpacing(0)
+        content = QWidget()
+        content.setLayout(self._charts)
+        self._area = scrolled(content)
+        self._area.verticalScrollBar().rangeChanged.connect(self._align_axis)
+        self._layout.addWidget(self._area, 1)
         self._layout.addWidget(self._axis)
         self._layout.addWidget(line())
         self._layout.addWidget(Legend())
@@ -126,17 +134,23 @@ class TrajectoryView(QWidget):
         if self._chart is not None:
             self.show_chart(self._chart)
 
+    @Slot(int, int)
+    def _align_axis(self, lowest: int, highest: int) -> None:
+        """Keep the axis under the charts when a scroll bar stands beside them."""
+        bar = self._area.verticalScrollBar().sizeHint().width() if highest > lowest else 0
+        self._axis.set_right_margin(bar)
+
     def _set_rows(self, count: int) -> None:
         while len(self._rows) > count:
             row = self._rows.pop()
-            self._layout.removeWidget(row)
+            self._charts.removeWidget(row)
             row.deleteLater()
         while len(self._rows) < count:
             row = _SignRow()
             row.plot.moment_pointed.connect(self._pointed)
             row.plot.moment_chosen.connect(self._chosen)
             row.plot.setXLink(self._axis.plot)
-            self._layout.insertWidget(len(self._rows), row, 1)
+            self._charts.addWidget(row, 1)
             self._rows.append(row)
 
     def _stand_at(self, index: int | None, source: object = None) -> None:
@@ -224,10 +238,14 @@ class _AxisRow(QWidget):
         self._today.hide()
         self._today_s = 0.0
         self.setFixedHeight(_AXIS_HEIGHT)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(_NAME_WIDTH + 8, 0, LevelLadder.WIDTH + 16, 0)
-        layout.addWidget(self.plot)
+        self._row = QHBoxLayout(self)
+        self._row.addWidget(self.plot)
+        self.set_right_margin(0)
         self.repaint_axis()
+
+    def set_right_margin(self, beside: int) -> None:
+        """Leave as much room at the right as the charts do, and `beside` more."""
+        self._row.setContentsMargins(_NAME_WIDTH + 8, 0, LevelLadder.WIDTH + 16 + beside, 0)
 
     def show_today(self, today_s: float) -> None:
         """Mark today on the axis with a filled label."""
@@ -304,7 +322,7 @@ class _Tip(QFrame):
         view = self._view
         x = row.plot.mapTo(view, QPoint(round(row.plot.x_of(moment_s)), 0)).x()
         left = x + 14 if x + 14 + self.width() < view.width() else x - 14 - self.width()
-        top = min(max(0, row.y() + 8), max(0, view.height() - self.height()))
+        top = min(max(0, row.mapTo(view, QPoint(0, 8)).y()), max(0, view.height() - self.height()))
         self.move(left, top)
         self.show()
         self.raise_()

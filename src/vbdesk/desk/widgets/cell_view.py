@@ -65,6 +65,7 @@ class CellView(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setTabKeyNavigation(False)
         self.setShowGrid(False)
+        self.viewport().setAutoFillBackground(False)
         self.setMouseTracking(True)
         self.setWordWrap(False)
         self.verticalHeader().hide()
@@ -87,9 +88,15 @@ class CellView(QTableView):
     def fit(self) -> None:
         """Take row heights and column widths from the text size."""
         px, head = theme.active().px, self.horizontalHeader()
+        # the card behind shows through, with its round corners
+        self.setStyleSheet(
+            "QTableView, QHeaderView::section { background: transparent; }"
+            f"QHeaderView::section:first {{ padding-left: {px(_EDGE)}px; }}"
+        )
         self.verticalHeader().setDefaultSectionSize(px(self._row_height))
         head.setMinimumSectionSize(px(24))
-        head.setFixedHeight(px(36))
+        headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
+        head.setFixedHeight(px(48 if any("\n" in heading for heading in headings) else 36))
         for column in range(min(len(self._widths), head.count())):
             fills = column == self._stretch
             mode = QHeaderView.ResizeMode.Stretch if fills else QHeaderView.ResizeMode.Fixed

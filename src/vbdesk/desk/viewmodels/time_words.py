@@ -1,0 +1,52 @@
+"""Moments, stretches of time and amounts as a person says them."""
+
+import math
+from datetime import datetime, timedelta
+
+_MEGABYTE = 1_000_000
+_PLACES = ("Next", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
+
+
+def day_and_time(moment: datetime, now: datetime) -> str:
+    """`Today 10:41`, `Yesterday 16:30`, `21 Nov 10:41`, `21 Nov 2025 10:41`; in the local zone."""
+    local, today = moment.astimezone(), now.astimezone().date()
+    if local.date() == today:
+        return f"Today {local:%H:%M}"
+    if local.date() == today - timedelta(days=1):
+        return f"Yesterday {local:%H:%M}"
+    year = "" if local.year == today.year else f" {local.year}"
+    return f"{local.day} {local:%b}{year} {local:%H:%M}"
+
+
+def in_about(seconds: float) -> str:
+    """`less than a minute`, `about 6 minutes`, `about 2 hours`."""
+    minutes = math.ceil(seconds / 60)
+    if seconds < 50:
+        return "less than a minute"
+    if minutes < 60:
+        return "about 1 minute" if minutes == 1 else f"about {minutes} minutes"
+    hours = round(seconds / 3600)
+    return "about 1 hour" if hours == 1 else f"about {hours} hours"
+
+
+def megabytes(sent: int, total: int) -> str:
+    """`1.9 of 3.2 MB`."""
+    return f"{sent / _MEGABYTE:.1f} of {total / _MEGABYTE:.1f} MB"
+
+
+def rate_words(bytes_per_s: float) -> str:
+    """`0.4 MB a second`."""
+    return f"{bytes_per_s / _MEGABYTE:.1f} MB a second"
+
+
+def place_in_line(place: int) -> str:
+    """`Next in line`, `Third in line`, `17th in line`; `place` counts from 1."""
+    if place <= len(_PLACES):
+        return f"{_PLACES[place - 1]} in line"
+    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending} in line"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 recording`, `38 recordings`."""
+    return f"{count:,} {noun}".replace(",", " ") if count == 1 else f"{count:,} {noun}s".replace(",", " ")
