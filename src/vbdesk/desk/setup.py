@@ -62,7 +62,13 @@ class Setup:
         return self._keep(profile, account.api_key)
 
     def make_service(self, address: ServiceAddress, secrets: Secrets) -> Profile:
-        """Make a profile for a service. Raises VaultError: the key cannot be kept."""
+        """Make a profile for a service, without asking it: it may be out of reach now.
+
+        Raises:
+            VaultError: the key cannot be kept.
+            ValueError: the address is not one.
+        """
+        self._outside.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
         self._check_vault(secrets)
         name = address.base_url.split("//")[-1].split("/")[0]
         base_url = address.base_url.strip().rstrip("/")

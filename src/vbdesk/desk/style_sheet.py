@@ -61,9 +61,9 @@ QToolTip { background: $surface; color: $text; border: 1px solid $control; paddi
 
 QScrollArea { background: transparent; border: none; }
 QScrollArea > QWidget > QWidget#scrolled { background: transparent; }
-QScrollBar:vertical { background: transparent; width: 12px; margin: 2px; }
-QScrollBar:horizontal { background: transparent; height: 12px; margin: 2px; }
-QScrollBar::handle { background: $control; border-radius: 4px; min-height: 32px; min-width: 32px; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 2px; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 2px; }
+QScrollBar::handle { background: $control; border-radius: 3px; min-height: 32px; min-width: 32px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 

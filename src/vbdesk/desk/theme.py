@@ -167,6 +167,7 @@ class Role(StrEnum):
     """What a piece of text is for."""
 
     PROMPT = "prompt"
+    PROMPT_SMALL = "prompt_small"
     PROMPT_PREVIEW = "prompt_preview"
     TIMER = "timer"
     FIRST_TITLE = "first_title"
@@ -188,6 +189,7 @@ class Role(StrEnum):
 
 TYPE_SCALE: Final[dict[Role, Type]] = {
     Role.PROMPT: Type(32, 52, 400, -1.2),
+    Role.PROMPT_SMALL: Type(24, 40, 400, -0.8),
     Role.PROMPT_PREVIEW: Type(23, 38, 400, -0.6),
     Role.TIMER: Type(44, 48, 600, -3.0),
     Role.FIRST_TITLE: Type(28, 36, 600, -1.4),

@@ -115,7 +115,7 @@ class FirstStartViewModel(QObject):
         elif isinstance(failure.error, VaultError):
             self.failed.emit(f"{failure.sentence} Keys are kept in the keyring and nowhere else.")
         else:
-            self.failed.emit(failure.sentence)
+            self.failed.emit(_sentence(failure))
 
     @Slot(object)
     def _on_tested(self, test: ConnectionTest) -> None:
@@ -125,5 +125,9 @@ class FirstStartViewModel(QObject):
     @Slot(object)
     def _on_test_failed(self, failure: Failure) -> None:
         self._set_busy("")
-        is_address = isinstance(failure.error, ValueError)
-        self.tested.emit(False, str(failure.error) if is_address else failure.sentence)
+        self.tested.emit(False, _sentence(failure))
+
+
+def _sentence(failure: Failure) -> str:
+    """What to say; a ValueError is the client's sentence about the address."""
+    return str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence

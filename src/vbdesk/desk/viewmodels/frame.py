@@ -58,7 +58,7 @@ def profile_below(profile: Profile) -> str:
     """What stands below a profile's name."""
     if profile.kind == "local":
         return "Analysed here"
-    return (profile.base_url or "").removeprefix("https://").removeprefix("http://")
+    return profile.account_id
 
 
 def encrypted_words(profile: Profile) -> str:

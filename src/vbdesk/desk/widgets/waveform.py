@@ -16,6 +16,7 @@ Envelope = NDArray[np.float32]
 """Shape (n, 2): lowest and highest sample of each step, -1..1."""
 
 _STEP_PX = 3.0
+_LOUDNESS_POWER = 0.6  # ordinary speech peaks at a fifth of full scale, and should fill more of the height
 _LIVE_SPAN_S = 26.0
 _LIVE_CURSOR_SHARE = 0.7
 _LIVE_TICK_S = 4
@@ -39,7 +40,8 @@ def paint_bars(painter: QPainter, area: QRectF, bars: Envelope, colour: QColor, 
     middle, half = area.center().y(), area.height() / 2
     painter.setPen(QPen(colour, 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
     x = area.left() + 1 + (first + np.arange(len(bars))) * _STEP_PX
-    top = middle - np.maximum(np.abs(bars).max(axis=1), 0.02) * half
+    height = np.abs(bars).max(axis=1) ** _LOUDNESS_POWER
+    top = middle - np.maximum(height, 0.02) * half
     bottom = 2 * middle - top
     points = np.empty((len(bars), 2, 2))
     points[:, 0, 0] = points[:, 1, 0] = x

@@ -1,0 +1,231 @@
+"""The composition root: makes everything, and opens and closes profiles."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QApplication
+
+from vbdesk.client import Credentials
+from vbdesk.contract.limits import Plan
+from vbdesk.desk import theme
+from vbdesk.desk.main_window import MainWindow
+from vbdesk.desk.navigation import Navigator
+from vbdesk.desk.outside import Outside
+from vbdesk.desk.pages.all_pages import PAGES
+from vbdesk.desk.pages.first_start import FirstStartPage
+from vbdesk.desk.setup import Setup
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.theme import Scheme, Theme
+from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
+from vbdesk.desk.widgets.banner import Tone
+from vbdesk.desk.workspace import Workspace, open_library
+from vbdesk.outbox.library import Library
+from vbdesk.outbox.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.outbox.vault import MemoryVault
+
+_SIZE = (1280, 800)
+_SIGNAL_LOOK_MS = 300
+
+
+class Desk(QObject):
+    """The desktop application: one window, one open profile at a time.
+
+    Signals:
+        ended: everything has stopped; the program may end.
+    """
+
+    ended = Signal()
+
+    def __init__(
+        self,
+        outside: Outside,
+        profile_name: str | None = None,
+        first_page: tuple[str, object] | None = None,
+    ) -> None:
+        super().__init__()
+        self._outside = outside
+        self._wanted_name, self._first_page = profile_name, first_page
+        self._setup = Setup(outside)
+        self._tasks = TaskOwner(self)
+        self._switching = TaskOwner(self)
+        self._profiles: list[Profile] = []
+        self._next: Profile | None = None
+        self.workspace: Workspace | None = None
+        self.window = MainWindow(PAGES)
+        self.window.resize(*_SIZE)
+        self.window.profile_wanted.connect(self._use_profile)
+        self.window.new_profile_wanted.connect(self._show_first_start)
+        self.window.closing.connect(self._close)
+
+    def start(self) -> None:
+        """Show the window, and open the profile in use; the first start where there is none."""
+        self.window.show()
+        self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
+
+    @Slot()
+    def _show_first_start(self) -> None:
+        model = FirstStartViewModel(self._setup, self._tasks)
+        model.opened.connect(self._on_profile_made)
+        page = FirstStartPage(model, self._outside.data_dir)
+        self.window.show_alone(page)
+
+    def _find_profile(self, context: TaskContext) -> tuple[Profile | None, list[Profile]]:
+        current, profiles = self._setup.current()
+        for profile in profiles:
+            if self._wanted_name in (profile.name, profile.profile_id):
+                return self._setup.use(profile.profile_id)
+        return current, profiles
+
+    @Slot(object)
+    def _on_profiles(self, found: tuple[Profile | None, list[Profile]]) -> None:
+        current, self._profiles = found
+        if current is None or (current.secrets == "session" and self.workspace is None and not self._known(current)):
+            self._show_first_start()
+        else:
+            self._open(current)
+
+    def _known(self, profile: Profile) -> bool:
+        """Whether the session's vault still has the profile's key: it does until the program ends."""
+        return self._outside.session_vault.get(profile.api_key_name) is not None
+
+    @Slot(object)
+    def _on_profile_made(self, profile: Profile) -> None:
+        self._profiles = [*self._profiles, profile]
+        self._open(profile)
+
+    @Slot(str)
+    def _use_profile(self, profile_id: str) -> None:
+        self._tasks.start(lambda context: self._setup.use(profile_id), self._on_profiles, self._on_failed)
+
+    def _open(self, profile: Profile) -> None:
+        """Open a profile, once an open one has let go of its library."""
+        self._next = profile
+        if self.workspace is None:
+            self._open_next()
+            return
+        self._switching = TaskOwner(self)
+        self._switching.all_ended.connect(self._on_old_workspace_ended)
+        self._switching.close(*self.window.running_parts(), *self.workspace.running_parts())
+
+    @Slot()
+    def _on_old_workspace_ended(self) -> None:
+        if self.workspace is not None:
+            self.workspace.close()
+            self.workspace.deleteLater()
+            self.workspace = None
+        self._open_next()
+
+    def _open_next(self) -> None:
+        profile = self._next
+        if profile is not None:
+            self._tasks.start(
+                lambda context: (profile, open_library(profile, self._outside)),
+                self._on_library,
+                self._on_failed,
+                name="open-library",
+            )
+
+    @Slot(object)
+    def _on_library(self, opened: tuple[Profile, Library]) -> None:
+        profile, library = opened
+        self.window.notice.clear()
+        self.workspace = Workspace(profile, library, self._tasks, self._outside, Navigator(self), self)
+        self.workspace.navigator.asked.connect(self._on_page_asked)
+        self.window.show_workspace(self.workspace, self._profiles)
+        self.workspace.start()
+        first_page, self._first_page = self._first_page, None
+        if first_page is not None:
+            self.workspace.navigator.open(*first_page)
+
+    @Slot(str, object)
+    def _on_page_asked(self, key: str, argument: object) -> None:
+        """Pages ask for another profile as they ask for another page: its id, or None for a new one."""
+        if key == "profile" and isinstance(argument, str):
+            self._use_profile(argument)
+        elif key == "profile":
+            self._show_first_start()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.window.notice.say(Tone.FAIL, failure.sentence)
+
+    @Slot()
+    def _close(self) -> None:
+        parts = self.window.running_parts()
+        if self.workspace is not None:
+            parts += self.workspace.running_parts()
+        self._tasks.all_ended.connect(self._on_all_ended)
+        self._tasks.close(*parts)
+
+    @Slot()
+    def _on_all_ended(self) -> None:
+        if self.workspace is not None:
+            self.workspace.close()
+        self.window.finish_closing()
+        self.ended.emit()
+
+
+def run(
+    outside: Outside, scheme: Scheme, profile_name: str | None = None, first_page: tuple[str, object] | None = None
+) -> int:
+    """Run the desk until its window is closed; returns the exit status.
+
+    Args:
+        outside: the world.
+        scheme: which colours.
+        profile_name: name or id of the profile to open; the one last in use if None.
+        first_page: key and argument of the page to open on.
+    """
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+        application = QApplication(sys.argv[:1])
+    application.setApplicationName("vbdesk")
+    application.setDesktopFileName("vbdesk")
+    application.setStyle("Fusion")
+    application.setQuitOnLastWindowClosed(False)
+    theme.install(Theme(scheme))
+    desk = Desk(outside, profile_name, first_page)
+    desk.ended.connect(application.quit)
+    desk.start()
+    with _closing_on_ctrl_c(desk):
+        return application.exec()
+
+
+def run_visit(*, name: str, base_url: str, credentials: Credentials, folder: Path, subject: str) -> int:
+    """Run the desk on a service for as long as its window is open, with one subject in front; keeps no settings.
+
+    Args:
+        name: of the profile.
+        base_url: of the service.
+        credentials: of its account; kept in memory alone.
+        folder: for recordings made meanwhile.
+        subject: whose page is shown.
+    """
+    outside = Outside(data_dir=folder, config_dir=folder, keyring=MemoryVault())
+    profile = Profile(new_profile_id(), name, "service", base_url, credentials.account_id, "session", Plan.ENTERPRISE)
+    outside.session_vault.set(profile.api_key_name, credentials.api_key)
+    ProfileStore(folder).save(profile)
+    return run(outside, Scheme.SYSTEM, profile.profile_id, ("subject", subject))
+
+
+@contextmanager
+def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
+    """Close the window on Ctrl-C: Python sees signals only while Python code runs, so a timer keeps running some."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: desk.window.close())
+    timer = QTimer()
+    timer.timeout.connect(_let_python_run)
+    timer.start(_SIGNAL_LOOK_MS)
+    try:
+        yield
+    finally:
+        timer.stop()
+        signal.signal(signal.SIGINT, before)
+
+
+def _let_python_run() -> None:
+    """Nothing to do but to be called."""

@@ -1,0 +1,226 @@
+"""The Record page while a recording runs: what is said, the voice as it comes in, and the controls."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk import theme
+from vbdesk.desk.icons import IconView, paint_icon
+from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.record import Moment, Phase, RecordViewModel
+from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind, quiet_button, secondary_button
+from vbdesk.desk.widgets.card import Card, scrolled, upright_line
+from vbdesk.desk.widgets.painting import antialiased, rounded
+from vbdesk.desk.widgets.picture import Picture
+from vbdesk.desk.widgets.speech_ring import SpeechRing
+from vbdesk.desk.widgets.text import Prompt, Text
+from vbdesk.desk.widgets.waveform import LiveWaveform, clock_words
+
+_ROOMY = 960
+_SIDES, _ABOVE = 72, 20
+_VOICE, _VOICE_SMALL = 184, 112
+
+
+class _PhaseChip(QWidget):
+    """The red chip that says that a recording runs, or that it does not yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words, self._icon = "Recording", "dot"
+        self.setAccessibleName(self._words)
+
+    def say(self, words: str, icon: str) -> None:
+        self._words, self._icon = words, icon
+        self.setAccessibleName(words)
+        metrics = self.fontMetrics()
+        self.setFixedSize(metrics.horizontalAdvance(words) + theme.active().px(46), theme.active().px(28))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        ink = theme.colour("on_rec")
+        rounded(painter, self.rect().toRectF(), 6, theme.colour("rec"))
+        side = theme.active().px(14)
+        icon = self.rect().toRectF().adjusted(10, 0, 0, 0)
+        icon.setTop((self.height() - side) / 2)
+        icon.setSize(icon.size().scaled(side, side, Qt.AspectRatioMode.IgnoreAspectRatio))
+        paint_icon(painter, self._icon, icon, ink)
+        painter.setFont(theme.active().font(Role.LABEL_STRONG))
+        painter.setPen(ink)
+        painter.drawText(self.rect().adjusted(10 + side + 5, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._words)
+        painter.end()
+
+
+class LiveView(QWidget):
+    """Everything while recording; binds `RecordViewModel`."""
+
+    def __init__(self, model: RecordViewModel) -> None:
+        super().__init__()
+        self._model = model
+        self._chip = _PhaseChip()
+        self._subject, self._protocol = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2")
+        self._device = Text("", Role.LABEL, "text2")
+        self.prompt, self.picture = Prompt(Role.PROMPT), Picture()
+        self.waveform = LiveWaveform()
+        self.ring = SpeechRing(model.minimum_s)
+        self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
+        self.timer = Text("0:00", Role.TIMER)
+        self._limit = Text(f"Stops by itself at {clock_words(model.maximum_s)}", Role.BODY, "text2")
+        self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
+        self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
+        self.stop = Button("Stop", Kind.STOP, icon="stop", key="Space", size=ButtonSize.LARGE)
+        self._lay_out()
+        self._bind()
+
+    def show_setup(self) -> None:
+        """Show what was set up for this recording."""
+        setup = self._model.setup
+        self._subject.setText(setup.subject.group_id)
+        self._protocol.setText(setup.form.protocol.title)
+        self._device.setText("" if setup.device is None else setup.device.name)
+        self.prompt.show_text(setup.form.protocol.text)
+        self.picture.show_picture(setup.form.protocol.picture)
+        self._fit_prompt()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        roomy = self.width() >= theme.active().px(_ROOMY)
+        for button in (self.marker, self.pause, self.stop):
+            button.show_key(roomy)
+        self._fit_prompt()
+
+    def _fit_prompt(self) -> None:
+        """The largest type that needs no scrolling: nobody reads aloud and scrolls. The voice gives way to it."""
+        px = theme.active().px
+        rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
+        for role, voice in ((Role.PROMPT, _VOICE), (Role.PROMPT_SMALL, _VOICE), (Role.PROMPT_SMALL, _VOICE_SMALL)):
+            self.prompt.show_text(self.prompt.plain_text(), role)
+            needed = self.prompt.heightForWidth(max(1, self.width() - 2 * _SIDES)) + 2 * _ABOVE
+            if needed + rest + px(voice) <= self.height():
+                break
+        self._voice.setFixedHeight(px(voice))
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(self._chip)
+        head.addWidget(self._subject)
+        head.addWidget(self._protocol)
+        head.addStretch(1)
+        for icon, ink, words in (
+            ("mic", "text2", self._device),
+            ("lock", "ok", Text("Saved to disk every second", Role.LABEL, "text2")),
+        ):
+            pair = QHBoxLayout()
+            pair.setSpacing(8)
+            pair.addWidget(IconView(icon, ink, 16))
+            pair.addWidget(words)
+            head.addLayout(pair)
+        said = Card(padding=0)
+        inner = QWidget()
+        words_column = QVBoxLayout(inner)
+        words_column.setContentsMargins(_SIDES, _ABOVE, _SIDES, _ABOVE)
+        words_column.addStretch(1)
+        words_column.addWidget(self.prompt)
+        words_column.addWidget(self.picture, 6)
+        words_column.addStretch(1)
+        said.body.addWidget(scrolled(inner))
+        self._voice = Card(padding=0)
+        self._voice.body.addWidget(self.waveform)
+        self._controls_card = self._controls()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addLayout(head)
+        column.addWidget(said, 1)
+        column.addWidget(self._voice)
+        column.addWidget(self._controls_card)
+
+    def _controls(self) -> Card:
+        card = Card(padding=0)
+        speech = QVBoxLayout()
+        speech.setSpacing(4)
+        speech.addStretch(1)
+        speech.addWidget(self._speech_title)
+        speech.addWidget(self._speech)
+        speech.addStretch(1)
+        time = QVBoxLayout()
+        time.setSpacing(2)
+        time.addStretch(1)
+        time.addWidget(self.timer)
+        time.addWidget(self._limit)
+        time.addStretch(1)
+        row = QHBoxLayout()
+        row.setContentsMargins(24, 16, 24, 16)
+        row.setSpacing(20)
+        row.addWidget(self.ring)
+        row.addLayout(speech)
+        row.addWidget(upright_line())
+        row.addSpacing(10)
+        row.addLayout(time)
+        row.addStretch(1)
+        row.addWidget(self.marker)
+        row.addWidget(self.pause)
+        row.addWidget(self.stop)
+        row.setSpacing(14)
+        card.body.addLayout(row)
+        return card
+
+    def _bind(self) -> None:
+        model = self._model
+        self.marker.clicked.connect(model.mark)
+        self.pause.clicked.connect(model.pause)
+        self.stop.clicked.connect(model.press)
+        model.phase_changed.connect(self._show_phase)
+        model.counted.connect(self._show_count)
+        model.moved.connect(self._show_moment)
+
+    @Slot(object)
+    def _show_phase(self, phase: Phase) -> None:
+        looks = {
+            Phase.COUNTING_IN: ("Get ready", "clock"),
+            Phase.RECORDING: ("Recording", "dot"),
+            Phase.PAUSED: ("Paused", "pause"),
+            Phase.ENDING: ("Saving", "dot"),
+        }
+        if phase in looks:
+            self._chip.say(*looks[phase])
+        running = phase in (Phase.RECORDING, Phase.PAUSED)
+        self.marker.setEnabled(phase is Phase.RECORDING)
+        self.pause.setEnabled(running)
+        self.stop.setEnabled(running or phase is Phase.COUNTING_IN)
+        self.pause.setText("Go on" if phase is Phase.PAUSED else "Pause")
+        self.pause.set_icon("record" if phase is Phase.PAUSED else "pause")
+        self.stop.setText("Cancel" if phase is Phase.COUNTING_IN else "Stop")
+
+    @Slot(int)
+    def _show_count(self, left: int) -> None:
+        self.show_setup()
+        self.timer.setText(str(left) if left else "Now")
+        self._limit.setText("Starting the microphone" if left == 0 else "seconds, then begin")
+        self._show_speech(0.0)
+        self.waveform.clear()
+
+    @Slot(object)
+    def _show_moment(self, moment: Moment) -> None:
+        paused = self._model.phase is Phase.PAUSED
+        self.waveform.show_voice(moment.envelope, moment.seconds, moment.marks_s, moving=not paused)
+        words = clock_words(moment.seconds)
+        if words != self.timer.text():
+            self.timer.setText(words)
+            self._limit.setText(f"Stops by itself at {clock_words(self._model.maximum_s)}")
+        self._show_speech(moment.speech_s)
+
+    def _show_speech(self, seconds: float) -> None:
+        self.ring.show_seconds(seconds)
+        left = int(self._model.minimum_s) - int(seconds)
+        title = "Speech so far" if left > 0 else "Enough speech"
+        unit = "second" if left == 1 else "seconds"
+        words = (
+            f"{left} {unit} to the\n{self._model.minimum_s:.0f}-second minimum"
+            if left > 0
+            else "More makes the\nresult more certain"
+        )
+        if words != self._speech.text():
+            self._speech_title.setText(title)
+            self._speech.setText(words)

@@ -1,0 +1,321 @@
+"""The Record page before a recording: set-up at the left, what will be said and the meter at the right."""
+
+from PySide6.QtCore import QStringListModel, Qt, Slot
+from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit, QVBoxLayout, QWidget
+
+from vbdesk.capture.devices import Device
+from vbdesk.capture.meter import SILENCE, Levels
+from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS
+from vbdesk.desk import theme
+from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.record import RecordViewModel, Room, RoomCheck
+from vbdesk.desk.viewmodels.record_setup import Form, RecordSetupViewModel, Subject
+from vbdesk.desk.widgets.banner import Banner, Tone
+from vbdesk.desk.widgets.buttons import KeyCap, RoundButton, secondary_button
+from vbdesk.desk.widgets.card import Card, line, scrolled
+from vbdesk.desk.widgets.fields import ChoiceField, Field, LineField, TagsField, TickBox
+from vbdesk.desk.widgets.level_meter import LevelMeter, MeterLegend
+from vbdesk.desk.widgets.picture import Picture
+from vbdesk.desk.widgets.text import Prompt, Text
+from vbdesk.outbox.items import Target
+
+_SETUP_WIDTH = 320
+_LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
+
+
+class SetupCard(Card):
+    """Subject, protocol, microphone, what is asked for, tags, note, consent; binds `RecordSetupViewModel`."""
+
+    def __init__(self, model: RecordSetupViewModel) -> None:
+        super().__init__(padding=0)
+        self._model = model
+        self.subject = LineField(icon="person", placeholder="For example ward4-0172")
+        self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
+        self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
+        self.consent = TickBox("Consent given", model.consent_words())
+        self.subject_field = Field("Subject", self.subject, help_text="Letters, digits and . _ ~ : -")
+        self.protocol_field = Field("Protocol", self.protocol)
+        self.device_field = Field("Microphone", self.device, help_text="Looking for microphones")
+        self._known = QStringListModel(self)
+        self._fill()
+        self._lay_out()
+        self._bind()
+
+    def _fill(self) -> None:
+        for protocol in self._model.protocols:
+            self.protocol.addItem(protocol.title)
+        for name, signs in MODEL_SIGNS.items():
+            words = f"{name.value.capitalize()}, {len(signs)} sign{'' if len(signs) == 1 else 's'}"
+            self.target.addItem(words, str(Target("model", name.value)))
+        for sign in STANDALONE_SIGNS:
+            self.target.addItem(sign.label, str(Target("sign", sign.value)))
+        self.note.setPlaceholderText("Anything worth knowing later")
+        self.note.setTabChangesFocus(True)
+        self.note.setFixedHeight(theme.active().px(50))
+        popup = QListView()
+        popup.setObjectName("completions")
+        completer = QCompleter(self._known, self)
+        completer.setPopup(popup)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.subject.setCompleter(completer)
+        self._show_form(self._model.form)
+
+    def _lay_out(self) -> None:
+        fields = QWidget()
+        column = QVBoxLayout(fields)
+        column.setContentsMargins(22, 20, 22, 14)
+        column.setSpacing(12)
+        for field in (
+            self.subject_field,
+            self.protocol_field,
+            self.device_field,
+            Field("Analysis", self.target),
+            Field("Tags", self.tags, optional=True),
+            Field("Note", self.note, optional=True),
+        ):
+            column.addWidget(field)
+        column.addStretch(1)
+        self.body.setSpacing(0)
+        self.body.addWidget(scrolled(fields), 1)
+        self.body.addWidget(line())
+        foot = QHBoxLayout()
+        foot.setContentsMargins(22, 14, 22, 16)
+        foot.addWidget(self.consent)
+        self.body.addLayout(foot)
+
+    def _bind(self) -> None:
+        model = self._model
+        self.subject.textChanged.connect(self._on_subject_typed)
+        self.protocol.activated.connect(model.choose_protocol)
+        self.device.activated.connect(model.choose_device)
+        self.target.activated.connect(self._on_target)
+        self.tags.changed.connect(self._on_tags)
+        self.note.textChanged.connect(self._on_note)
+        self.consent.clicked.connect(model.set_consent)
+        model.subject_changed.connect(self._show_subject)
+        model.subjects_changed.connect(self._show_known)
+        model.devices_changed.connect(self._show_devices)
+        model.form_changed.connect(self._show_form)
+
+    @Slot(str)
+    def _on_subject_typed(self, text: str) -> None:
+        self._model.set_subject(text)
+
+    @Slot(int)
+    def _on_target(self, index: int) -> None:
+        self._model.choose_target(Target.parse(self.target.itemData(index)))
+
+    @Slot()
+    def _on_tags(self) -> None:
+        self._model.set_tags(self.tags.tags())
+
+    @Slot()
+    def _on_note(self) -> None:
+        self._model.set_note(self.note.toPlainText())
+
+    @Slot(object)
+    def _show_subject(self, subject: Subject) -> None:
+        if self.subject.text().strip() != subject.group_id:
+            self.subject.setText(subject.group_id)
+        self.subject_field.set_help(self._model.subject_words() or "Letters, digits and . _ ~ : -")
+        self.subject_field.set_fault(subject.fault)
+        self.subject.show_mark("error" if subject.fault else "check" if subject.usable else "", "ok")
+        if subject.fault:
+            self.subject.show_mark("error", "fail")
+
+    @Slot(object)
+    def _show_known(self, subjects: tuple[str, ...]) -> None:
+        if self._known.stringList() != list(subjects):
+            self._known.setStringList(list(subjects))
+
+    @Slot(object)
+    def _show_devices(self, devices: list[Device]) -> None:
+        names = [device.name for device in devices]
+        if [self.device.itemText(index) for index in range(self.device.count())] != names:
+            self.device.clear()
+            self.device.addItems(names)
+        if self._model.device is None:
+            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here by itself.")
+        else:
+            self.device.setCurrentIndex(devices.index(self._model.device))
+            self.device_field.set_help("48 kHz, mono · connected")
+            self.device_field.set_fault(None)
+
+    @Slot(object)
+    def _show_form(self, form: Form) -> None:
+        self.protocol.setCurrentIndex(self._model.protocols.index(form.protocol))
+        self.protocol_field.set_help(form.protocol.help)
+        self.target.setCurrentIndex(self.target.findData(str(form.target)))
+        if self.tags.tags() != form.tags:
+            self.tags.set_tags(form.tags)
+        if self.note.toPlainText().strip() != form.note:
+            self.note.setPlainText(form.note)
+        self.consent.setChecked(form.consented_at is not None)
+        self.consent.set_caption(self._model.consent_words())
+
+
+class StageCard(Card):
+    """What will be said, the meter, the room, and the record bar; binds `RecordViewModel`."""
+
+    def __init__(self, model: RecordViewModel) -> None:
+        super().__init__(padding=0)
+        self._model = model
+        self.prompt, self.picture = Prompt(Role.PROMPT_PREVIEW), Picture()
+        self.meter, self._meter_words = LevelMeter(), Text("", Role.LABEL, "text2")
+        self.room = Banner()
+        self.record = RoundButton("Start recording", "mic", diameter=88, record=True)
+        self._title = Text("Start recording", Role.DOOR_TITLE)
+        self._below = Text("", Role.BODY, "text2", wrap=True)
+        self._lay_out()
+        self._bind()
+
+    def _lay_out(self) -> None:
+        upper = QVBoxLayout()
+        upper.setContentsMargins(32, 30, 32, 24)
+        upper.setSpacing(12)
+        upper.addWidget(Text("Shown large while recording", Role.CAPTION_MEDIUM, "text2"))
+        upper.addWidget(self.prompt)
+        upper.addWidget(self.picture, 4)
+        upper.addStretch(2)
+        head = QHBoxLayout()
+        head.addWidget(Text("Input level", Role.LABEL_MEDIUM))
+        head.addStretch(1)
+        head.addWidget(self._meter_words)
+        upper.addLayout(head)
+        upper.addWidget(self.meter)
+        upper.addWidget(MeterLegend())
+        upper.addStretch(1)
+        upper.addWidget(self.room)
+        content = QWidget()
+        content.setLayout(upper)
+        self.body.setSpacing(0)
+        self.body.addWidget(scrolled(content), 1)
+        self.body.addWidget(line())
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addStretch(1)
+        words.addWidget(self._title)
+        words.addWidget(self._below)
+        words.addStretch(1)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(32, 24, 32, 24)
+        bar.setSpacing(22)
+        bar.addWidget(self.record)
+        bar.addLayout(words, 1)
+        bar.addWidget(KeyCap("Space"))
+        self.body.addLayout(bar)
+
+    def _bind(self) -> None:
+        model = self._model
+        self.record.clicked.connect(model.press)
+        self.room.acted.connect(model.check_room)
+        model.levels_changed.connect(self._show_levels)
+        model.room_changed.connect(self._show_room)
+        model.setup.form_changed.connect(self._show_form)
+        model.setup.ready_changed.connect(self._show_ready)
+        model.setup.subject_changed.connect(self._show_ready)
+        model.setup.devices_changed.connect(self._show_ready)
+        self._show_form(model.setup.form)
+        self._show_ready(None)
+        self._show_levels(SILENCE)
+
+    @Slot(object)
+    def _show_form(self, form: Form) -> None:
+        first, *rest = form.protocol.text.split("\n\n")
+        self.prompt.show_text(f"{first} …" if rest else first)
+        self.picture.show_picture(form.protocol.picture)
+        self._show_ready(None)
+
+    @Slot(object)
+    def _show_ready(self, _: object) -> None:
+        missing = self._model.setup.missing
+        self.record.setEnabled(not missing)
+        act = self._model.setup.form.protocol.act
+        self._below.setText(missing or f"A 3-second countdown, then {act}")
+
+    @Slot(object)
+    def _show_levels(self, levels: Levels) -> None:
+        silent = levels.held_peak_dbfs < -90.0
+        if silent:
+            self.meter.show_levels(None, None, None)
+        else:
+            self.meter.show_levels(levels.rms_dbfs, levels.held_peak_dbfs, levels.noise_floor_dbfs)
+        words, ink = _level_words(levels)
+        if words != self._meter_words.text():
+            self._meter_words.setText(words)
+            self._meter_words.set_ink(ink)
+
+    @Slot(object)
+    def _show_room(self, check: RoomCheck) -> None:
+        floor = "" if check.floor_dbfs is None else f"{round(check.floor_dbfs)}".replace("-", "−")
+        limit = f"{round(self._model.noise_limit_dbfs)}".replace("-", "−")
+        figures = f"Noise floor {floor} dBFS, limit {limit}."
+        if check.room is Room.LISTENING:
+            self.room.say(Tone.INFO, "Keep quiet for 3 seconds.", title="Listening to the room")
+        elif check.room is Room.QUIET:
+            self.room.say(Tone.OK, figures, title="The room is quiet enough", action="Check again")
+        elif check.room is Room.NOISY:
+            sentence = f"{figures} Close doors and windows, or move closer to the microphone."
+            self.room.say(Tone.WARN, sentence, title="The room is noisy", action="Check again")
+        else:
+            self.room.clear()
+
+
+def _level_words(levels: Levels) -> tuple[str, str]:
+    """The level in words, and their colour token."""
+    if levels.held_peak_dbfs < -90.0:
+        return "No sound", "text3"
+    peak = f"Peak {round(levels.held_peak_dbfs)} dBFS".replace("-", "−")
+    if levels.clipping:
+        return f"{peak} · too loud, move away", "fail"
+    if levels.held_peak_dbfs >= _LOUD_DBFS:
+        return f"{peak} · loud", "warn"
+    return (f"{peak} · quiet", "text2") if levels.held_peak_dbfs < _QUIET_DBFS else (f"{peak} · good", "text2")
+
+
+class ReadyView(QWidget):
+    """Title, import and both cards."""
+
+    def __init__(self, model: RecordViewModel) -> None:
+        super().__init__()
+        self.setup = SetupCard(model.setup)
+        self.setup.setFixedWidth(theme.active().px(_SETUP_WIDTH))
+        self.stage = StageCard(model)
+        self.import_files = secondary_button("Import files", icon="import")
+        head = QHBoxLayout()
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Record", Role.PAGE_TITLE))
+        self._sentence = Text("", Role.BODY, "text2")
+        words.addWidget(self._sentence)
+        head.addLayout(words)
+        head.addStretch(1)
+        head.addWidget(self.import_files, 0, Qt.AlignmentFlag.AlignVCenter)
+        cards = QHBoxLayout()
+        cards.setSpacing(24)
+        cards.addWidget(self.setup)
+        cards.addWidget(self.stage, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addLayout(head)
+        column.addLayout(cards, 1)
+        self._setup_model = model.setup
+        self.setup.subject.returnPressed.connect(self._on_enter)
+        self.setup.subject.focused.connect(self._show_sentence)
+        model.setup.ready_changed.connect(self._show_sentence)
+        model.setup.subject_changed.connect(self._show_sentence)
+        model.setup.devices_changed.connect(self._show_sentence)
+        self._show_sentence(None)
+
+    @Slot()
+    def _on_enter(self) -> None:
+        """Enter in the subject field: go on to the record button, where Space begins."""
+        if self._setup_model.ready:
+            self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
+
+    @Slot(object)
+    def _show_sentence(self, _: object) -> None:
+        keys = "Enter, then Space" if self.setup.subject.hasFocus() else "Space"
+        self._sentence.setText(self._setup_model.missing or f"Ready. Press {keys} to begin.")
