@@ -3,8 +3,10 @@
 import asyncio
 import shutil
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +31,9 @@ class FakeClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
         self._now = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
     def now(self) -> datetime:
@@ -90,8 +95,16 @@ class RunningService:
         return client
 
     def close_clients(self) -> None:
-        for client in self._clients:
-            client.close()
+        while self._clients:
+            self._clients.pop().close()
+
+    def begin_anew(self) -> None:
+        """Forget time and counted requests; accounts keep tests apart otherwise."""
+        self.close_clients()
+        self.clock.reset()
+        self.queue.job_ids.clear()
+        with closing(sqlite3.connect(self.context.settings.data_dir / "rate.db")) as rates, rates:
+            rates.execute("DELETE FROM rate_windows")
 
 
 @pytest.fixture(scope="session")
@@ -140,9 +153,20 @@ def serve_app() -> Iterator[Callable[[Any], str]]:
         stop()
 
 
+@pytest.fixture(scope="module")
+def module_service(tmp_path_factory: pytest.TempPathFactory, migrated_database: Path) -> Iterator[RunningService]:
+    data_dir = tmp_path_factory.mktemp("service")
+    shutil.copy(migrated_database, data_dir)
+    service, stop = _start(data_dir, FakeClock(), None, {})
+    yield service
+    stop()
+
+
 @pytest.fixture
-def service(start_service: Callable[..., RunningService]) -> RunningService:
-    return start_service()
+def service(module_service: RunningService) -> RunningService:
+    """A service shared by the tests of a module; what breaks it takes `start_service`."""
+    module_service.begin_anew()
+    return module_service
 
 
 @pytest.fixture

@@ -115,7 +115,8 @@ def test_health_needs_no_credentials(service):
     assert stranger.get("/healthz").json() == stranger.get("/readyz").json() == {"status": "ok"}
 
 
-def test_readiness_tells_a_database_that_is_gone(service):
+def test_readiness_tells_a_store_that_is_gone(start_service):
+    service = start_service()
     service.context.storage.incoming.rmdir()
     assert service.client().get("/readyz").status_code == 503
 

