@@ -1,6 +1,8 @@
 """The sliding window is exact."""
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -74,6 +76,14 @@ def test_threads_together_get_exactly_the_limit(windows):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: windows.hit("a", "general", 37, at(0)), range(120)))
     assert answers.count(0) == 37
+
+
+def test_counters_that_count_nothing_any_more_are_removed(windows, tmp_path):
+    windows.hit("past", "general", 1, at(0))
+    windows.hit("present", "general", 1, at(1))
+    windows.remove_past(at(60))
+    with closing(sqlite3.connect(tmp_path / "rate.db")) as rates:
+        assert rates.execute("SELECT owner FROM rate_windows").fetchall() == [("present",)]
 
 
 @pytest.mark.parametrize(("plan", "general", "analyze"), [(Plan.STANDARD, 10, 5), (Plan.ENTERPRISE, 1000, 500)])

@@ -128,3 +128,17 @@ def test_a_folder_that_is_a_file_is_told_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     result = run_here("--data-dir", tmp_path / "file", "--port", 0, "--storage-port", 0)
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+
+
+def test_a_damaged_database_is_told_in_one_line(tmp_path):
+    (tmp_path / "vbdesk.db").write_bytes(b"not a database" * 1000)
+    result = run_here("--data-dir", tmp_path, "--port", 0, "--storage-port", 0)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "database" in result.stderr
+
+
+def test_a_damaged_key_file_is_told_in_one_line(tmp_path):
+    (tmp_path / "secrets").write_text("{}")
+    result = run_here("--data-dir", tmp_path, "--port", 0, "--storage-port", 0)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "Restore it" in result.stderr

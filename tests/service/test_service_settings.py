@@ -11,7 +11,7 @@ from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.metadata import UtcDateTime
 from vbdesk.service.db.session import Database
-from vbdesk.service.secret_box import load_or_create_secrets
+from vbdesk.service.secret_box import SecretsDamaged, load_or_create_secrets
 from vbdesk.service.settings import SettingsInvalid, load_settings
 
 
@@ -91,7 +91,7 @@ def test_processes_starting_together_agree_on_the_keys(tmp_path):
 
 def test_a_damaged_key_file_is_told_and_not_replaced(tmp_path):
     (tmp_path / "secrets").write_text("{}")
-    with pytest.raises(ValueError, match="Restore it"):
+    with pytest.raises(SecretsDamaged, match="Restore it"):
         load_or_create_secrets(tmp_path)
 
 

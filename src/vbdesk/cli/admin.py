@@ -113,6 +113,7 @@ class _Service:
 
 @contextmanager
 def _opened(data_dir: Path) -> Iterator[_Service]:
+    from alembic.util import CommandError
     from sqlalchemy.exc import SQLAlchemyError
 
     from vbdesk.service.accounts.service import AccountService
@@ -134,7 +135,7 @@ def _opened(data_dir: Path) -> Iterator[_Service]:
         fail(str(error))
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, CommandError) as error:
         fail(f"The database of {data_dir} cannot be used ({type(error).__name__}).")
 
 

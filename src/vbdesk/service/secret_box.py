@@ -15,6 +15,10 @@ SECRETS_FILE = "secrets"
 _NONCE_BYTES = 12
 
 
+class SecretsDamaged(Exception):
+    """The key file cannot be read; one sentence for the operator."""
+
+
 class SecretBox:
     """Seals what the service must read again, and derives its signing keys.
 
@@ -50,7 +54,7 @@ def load_or_create_secrets(data_dir: Path) -> SecretBox:
     """The keys of `data_dir`; the first caller makes them, also when several start at once.
 
     Raises:
-        ValueError: the file is damaged.
+        SecretsDamaged: the file is damaged.
     """
     path = data_dir / SECRETS_FILE
     if not path.exists():
@@ -58,7 +62,7 @@ def load_or_create_secrets(data_dir: Path) -> SecretBox:
     try:
         return SecretBox(bytes.fromhex(json.loads(path.read_text("utf-8"))["root_key"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"The key file {path} is damaged. Restore it from a backup.") from error
+        raise SecretsDamaged(f"The key file {path} is damaged. Restore it from a backup.") from error
 
 
 def _create(path: Path) -> None:

@@ -12,7 +12,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from alembic.util import CommandError
 from filelock import FileLock, Timeout
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
 from vbdesk.service.app import create_app
@@ -20,7 +22,9 @@ from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.db.session import Database
 from vbdesk.service.parent import parent_gone
+from vbdesk.service.secret_box import SecretsDamaged
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.local import LocalObjectStore
@@ -49,18 +53,20 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         parent_pid: Process whose end is ours.
 
     Raises:
-        ServeRefused: the folder is being served already, or a port cannot be had.
+        ServeRefused: the folder is being served already, a port cannot be had, or the stored data cannot be opened.
     """
     with ExitStack() as stack:
         stack.enter_context(_signals_raise())
         stack.enter_context(_locked(settings.data_dir))
         api_socket = stack.enter_context(_bound(settings.host, settings.port))
         storage_socket = stack.enter_context(_bound(settings.host, settings.storage_port))
-        database = open_database(settings)
-        upgrade(database, settings.data_dir)
+        database = _migrated_database(settings)
         queue = DbosQueue(settings.resolved_database_url)
         stack.callback(queue.close)
-        context = open_context(settings, database, queue, SystemClock(), origin_of(storage_socket))
+        try:
+            context = open_context(settings, database, queue, SystemClock(), origin_of(storage_socket))
+        except SecretsDamaged as error:
+            raise ServeRefused(str(error)) from None
         stack.callback(close_context, context)
         if isinstance(context.storage, LocalObjectStore):
             context.storage.clear_incoming()
@@ -108,19 +114,33 @@ async def _stop_with(parent_pid: int, stop: asyncio.Event) -> None:
 
 
 async def _keep_house(context: Context) -> None:
-    """Remove uploads that may no longer be used, now and every hour."""
+    """Remove what is past, now and every hour."""
     while True:
         try:
-            await run_in_threadpool(_remove_past_uploads, context)
+            await run_in_threadpool(_remove_past, context)
         except Exception as error:
-            log.warning("Old uploads could not be removed (%s); trying again later.", type(error).__name__)
+            log.warning("Past uploads could not be removed (%s); trying again later.", type(error).__name__)
         await asyncio.sleep(_HOUSEKEEPING_S)
 
 
-def _remove_past_uploads(context: Context) -> None:
+def _remove_past(context: Context) -> None:
+    context.rates.remove_past(context.clock.now())
     uploads = UploadService(context.storage, context.signer, context.clock, context.settings.upload_valid_s)
     with context.database.writing() as connection:
         uploads.remove_past(connection)
+
+
+def _migrated_database(settings: Settings) -> Database:
+    database = open_database(settings)
+    try:
+        upgrade(database, settings.data_dir)
+    except (SQLAlchemyError, CommandError) as error:
+        database.close()
+        kind = type(error).__name__  # the message itself may show the database's address and password
+        raise ServeRefused(
+            f"The database cannot be opened or brought up to date ({kind}). Check the address or restore a backup."
+        ) from None
+    return database
 
 
 @contextmanager

@@ -18,8 +18,9 @@ rate_windows = sa.Table(
     sa.Column("owner", sa.String(100), primary_key=True),
     sa.Column("bucket", sa.String(20), primary_key=True),
     sa.Column("moments", sa.LargeBinary, nullable=False),
+    sa.Column("latest", sa.Double, nullable=False),
 )
-"""`moments`: little-endian doubles, seconds since 1970, ascending."""
+"""`moments`: little-endian doubles, seconds since 1970, ascending; `latest`: the last of them."""
 
 
 class RateWindows:
@@ -52,12 +53,19 @@ class RateWindows:
                 leaves_at = counted[len(counted) - limit] + self._window_s
                 return max(1, min(math.ceil(leaves_at - moment), math.ceil(self._window_s)))
             counted.append(moment)
-            connection.execute(sa.update(rate_windows).where(key).values(moments=_pack(sorted(counted))))
+            counted.sort()
+            connection.execute(sa.update(rate_windows).where(key).values(moments=_pack(counted), latest=counted[-1]))
             return 0
+
+    def remove_past(self, now: datetime) -> None:
+        """Remove counters that count nothing any more, lest strangers' addresses pile up."""
+        past = rate_windows.c.latest <= now.timestamp() - self._window_s
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(rate_windows).where(past))
 
     def _ensure_row(self, connection: sa.Connection, owner: str, bucket: str) -> None:
         insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-        row = {"owner": owner, "bucket": bucket, "moments": b""}
+        row = {"owner": owner, "bucket": bucket, "moments": b"", "latest": 0.0}
         connection.execute(insert(rate_windows).values(row).on_conflict_do_nothing())
 
     def close(self) -> None:
