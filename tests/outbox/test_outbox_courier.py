@@ -292,6 +292,17 @@ def test_a_damaged_take_waits_for_a_person(library, waiting, courier, drive):
     assert library.get(take_id).fix is Fix.REVIEW_TAKE
 
 
+def test_a_fault_of_our_own_stops_one_recording_only(library, waiting, courier, service, drive, caplog):
+    def break_down(_):
+        raise ZeroDivisionError
+
+    service.faults["mint"].append(break_down)
+    unlucky, other = waiting("a", recorded_at=EIGHT), waiting("b")
+    drive(courier, lambda: state(library, other) is OutboxState.DONE)
+    assert state(library, unlucky) is OutboxState.NEEDS_ATTENTION
+    assert "kept" in library.get(unlucky).reason
+
+
 def test_cancelling_an_upload_stops_it_and_keeps_the_recording(library, waiting, courier, service, drive):
     take_id = waiting()
 

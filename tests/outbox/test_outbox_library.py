@@ -172,3 +172,11 @@ def test_a_take_stranded_by_a_crash_is_handed_back_to_the_rescue(library, new_ta
     library.close()
     again = reopen()
     assert [take.path.stem for take in unfinished_takes(again.recording_folder, again.store.key)] == [take_id]
+
+
+def test_a_copy_that_a_crash_cut_short_is_dropped(library, reopen):
+    half = library.store.takes_folder / "half.new"
+    half.write_bytes(b"half of it")
+    library.close()
+    reopen()
+    assert not half.exists()

@@ -115,7 +115,7 @@ class Recorder:
         Args:
             microphone: what to listen to.
             takes_folder: where takes are written.
-            key_provider: gives the key that takes are sealed with.
+            key_provider: gives the key that takes are sealed with; called by `start`.
             clock: the system's if None.
             lister: lets it notice that another microphone has taken over; not noticed if None.
             on_finished: called once for every take, in the recorder's thread: hand it on, do not start from there.

@@ -7,6 +7,7 @@ Index and kind are authenticated too: a block moved, repeated or left out does n
 take, the last one closes it; without the last one the take is incomplete.
 """
 
+import contextlib
 import json
 import os
 import struct
@@ -144,10 +145,8 @@ class SealedTakeWriter:
 
     def abandon(self) -> None:
         """Let go of the file as it is, after an error; the take stays incomplete, and readable."""
-        try:
+        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
             self._blocks.close()
-        except OSError:
-            return  # a full disk refuses the buffered rest once more
 
 
 def read_take(path: Path, key: bytes) -> TakeAudio:
@@ -187,10 +186,8 @@ def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
 
 
 def seal_file(source: Path, path: Path, key: bytes) -> None:
-    """Copy a file into a sealed one at `path`, whole or not at all."""
-    unfinished = path.with_suffix(".new")
-    unfinished.unlink(missing_ok=True)
-    writer = _BlockWriter(unfinished, key)
+    """Copy a file into a new sealed one at `path`; nothing is left there if it fails. Raises OSError."""
+    writer = _BlockWriter(path, key)
     try:
         with source.open("rb") as file:
             while chunk := file.read(COPY_BYTES):
@@ -198,11 +195,11 @@ def seal_file(source: Path, path: Path, key: bytes) -> None:
         writer.write(BlockKind.END, _to_json({}))
         writer.sync()
     except OSError:
-        unfinished.unlink(missing_ok=True)
+        path.unlink()
         raise
     finally:
-        writer.close()
-    unfinished.replace(path)
+        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
+            writer.close()
 
 
 def read_file(path: Path, key: bytes) -> bytes:

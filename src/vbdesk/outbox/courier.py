@@ -235,6 +235,12 @@ class Courier:
             self._deal_with(error, event)
         except (SealedError, AudioError, ValueError) as error:
             self._line.need_attention(event, str(error), Fix.REVIEW_TAKE)
+        except (sqlite3.Error, OSError, VaultError):
+            raise
+        except Exception:  # a fault of ours in one recording must not stop the others
+            log.exception("A recording could not be dealt with")
+            reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
+            self._line.need_attention(event, reason, Fix.TRY_AGAIN)
 
     def _send(self, event: Event) -> None:
         item = self._line.item(event)

