@@ -104,7 +104,7 @@ class RunningService:
         self.clock.reset()
         self.queue.job_ids.clear()
         with closing(sqlite3.connect(self.context.settings.data_dir / "rate.db")) as rates, rates:
-            rates.execute("DELETE FROM rate_windows")
+            rates.execute("DELETE FROM request_windows")
 
 
 @pytest.fixture(scope="session")

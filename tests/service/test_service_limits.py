@@ -83,7 +83,7 @@ def test_counters_that_count_nothing_any_more_are_removed(windows, tmp_path):
     windows.hit("present", "general", 1, at(1))
     windows.remove_past(at(60))
     with closing(sqlite3.connect(tmp_path / "rate.db")) as rates:
-        assert rates.execute("SELECT owner FROM rate_windows").fetchall() == [("present",)]
+        assert rates.execute("SELECT owner FROM request_windows").fetchall() == [("present",)]
 
 
 @pytest.mark.parametrize(("plan", "general", "analyze"), [(Plan.STANDARD, 10, 5), (Plan.ENTERPRISE, 1000, 500)])

@@ -13,7 +13,7 @@ from vbdesk.service.db.session import Database
 rate_metadata = sa.MetaData()
 
 rate_windows = sa.Table(
-    "rate_windows",
+    "request_windows",
     rate_metadata,
     sa.Column("owner", sa.String(100), primary_key=True),
     sa.Column("bucket", sa.String(20), primary_key=True),
