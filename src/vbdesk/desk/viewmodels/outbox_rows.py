@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from vbdesk.contract.levels import overall_level
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
-from vbdesk.contract.results import ModelResult
 from vbdesk.desk.models.cells import Act, Cell, LevelMark, Moving, StateMark, TwoLines, Words
+from vbdesk.desk.viewmodels.levels import level_of
 from vbdesk.desk.viewmodels.time_words import day_and_time, in_about, megabytes, place_in_line, rate_words
 from vbdesk.outbox.courier import CourierStatus
 from vbdesk.outbox.items import RecordingItem
@@ -200,11 +199,7 @@ def _happening(item: RecordingItem, around: Circumstances) -> Cell:
 
 
 def _level(item: RecordingItem) -> Cell:
-    if item.result is None:
-        return LevelMark(None, "Result not stored")
-    if isinstance(item.result, ModelResult):
-        return LevelMark(item.result.summary.overall_level)
-    return LevelMark(overall_level([item.result.signal.level]))
+    return LevelMark(level_of(item), "The service gave no result")
 
 
 def _estimate(item: RecordingItem, around: Circumstances) -> str:

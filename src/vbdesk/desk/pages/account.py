@@ -1,0 +1,238 @@
+"""Account: which service, whether it answers, credits, profiles, and the desk's look."""
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk import theme
+from vbdesk.desk.icons import IconView
+from vbdesk.desk.theme import Role, Scheme
+from vbdesk.desk.viewmodels.account import AccountViewModel, ProfileLine, Tested
+from vbdesk.desk.widgets.badges import Chip, ChipLook
+from vbdesk.desk.widgets.banner import Banner, Tone
+from vbdesk.desk.widgets.buttons import ButtonSize, quiet_button, secondary_button
+from vbdesk.desk.widgets.card import Card, line, scrolled
+from vbdesk.desk.widgets.fields import Field, SecretField
+from vbdesk.desk.widgets.segment import Segment
+from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.courier import CourierStatus
+
+_COLUMN = 640
+
+
+def build_account_page(workspace: Workspace) -> "AccountPage":
+    """The page with its view model."""
+    return AccountPage(AccountViewModel(workspace))
+
+
+class AccountPage(QWidget):
+    """Profiles, connection, credits, look."""
+
+    def __init__(self, view_model: AccountViewModel) -> None:
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self._to_remove: str | None = None
+        self.banner = Banner()
+        self.banner.acted.connect(self._on_banner)
+        column = QWidget()
+        cards = QVBoxLayout(column)
+        cards.setContentsMargins(0, 0, 16, 0)
+        cards.setSpacing(16)
+        for card in (self._connection_card(), self._profiles_card(), self._look_card()):
+            cards.addWidget(card)
+        cards.addStretch(1)
+        column.setMaximumWidth(theme.active().px(_COLUMN * 3 // 2))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(36, 28, 20, 24)
+        layout.setSpacing(16)
+        head = QVBoxLayout()
+        head.setSpacing(2)
+        head.addWidget(Text("Account", Role.PAGE_TITLE))
+        head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
+        layout.addLayout(head)
+        layout.addWidget(self.banner)
+        layout.addWidget(scrolled(column), 1)
+        view_model.profiles_changed.connect(self._show_profiles)
+        view_model.status_changed.connect(self._show_status)
+        view_model.tested.connect(self._on_tested)
+        view_model.key_saved.connect(self._on_key_saved)
+        view_model.failed.connect(self._on_failed)
+        self._show_status(view_model.status)
+
+    def opened(self, argument: object) -> None:
+        """Show the present state."""
+        self.banner.clear()
+        self.segment.choose(theme.active().scheme.value)
+        self.view_model.read()
+
+    def _connection_card(self) -> Card:
+        profile = self.view_model.profile
+        self.credits = Text("", Role.FIGURE)
+        self.connection = Text("", Role.BODY, "text2", wrap=True)
+        self.test_button = secondary_button("Test connection", icon="refresh")
+        self.test_button.clicked.connect(self._test)
+        card = Card(profile.name, padding=20, right=self.test_button)
+        where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
+        card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
+        figures = QHBoxLayout()
+        figures.setSpacing(8)
+        figures.addWidget(self.credits)
+        self._credits_word = Text("credits", Role.BODY, "text2")
+        figures.addWidget(self._credits_word, 0, Qt.AlignmentFlag.AlignBottom)
+        figures.addStretch(1)
+        card.body.addLayout(figures)
+        card.body.addWidget(self.connection)
+        card.body.addWidget(Text(self.view_model.limits, Role.CAPTION, "text3", wrap=True))
+        self.key = SecretField()
+        self.key_field = Field("API key", self.key, help_text=_where_kept(profile.secrets))
+        self.save_button = secondary_button("Save key")
+        self.save_button.clicked.connect(self._save_key)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        row.addWidget(self.key_field, 1)
+        row.addWidget(self.save_button, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._key_row = QWidget()
+        row.setContentsMargins(0, 0, 0, 0)
+        self._key_row.setLayout(row)
+        self._key_row.setVisible(profile.kind == "service")
+        card.body.addWidget(self._key_row)
+        return card
+
+    def _profiles_card(self) -> Card:
+        self.add_button = secondary_button("Add a profile", icon="plus")
+        self.add_button.clicked.connect(self._add)
+        card = Card("Profiles", padding=20, right=self.add_button)
+        self._profiles = QVBoxLayout()
+        self._profiles.setSpacing(10)
+        card.body.addLayout(self._profiles)
+        return card
+
+    def _look_card(self) -> Card:
+        self.segment = Segment(
+            "Colours",
+            [
+                (Scheme.SYSTEM.value, "As the system", "laptop"),
+                (Scheme.LIGHT.value, "Light", "sun"),
+                (Scheme.DARK.value, "Dark", "moon"),
+            ],
+        )
+        self.segment.chosen.connect(self._choose_scheme)
+        return Card("Colours", padding=20, right=self.segment)
+
+    @Slot(object)
+    def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
+        _clear(self._profiles)
+        for place, entry in enumerate(lines):
+            if place:
+                self._profiles.addWidget(line())
+            self._profiles.addWidget(self._profile_row(entry))
+
+    def _profile_row(self, entry: ProfileLine) -> QWidget:
+        row = QWidget()
+        box = QHBoxLayout(row)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(12)
+        box.addWidget(IconView("laptop" if "this computer" in entry.where else "server", "text2", 18))
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
+        words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
+        box.addLayout(words, 1)
+        if entry.in_use:
+            box.addWidget(Chip(ChipLook("In use", "check", "ok", "oktint")))
+            return row
+        remove = quiet_button("Remove", size=ButtonSize.ROW)
+        remove.setAccessibleName(f"Remove {entry.name}")
+        remove.clicked.connect(partial(self._ask_to_remove, entry))
+        switch = secondary_button("Switch", size=ButtonSize.ROW)
+        switch.setAccessibleName(f"Switch to {entry.name}")
+        switch.clicked.connect(partial(self.view_model.switch, entry.profile_id))
+        box.addWidget(remove)
+        box.addWidget(switch)
+        return row
+
+    def _ask_to_remove(self, entry: ProfileLine) -> None:
+        self._to_remove = entry.profile_id
+        self.banner.say(
+            Tone.WARN,
+            f"Remove {entry.name}? Its key is deleted from this computer; its recordings stay.",
+            action="Remove",
+        )
+
+    @Slot()
+    def _on_banner(self) -> None:
+        if self._to_remove is not None:
+            self.view_model.remove(self._to_remove)
+            self._to_remove = None
+        self.banner.clear()
+
+    @Slot(object)
+    def _show_status(self, status: CourierStatus) -> None:
+        self.credits.setText("–" if status.credits is None else _figure(status.credits))
+        self.connection.setText(status.sentence)
+        ink = {True: "ok", False: "warn", None: "text2"}[status.connected]
+        self.connection.set_ink("warn" if status.on_hold else ink)
+
+    @Slot()
+    def _test(self) -> None:
+        self.test_button.setEnabled(False)
+        self.connection.setText("Asking the service")
+        self.connection.set_ink("text2")
+        self.view_model.test()
+
+    @Slot(object)
+    def _on_tested(self, tested: Tested) -> None:
+        self.test_button.setEnabled(True)
+        if tested.credits is not None:
+            self.credits.setText(_figure(tested.credits))
+        self.connection.setText(tested.sentence)
+        self.connection.set_ink("warn" if tested.credits is None else "ok")
+
+    @Slot()
+    def _save_key(self) -> None:
+        if not self.key.text().strip():
+            self.key_field.set_fault("Enter the key first.")
+            return
+        self.key_field.set_fault(None)
+        self.view_model.save_key(self.key.text())
+
+    @Slot()
+    def _on_key_saved(self) -> None:
+        self.key.clear()
+        self._test()
+
+    @Slot()
+    def _add(self) -> None:
+        self.view_model.add()
+
+    @Slot(str)
+    def _choose_scheme(self, key: str) -> None:
+        self.view_model.choose_scheme(Scheme(key))
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self._to_remove = None
+        self.banner.say(Tone.FAIL, sentence, action="Close")
+
+
+def _figure(count: int) -> str:
+    return f"{count:,}".replace(",", " ")
+
+
+def _where_kept(secrets: str) -> str:
+    if secrets == "session":
+        return "Kept until this window is closed."
+    return "Kept in this computer's keyring, nowhere else."
+
+
+def _clear(box: QBoxLayout) -> None:
+    while box.count():
+        item = box.takeAt(0)
+        widget = None if item is None else item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
