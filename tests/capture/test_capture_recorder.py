@@ -218,6 +218,7 @@ while True:
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_a_killed_process_loses_at_most_a_second(tmp_path, key):
     with subprocess.Popen([sys.executable, "-c", CRASHING, str(tmp_path)], stdout=subprocess.PIPE, text=True) as child:
         for line in child.stdout:
@@ -229,3 +230,33 @@ def test_a_killed_process_loses_at_most_a_second(tmp_path, key):
     assert elapsed_s - 1.0 <= rescued.duration_s
     assert not rescued.complete
     assert rescued.about["group_id"] == "ward4-0172"
+
+
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from vbdesk.capture.microphone import FileMicrophone
+from vbdesk.capture.recorder import Recorder
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (250_000, 250_000))
+microphone = FileMicrophone(np.full(48000 * 60, 1000, np.int16))
+recorder = Recorder(microphone, Path(sys.argv[1]), lambda: bytes(range(32)))
+recorder.start(None)
+microphone.play(10)
+take = recorder.stop()
+recorder.close()
+sys.stdout.write(f"{take.end} {take.duration_s}")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on file sizes")
+def test_a_file_that_cannot_grow_keeps_what_it_has(tmp_path, key):
+    child = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=True
+    )
+    end, duration_s = child.stdout.split()
+    assert end == EndReason.DISK_FULL
+    (rescued,) = unfinished_takes(tmp_path, key)
+    assert rescued.duration_s == float(duration_s)
+    assert rescued.duration_s >= 250_000 / 2 / RATE - 1.0

@@ -157,8 +157,25 @@ def keyring(rig: Rig) -> dict[str, object]:
         return {"error": type(error).__name__, "sentence": str(error)}
 
 
+def locked_keyring(rig: Rig) -> dict[str, object]:
+    vault = KeyringVault()
+    vault.set("profile/p-1/api-key", "secret")
+    subprocess.run(["keyring-ctl", "lock"], check=True)
+    answers = [subprocess.Popen(["keyring-ctl", "dismiss"])]
+    try:
+        vault.get("profile/p-1/api-key")
+    except VaultError as error:
+        found: dict[str, object] = {"error": type(error).__name__}
+    answers.append(subprocess.Popen(["keyring-ctl", "answer"]))
+    found |= {"after": vault.get("profile/p-1/api-key")}
+    for answer in answers:
+        answer.wait()
+    return found
+
+
 SCENARIOS = {
-    scenario.__name__: scenario for scenario in (records, unplug_last, taken_over, plugged_later, hangs, gone, keyring)
+    scenario.__name__: scenario
+    for scenario in (records, unplug_last, taken_over, plugged_later, hangs, gone, keyring, locked_keyring)
 }
 
 

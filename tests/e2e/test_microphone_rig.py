@@ -11,7 +11,17 @@ import pytest
 
 HERE = Path(__file__).parent
 SPEECH = HERE.parent / "data" / "speech_kathleen_20s.flac"
-PROGRAMS = ("pulseaudio", "pactl", "paplay", "Xvfb", "openbox", "dbus-daemon", "gnome-keyring-daemon", "setpriv")
+PROGRAMS = (
+    "pulseaudio",
+    "pactl",
+    "paplay",
+    "Xvfb",
+    "openbox",
+    "dbus-daemon",
+    "gnome-keyring-daemon",
+    "setpriv",
+    "xdotool",
+)
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
 
 pytestmark = [
@@ -87,3 +97,7 @@ def test_the_key_of_the_recordings_is_kept_in_the_keyring(on_rig):
 
 def test_no_keyring_is_said_as_such(on_rig):
     assert on_rig("keyring", "--mic", "off", "--keyring", "none")["error"] == "VaultMissing"
+
+
+def test_a_locked_keyring_is_said_as_such_and_opens_with_its_password(on_rig):
+    assert on_rig("locked_keyring", "--mic", "off") == {"error": "VaultLocked", "after": "secret"}

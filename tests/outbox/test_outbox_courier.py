@@ -134,6 +134,15 @@ def test_days_without_network_end_by_themselves(library, waiting, courier, servi
     assert len(service.jobs) == 3
 
 
+def test_a_network_that_comes_back_is_noticed_with_an_empty_line(courier, service, drive):
+    service.online = False
+    drive(courier, seconds=300)
+    assert courier.status.connected is False
+    service.online = True
+    drive(courier, lambda: courier.status.connected is True, seconds=20)
+    assert courier.status.connected is True
+
+
 def test_without_credits_the_line_waits_with_one_explanation_and_goes_on_when_there_are_some(
     library, waiting, courier, service, drive
 ):

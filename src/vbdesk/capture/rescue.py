@@ -26,8 +26,9 @@ class RescuedTake:
 
 
 def unfinished_takes(folder: Path, key: bytes) -> list[RescuedTake]:
-    """Every take with sound left in `folder`, oldest first. Reads whole files: call it in a task.
+    """Every take with sound left in `folder`, oldest first; one that is being recorded is among them.
 
+    Reads whole files: call it in a task.
     Files of another key, or damaged, are left where they are and not listed; files without a single frame are deleted.
     """
     found: list[RescuedTake] = []

@@ -357,6 +357,7 @@ class Courier:
         match verdict:
             case Offline():
                 self._quiet_until = self._clock.monotonic() + backoff_s(self._failures)
+                self._credits_due = min(self._credits_due, self._quiet_until)  # notices the network with an empty line
                 self._failures += 1
                 self._connected = False
                 self._drop_client()  # the service of this computer may come back at another address
