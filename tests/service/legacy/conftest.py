@@ -1,0 +1,228 @@
+"""A bench for the older forms: one account with clients of both versions, and real analyses where no worker runs."""
+
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from vbdesk.contract.catalog import ModelName
+from vbdesk.service.db.webhooks import webhook_deliveries
+from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.signs.engine import Heard, Target, listen, read
+from vbdesk.voice.decode import decode
+
+DATA = Path(__file__).parents[2] / "data"
+SPEECH = (DATA / "speech_kathleen_20s.flac").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def heard() -> dict[bool, Heard]:
+    """What was heard in one recording without, and in one with speakers told apart."""
+    return {
+        False: listen(decode(DATA / "speech_kathleen_20s.flac")),
+        True: listen(decode(DATA / "dialogue_two_speakers_40s.flac"), diarize=True),
+    }
+
+
+@dataclass
+class Bench:
+    service: Any
+    account: Any
+    client: httpx.Client
+    v1: httpx.Client
+    heard: dict[bool, Heard]
+
+    def post(self, path: str, audio: bytes | None = SPEECH, headers: Any = None, **fields: str) -> httpx.Response:
+        """A multipart form to v2."""
+        return _post_form(self.client, path, audio, headers, fields)
+
+    def post_v1(self, path: str, audio: bytes | None = SPEECH, headers: Any = None, **fields: str) -> httpx.Response:
+        """A multipart form to v1."""
+        return _post_form(self.v1, f"/api/v1/{path}", audio, headers, fields)
+
+    def post_url(self, url: str, path: str = "wellness/analyze-audio-url", headers: Any = None) -> httpx.Response:
+        return self.v1.post(f"/api/v1/{path}", json={"url": url}, headers=headers)
+
+    def job(self, path: str, **fields: str) -> Any:
+        answer = self.post(path, **fields)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def job_v1(self, path: str = "wellness/analyze-audio") -> str:
+        answer = self.post_v1(path)
+        assert answer.status_code == 200, answer.text
+        job_id: str = answer.json()["job_id"]
+        return job_id
+
+    def get(self, path: str, **query: Any) -> Any:
+        return _get(self.client, path, query)
+
+    def get_v1(self, path: str, **query: Any) -> Any:
+        return _get(self.v1, f"/api/v1/{path}", query)
+
+    def credits(self) -> int:
+        credits: int = self.get("/v2/account/credits")["credits"]
+        return credits
+
+    def start(self, job_id: str) -> None:
+        with self.service.context.database.writing() as connection:
+            lifecycle_of(self.service.context).start(connection, job_id, "bench", 120)
+
+    def finish(self, job_id: str) -> None:
+        """The worker's part, with a real analysis."""
+        context = self.service.context
+        with context.database.writing() as connection:
+            run = lifecycle_of(context).start(connection, job_id, "bench", 120)
+            assert run is not None
+            kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
+            result = read(self.heard[run.diarize], Target(kind, run.target.analysed.value))
+            lifecycle_of(context).analysed(connection, job_id, result.model_dump_json())
+
+    def fail(self, job_id: str) -> None:
+        with self.service.context.database.writing() as connection:
+            lifecycle_of(self.service.context).fail(connection, job_id)
+
+    def time_out(self, job_id: str) -> None:
+        with self.service.context.database.writing() as connection:
+            lifecycle_of(self.service.context).time_out(connection, job_id)
+
+    def deliveries(self) -> list[Any]:
+        with self.service.context.database.reading() as connection:
+            return list(connection.execute(webhook_deliveries.select()).all())
+
+    def kept_files(self) -> list[Path]:
+        """Everything in the object store, half-received files too."""
+        folder = self.service.context.settings.data_dir / "objects"
+        return [path for path in folder.rglob("*") if path.is_file()]
+
+    def assert_nothing_happened(self) -> None:
+        """A refusal leaves no job, no charge and no file."""
+        assert self.get("/v2/jobs")["jobs"] == []
+        assert self.credits() == 100_000
+        assert self.kept_files() == []
+
+
+@pytest.fixture
+def make_bench(start_service: Callable[..., Any], heard: dict[bool, Heard]) -> Callable[..., Bench]:
+    """`make_bench(credits=20, allow_private_addresses=True)`: a service of its own with one account."""
+
+    def make(*, credits: int = 100_000, **settings: Any) -> Bench:
+        service = start_service(**settings)
+        account = service.add_account(credits=credits)
+        v1 = service.client()
+        v1.headers.update(account.v1_headers)
+        return Bench(service, account, service.client(account), v1, heard)
+
+    return make
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    return make_bench()
+
+
+@dataclass
+class AudioHost:
+    """A web server with recordings on it; `requests` are the heads it got."""
+
+    origin: str
+    requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def audio_host() -> Iterator[AudioHost]:
+    requests: list[tuple[str, dict[str, str]]] = []
+    handler = type("Handler", (_AudioHandler,), {"heard_requests": requests})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield AudioHost(f"http://127.0.0.1:{server.server_port}", requests)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class _AudioHandler(http.server.BaseHTTPRequestHandler):
+    heard_requests: list[tuple[str, dict[str, str]]]
+
+    def do_GET(self) -> None:
+        self.heard_requests.append((self.path, dict(self.headers)))
+        try:
+            getattr(self, f"answer_{self.path.strip('/').partition('?')[0]}")()
+        except OSError:
+            self.close_connection = True  # the caller has gone, as it may
+
+    def answer_speech(self) -> None:
+        self.answer(SPEECH)
+
+    def answer_page(self) -> None:
+        self.answer(b"<html>not a recording</html>")
+
+    def answer_missing(self) -> None:
+        self.send_error(404)
+
+    def answer_moved(self) -> None:
+        self.send_response(302)
+        self.send_header("Location", "/speech")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def answer_announced(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(32 * 1024 * 1024 + 1))
+        self.end_headers()
+
+    def answer_endless(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        while True:
+            self.wfile.write(bytes(1 << 20))
+
+    def answer_broken(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(SPEECH)))
+        self.end_headers()
+        self.wfile.write(SPEECH[:1000])
+        self.close_connection = True
+
+    def answer_dripping(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        for _ in range(100):
+            self.wfile.write(b"x")
+            threading.Event().wait(0.05)
+
+    def answer_nonsense(self) -> None:
+        self.wfile.write(b"this is not HTTP\r\n\r\n")
+        self.close_connection = True
+
+    def answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "audio/flac")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def _post_form(
+    client: httpx.Client, path: str, audio: bytes | None, headers: Any, fields: dict[str, str]
+) -> httpx.Response:
+    parts: dict[str, Any] = {name: (None, value) for name, value in fields.items()}
+    if audio is not None:
+        parts["audio"] = ("take.flac", audio, "audio/flac")
+    return client.post(path, files=parts or {"nothing": (None, "")}, headers=headers)
+
+
+def _get(client: httpx.Client, path: str, query: dict[str, Any]) -> Any:
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
