@@ -138,7 +138,7 @@ class SubjectPage(QWidget):
         signs = len(reading.headings) - 2
         self.table.set_widths((_DAY_WIDTH, *(_SIGN_WIDTH,) * signs, _NOTES_WIDTH), stretch=-1)
         self.table.horizontalHeader().setStretchLastSection(True)
-        self.charts.show_chart(reading.chart)
+        self.charts.show_chart(reading.chart, gradually=True)
         self._on_view(self.view.choice())
         self._set_enabled(enabled=True)
 

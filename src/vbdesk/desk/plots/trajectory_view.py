@@ -4,7 +4,7 @@ from datetime import datetime
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPoint, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -40,6 +40,10 @@ class TrajectoryView(QWidget):
         self._moments = np.empty(0)
         self._cursor: int | None = None
         self._days: float | None = None
+        self._shown = 0  # rows that are up to date
+        self._more = QTimer(self)
+        self._more.setInterval(0)
+        self._more.timeout.connect(self._show_next)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Trajectory charts")
         self._layout = QVBoxLayout(self)
@@ -60,31 +64,41 @@ class TrajectoryView(QWidget):
         self._tip = _Tip(self)
         theme.active().changed.connect(self._repaint)
 
-    def show_chart(self, chart: TrajectoryChart) -> None:
-        """Show another subject or newer data; the range that was chosen stays."""
+    def show_chart(self, chart: TrajectoryChart, *, gradually: bool = False) -> None:
+        """Show another subject or newer data; the range that was chosen stays.
+
+        Args:
+            chart: what to show.
+            gradually: one row at a time, so that a window stays responsive meanwhile.
+        """
+        if self._chart is None or self._chart.group_id != chart.group_id:
+            for row in self._rows:
+                row.hide()
         self._chart = chart
         self._moments = chart.moments()
-        self._set_rows(len(chart.signs))
-        scores = _score_range(chart)
-        today = chart.as_of.timestamp()
-        for row, sign in zip(self._rows, chart.signs, strict=True):
-            row.show_sign(sign, today, scores)
-        if self._rows:
-            self._rows[0].plot.name_gaps()
-        self._axis.show_today(today)
-        self.show_last(self._days)
+        self._shown = 0
+        self._drop_rows(len(chart.signs))
         self._stand_at(None)
+        self._axis.show_today(chart.as_of.timestamp())
+        self.show_last(self._days)
         self.setAccessibleDescription(_in_words(chart))
+        if gradually:
+            self._more.start()
+        else:
+            self._more.stop()
+            while self._shown < len(chart.signs):
+                self._show_next()
 
     def show_last(self, days: float | None) -> None:
         """Show the last `days` days; None shows everything."""
         self._days = days
-        if self._chart is None:
-            return
-        first, last = self._chart.span
-        start = first if days is None else last - days * DAY_S
-        for plot in (*(row.plot for row in self._rows), self._axis.plot):
-            plot.show_span(start, last)
+        if self._chart is not None:
+            for plot in (*(row.plot for row in self._rows), self._axis.plot):
+                plot.show_span(*self._span(self._chart))
+
+    def _span(self, chart: TrajectoryChart) -> tuple[float, float]:
+        first, last = chart.span
+        return (first if self._days is None else last - self._days * DAY_S, last)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrow keys move the cursor from recording to recording, Enter opens its recording, Escape takes it away."""
@@ -140,23 +154,41 @@ class TrajectoryView(QWidget):
         bar = self._area.verticalScrollBar().sizeHint().width() if highest > lowest else 0
         self._axis.set_right_margin(bar)
 
-    def _set_rows(self, count: int) -> None:
+    @Slot()
+    def _show_next(self) -> None:
+        """Bring one more row up to date."""
+        chart = self._chart
+        if chart is None or self._shown >= len(chart.signs):
+            self._more.stop()
+            return
+        if self._shown == len(self._rows):
+            self._add_row()
+        row = self._rows[self._shown]
+        row.show_sign(chart.signs[self._shown], chart.as_of.timestamp(), _score_range(chart))
+        row.plot.show_span(*self._span(chart))
+        if self._shown == 0:
+            row.plot.name_gaps()
+        row.show()
+        self._shown += 1
+
+    def _add_row(self) -> None:
+        row = _SignRow()
+        row.plot.moment_pointed.connect(self._pointed)
+        row.plot.moment_chosen.connect(self._chosen)
+        row.plot.setXLink(self._axis.plot)
+        self._charts.addWidget(row, 1)
+        self._rows.append(row)
+
+    def _drop_rows(self, count: int) -> None:
         while len(self._rows) > count:
             row = self._rows.pop()
             self._charts.removeWidget(row)
             row.deleteLater()
-        while len(self._rows) < count:
-            row = _SignRow()
-            row.plot.moment_pointed.connect(self._pointed)
-            row.plot.moment_chosen.connect(self._chosen)
-            row.plot.setXLink(self._axis.plot)
-            self._charts.addWidget(row, 1)
-            self._rows.append(row)
 
     def _stand_at(self, index: int | None, source: object = None) -> None:
         self._cursor = index
         moment = self.cursor_moment
-        for row in self._rows:
+        for row in self._rows[: self._shown]:
             row.plot.place_cursor(moment)
         if moment is None or self._chart is None:
             self._tip.hide()

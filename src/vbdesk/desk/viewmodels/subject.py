@@ -129,7 +129,8 @@ class SubjectViewModel(QObject):
             return
         if isinstance(read, SubjectReading):
             self.stale.emit("")
-            self._show(read)
+            if self.reading is None or self.reading.computed_at != read.computed_at:
+                self._show(read)
         elif isinstance(read, TrajectoryRunning):
             self._again.start(1000 * max(1, read.retry_after_seconds))
             if self.reading is None:

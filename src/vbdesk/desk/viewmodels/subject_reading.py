@@ -29,12 +29,14 @@ class SubjectReading:
     """All that the Subject page shows.
 
     Attributes:
+        computed_at: when the service computed it; the same moment means the same data.
         level: overall level of the newest recording; None before the first result.
         sentence: the trends and how many recordings there are.
         rows: newest first.
     """
 
     group_id: str
+    computed_at: datetime
     level: Level | None
     sentence: str
     chart: TrajectoryChart
@@ -50,6 +52,7 @@ def subject_of(read: TrajectoryRead, now: datetime) -> SubjectReading:
     signs = sorted(read.signs, key=lambda sign: [row.name for row in chart.signs].index(sign.name))
     return SubjectReading(
         group_id=read.group_id,
+        computed_at=read.computed_at,
         level=None if newest is None else overall_level(signal.level for signal in newest.signals),
         sentence=sentence_of(signs, read.data_points, now),
         chart=chart,
