@@ -39,6 +39,9 @@ class Bench:
     client: httpx.Client
     queue: Any = None
 
+    def __post_init__(self) -> None:
+        self._audio_of_others = self._audio()
+
     def post(
         self,
         path: str = "/v2/models/pulse/analyze",
@@ -101,8 +104,11 @@ class Bench:
             self._lifecycle.time_out(connection, job_id)
 
     def stored_audio(self) -> list[str]:
-        """Ids of the jobs whose audio is kept."""
-        return [path.name for path in self.service.context.settings.data_dir.glob("objects/audio/*")]
+        """Ids of the jobs of this bench whose audio is kept."""
+        return sorted(self._audio() - self._audio_of_others)
+
+    def _audio(self) -> set[str]:
+        return {path.name for path in self.service.context.settings.data_dir.glob("objects/audio/*")}
 
     def deliveries(self) -> list[Any]:
         with self.service.context.database.reading() as connection:
@@ -126,5 +132,7 @@ def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
 
 
 @pytest.fixture
-def bench(make_bench: Callable[..., Bench]) -> Bench:
-    return make_bench()
+def bench(service: Any) -> Bench:
+    """A new account on the service that the tests of a module share."""
+    account = service.add_account()
+    return Bench(service, account, service.client(account))

@@ -11,6 +11,12 @@ from typing import Any
 
 import httpx
 
+from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.clock import SystemClock
+from vbdesk.service.composition import open_database
+from vbdesk.service.settings import load_settings
+
 COMMAND = [sys.executable, "-m", "vbdesk"]
 START_LIMIT_S = 60
 
@@ -47,10 +53,13 @@ class Served:
         self.base_url = json.loads(self._ready_file.read_text())["base_url"]
 
     def make_account(self, credits: int) -> None:
-        where = ["--data-dir", str(self.data_dir)]
-        account = self._admin("account", "create", *where, "--name", "T", "--plan", "enterprise", "--credits", credits)
-        key = self._admin("key", "create", *where, "--account", account["account_id"], "--name", "test")
-        self.headers = {"X-Account-ID": account["account_id"], "X-API-Key": key["api_key"]}
+        database = open_database(load_settings(self.data_dir))
+        accounts = AccountService(SystemClock())
+        with database.writing() as connection:
+            account = accounts.create(connection, "Test", Plan.ENTERPRISE, credits)
+            key = accounts.create_key(connection, account.account_id, "test")
+        database.close()
+        self.headers = {"X-Account-ID": account.account_id, "X-API-Key": key.api_key}
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=20, trust_env=False)
@@ -69,10 +78,6 @@ class Served:
             return self._process.wait(within_s)
         finally:
             self._process.kill()
-
-    def _admin(self, *arguments: Any) -> Any:
-        command = [*COMMAND, "admin", *map(str, arguments), "--json"]
-        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def upload(client: httpx.Client, recording: Path, content_type: str) -> str:

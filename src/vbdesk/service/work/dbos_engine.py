@@ -37,7 +37,7 @@ class DbosQueue:
 
     def __init__(self, database_url: str) -> None:
         """Connect, making DBOS's tables first if they are not there."""
-        logging.getLogger("dbos").setLevel(logging.ERROR)
+        _log_through_ours()
         DBOS.migrate(database_url)
         self._client = DBOSClient(system_database_url=database_url, application_name=APPLICATION)
 
@@ -116,3 +116,13 @@ class DbosEngine:
         if ended:
             client.delete_workflows([workflow.workflow_id for workflow in ended])
         return len(ended)
+
+
+def _log_through_ours() -> None:
+    """Let DBOS speak through this process's logging, errors only; by itself it writes to the console."""
+    log = logging.getLogger("dbos")
+    for handler in log.handlers[:]:
+        log.removeHandler(handler)
+    log.addHandler(logging.NullHandler())  # DBOS adds its own only where there is none
+    log.propagate = True
+    log.setLevel(logging.ERROR)

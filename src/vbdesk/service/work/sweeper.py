@@ -101,7 +101,7 @@ class Sweeper:
 
     def _work(self) -> None:
         next_tidy = time.monotonic()
-        while not self._stopping.wait(SWEEP_EVERY_S):
+        while not self._stopping.is_set():
             try:
                 self.sweep()
                 if time.monotonic() >= next_tidy:
@@ -109,3 +109,4 @@ class Sweeper:
                     next_tidy = time.monotonic() + TIDY_EVERY_S
             except Exception:  # whatever it was, the next round must come
                 log.exception("A sweep was interrupted; the next one goes on.")
+            self._stopping.wait(SWEEP_EVERY_S)
