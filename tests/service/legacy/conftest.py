@@ -128,30 +128,33 @@ def bench(make_bench: Callable[..., Bench]) -> Bench:
 
 @dataclass
 class AudioHost:
-    """A web server with recordings on it; `requests` are the heads it got."""
+    """A web server with recordings on it; `requests` are the heads it got, `release` ends answers held back."""
 
-    origin: str
+    origin: str = ""
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    release: threading.Event = field(default_factory=threading.Event)
 
 
 @pytest.fixture
 def audio_host() -> Iterator[AudioHost]:
-    requests: list[tuple[str, dict[str, str]]] = []
-    handler = type("Handler", (_AudioHandler,), {"heard_requests": requests})
+    host = AudioHost()
+    handler = type("Handler", (_AudioHandler,), {"host": host})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    yield AudioHost(f"http://127.0.0.1:{server.server_port}", requests)
+    host.origin = f"http://127.0.0.1:{server.server_port}"
+    yield host
+    host.release.set()
     server.shutdown()
     thread.join()
     server.server_close()
 
 
 class _AudioHandler(http.server.BaseHTTPRequestHandler):
-    heard_requests: list[tuple[str, dict[str, str]]]
+    host: AudioHost
 
     def do_GET(self) -> None:
-        self.heard_requests.append((self.path, dict(self.headers)))
+        self.host.requests.append((self.path, dict(self.headers)))
         try:
             getattr(self, f"answer_{self.path.strip('/').partition('?')[0]}")()
         except OSError:
@@ -194,9 +197,9 @@ class _AudioHandler(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", "1000")
         self.end_headers()
-        for _ in range(100):
+        while not self.host.release.wait(0.05):
             self.wfile.write(b"x")
-            threading.Event().wait(0.05)
+        self.close_connection = True
 
     def answer_nonsense(self) -> None:
         self.wfile.write(b"this is not HTTP\r\n\r\n")
