@@ -102,7 +102,7 @@ def _run(folder: Path, window: bool) -> None:
                 "There is no display here, so the desk was not opened. `vbdesk desk` opens it where there is one."
             )
             return
-        _open_desk(folder, endpoint, credentials)
+        _open_desk(folder, samples.group_id, endpoint, credentials)
 
 
 def _samples() -> Samples:
@@ -262,8 +262,17 @@ def _draw(read: "TrajectoryRead") -> None:
     console.print(f"Chart written to {CHART.absolute()}")
 
 
-def _open_desk(folder: Path, endpoint: "Endpoint", credentials: "Credentials") -> None:
-    raise DemoFailed("not yet")
+def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "Credentials") -> None:
+    from vbdesk.desk.app import run_visit
+
+    console.print("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration.")
+    run_visit(
+        name="Demonstration",
+        base_url=endpoint.base_url,
+        credentials=credentials,
+        folder=folder / "desk",
+        subject=group_id,
+    )
 
 
 def _has_display() -> bool:

@@ -40,12 +40,12 @@ def draw_picture(chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) 
 
 
 def write_picture(picture: QImage, path: Path) -> None:
-    """Save a drawn picture as PNG; slow, so on a worker where there is a window.
+    """Save a drawn picture as PNG, the path's suffix; slow, so on a worker where there is a window.
 
     Raises:
         OSError: the file cannot be written.
     """
-    if not picture.save(str(path), b"PNG"):
+    if not picture.save(str(path)):
         raise OSError(f"The chart could not be written to {path}. Choose a folder that can be written to.")
 
 
