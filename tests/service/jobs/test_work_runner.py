@@ -13,6 +13,7 @@ from worker_tasks import (
     analyse_in_a_loop,
     analyse_into_nonsense,
     analyse_never,
+    die_preparing,
     nothing_to_prepare,
 )
 
@@ -22,8 +23,8 @@ from vbdesk.service.work.slots import SlotPool
 
 
 @contextmanager
-def runner(bench, analysis):
-    slots = SlotPool(1, nothing_to_prepare)
+def runner(bench, analysis, prepare=nothing_to_prepare):
+    slots = SlotPool(1, prepare)
     made = JobRunner(bench.service.context, slots, analysis, "test")
     try:
         yield made
@@ -61,6 +62,14 @@ def test_a_stuck_analysis_is_timed_out_and_the_next_job_runs(make_bench, analysi
         jobs.run(next_one)
     assert bench.status(next_one) == "done"
     assert bench.credits() == 100_000 - 10
+
+
+def test_a_child_that_cannot_prepare_itself_fails_the_job_in_the_end(bench):
+    job_id = bench.submit()
+    with runner(bench, analyse_at_once, prepare=die_preparing) as jobs:
+        jobs.run(job_id)
+    assert bench.status(job_id) == "failed"
+    assert bench.credits() == 100_000
 
 
 def test_running_a_job_again_changes_nothing(bench):

@@ -15,6 +15,10 @@ def nothing_to_prepare() -> None:
     pass
 
 
+def die_preparing() -> None:
+    os._exit(3)
+
+
 def own_pid() -> int:
     return os.getpid()
 

@@ -2,8 +2,10 @@
 
 import logging
 import threading
-from typing import Literal
+from collections.abc import Callable
+from typing import Concatenate, Literal, ParamSpec
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.catalog import ModelName
@@ -19,6 +21,8 @@ from vbdesk.service.work.slots import SlotPool
 
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
+
+P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +80,7 @@ class JobRunner:
                 delay_s = min(2 * delay_s, LONGEST_RETRY_S)
             except Exception:
                 log.exception("Job %s met a fault of the service; it failed.", job_id)
-                with self._context.database.writing() as connection:
-                    self._lifecycle.fail(connection, job_id)
+                self._record(self._lifecycle.fail, job_id)
                 ended = True
             if ended:
                 return
@@ -85,32 +88,39 @@ class JobRunner:
     def _try(self, job_id: str) -> bool:
         """One start of the job; whether that ended it."""
         with self._slots.borrow() as slot:
-            slot.wait_ready()
             timeout_s = self._context.settings.job_timeout_s
-            with self._context.database.writing() as connection:
-                run = self._lifecycle.start(connection, job_id, self._executor_id, timeout_s)
+            try:
+                slot.wait_ready()
+            except ChildCrashed as crash:
+                log.error("The analysis process ends before it is ready. %s", crash)
+                return self._start(job_id, timeout_s) is None  # counts, lest it be tried for ever
+            run = self._start(job_id, timeout_s)
             if run is None:
                 return self._conclude(job_id)
             try:
                 result = self._analyse(slot, run, timeout_s)
             except SlotClosed:
-                with self._context.database.writing() as connection:
-                    self._lifecycle.hand_back(connection, job_id)
+                self._record(self._lifecycle.hand_back, job_id)
                 raise
             except ChildCrashed as crash:
                 log.warning("Job %s: %s It is started again.", job_id, crash)
                 return False
             except TaskTimedOut:
-                with self._context.database.writing() as connection:
-                    self._lifecycle.time_out(connection, job_id)
+                self._record(self._lifecycle.time_out, job_id)
             except (TaskFailed, ObjectMissing) as failure:
                 log.warning("Job %s failed: %s", job_id, failure)
-                with self._context.database.writing() as connection:
-                    self._lifecycle.fail(connection, job_id)
+                self._record(self._lifecycle.fail, job_id)
             else:
-                with self._context.database.writing() as connection:
-                    self._lifecycle.analysed(connection, job_id, result)
+                self._record(self._lifecycle.analysed, job_id, result)
         return True
+
+    def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
+        with self._context.database.writing() as connection:
+            change(connection, *args, **kwargs)
+
+    def _start(self, job_id: str, timeout_s: float) -> Run | None:
+        with self._context.database.writing() as connection:
+            return self._lifecycle.start(connection, job_id, self._executor_id, timeout_s)
 
     def _analyse(self, slot: Slot, run: Run, timeout_s: float) -> str:
         target = run.target.analysed
@@ -125,6 +135,5 @@ class JobRunner:
         with self._context.database.reading() as connection:
             row = repository.find(connection, job_id)
         if row is not None and row.analysis is not None:
-            with self._context.database.writing() as connection:
-                self._lifecycle.settle(connection, [row.history_key])
+            self._record(self._lifecycle.settle, [row.history_key])
         return True
