@@ -15,7 +15,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -175,7 +174,8 @@ def _analyze(client: "Client", samples: Samples) -> list["Job"]:
         waiting = progress.add_task("Analysing", total=len(submitted))
         jobs = []
         for job_id in submitted:
-            jobs.append(client.jobs.wait(job_id, timeout_s=_JOB_TIMEOUT_S))
+            job = client.jobs.get(job_id)  # jobs run side by side: most have ended while an earlier one was awaited
+            jobs.append(job if job.status.terminal else client.jobs.wait(job_id, timeout_s=_JOB_TIMEOUT_S))
             progress.advance(waiting)
     unfinished = [job for job in jobs if job.status is not JobStatus.DONE]
     if unfinished:
@@ -213,6 +213,7 @@ def _print_results(samples: Samples, qualities: list["Quality"], jobs: list["Job
             flagged or "none", f"{quality.voice_percentage:.0f} %", _number(quality.audio_clarity, ".0f"),
             ", ".join(quality.issues) or "none",
         )  # fmt: skip
+    console.print()
     console.print(table)
 
 
@@ -227,14 +228,13 @@ def _print_trajectory(read: "TrajectoryRead") -> None:
             _number(sign.z_score, "+.1f"),
             "yes" if sign.anomaly else "no", trend,
         )  # fmt: skip
+    console.print()
     console.print(table)
-    console.print("Voice biomarker signals, not diagnoses. Scores are for researchers; people read levels.")
+    console.print("\nVoice biomarker signals, not diagnoses. Scores are for researchers, levels for people.")
 
 
 def _table(title: str, *heads: str) -> Table:
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False
-    )
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for head in heads:
         table.add_column(head, no_wrap=True)
     return table
@@ -267,7 +267,7 @@ def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "
 
     console.print("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration.")
     run_visit(
-        name="Demonstration",
+        name="Demonstration dates",
         base_url=endpoint.base_url,
         credentials=credentials,
         folder=folder / "desk",
