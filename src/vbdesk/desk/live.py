@@ -19,6 +19,7 @@ class RoomRules(_Strict):
 
     seconds: Annotated[float, Field(gt=0)]
     noise_limit_dbfs: float
+    silent_dbfs: float
 
 
 class SpeechRules(_Strict):

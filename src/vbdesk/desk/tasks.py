@@ -134,6 +134,10 @@ class Task(QObject):
         """Whether the work still runs."""
         return self._thread.is_alive()
 
+    def join(self) -> None:
+        """Wait out the last moment of the thread: it must not emit through an object that is gone."""
+        self._thread.join()
+
     def detach(self) -> None:
         """Let nothing of the work reach the window any more."""
         self.stop_asked.set()
@@ -184,15 +188,24 @@ class TaskOwner(QObject):
         done: Callable[[T], None] | None = None,
         failed: Callable[[Failure], None] | None = None,
         progressed: Callable[[Progress], None] | None = None,
+        finished: Callable[[], None] | None = None,
         name: str = "task",
     ) -> Task:
         """Run `work` in a thread of its own; what becomes of it is handed to slots on the window's thread.
+
+        Receivers are connected before the work begins, so that none misses a quick one.
 
         Raises:
             TypeError: a receiver is not a method of a QObject; it would run in the worker.
         """
         task = Task(work, name, self)
-        for signal, receiver in ((task.done, done), (task.failed, failed), (task.progressed, progressed)):
+        receivers = (
+            (task.done, done),
+            (task.failed, failed),
+            (task.progressed, progressed),
+            (task.finished, finished),
+        )
+        for signal, receiver in receivers:
             if receiver is not None:
                 if not isinstance(getattr(receiver, "__self__", None), QObject):
                     raise TypeError("Task signals connect only to slots of QObjects.")
@@ -234,6 +247,7 @@ class TaskOwner(QObject):
         task = self.sender()
         if isinstance(task, Task):
             self._tasks.discard(task)
+            task.join()
             task.deleteLater()
 
 
@@ -279,12 +293,12 @@ class Lane(QObject):
         super().__init__(parent)
         self._tasks = tasks
         self._waiting: deque[Callable[[], Task]] = deque()
-        self._running: Task | None = None
+        self._busy = False
 
     @property
     def busy(self) -> bool:
         """Whether something runs or waits."""
-        return self._running is not None
+        return self._busy
 
     def run(
         self,
@@ -294,16 +308,12 @@ class Lane(QObject):
         name: str = "lane",
     ) -> None:
         """Run `work` after everything that was asked for before; see `TaskOwner.start`."""
-        self._waiting.append(lambda: self._tasks.start(work, done, failed, name=name))
-        if self._running is None:
+        self._waiting.append(lambda: self._tasks.start(work, done, failed, finished=self._start_next, name=name))
+        if not self._busy:
             self._start_next()
 
-    def _start_next(self) -> None:
-        if self._waiting:
-            self._running = self._waiting.popleft()()
-            self._running.finished.connect(self._on_finished)
-
     @Slot()
-    def _on_finished(self) -> None:
-        self._running = None
-        self._start_next()
+    def _start_next(self) -> None:
+        self._busy = bool(self._waiting)
+        if self._waiting:
+            self._waiting.popleft()()

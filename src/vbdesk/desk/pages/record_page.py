@@ -65,7 +65,8 @@ class RecordPage(QWidget):
     def opened(self, argument: object) -> None:
         """The page is in front, perhaps for a subject or for a recording whose check is wanted again."""
         self.model.show()
-        self.review.look_for_rescued()
+        if self.model.phase is Phase.READY:
+            self.review.look_for_rescued()
         if isinstance(argument, str) and argument:
             self.model.setup.set_subject(argument)
         elif isinstance(argument, ReviewTake):

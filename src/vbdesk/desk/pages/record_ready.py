@@ -20,6 +20,7 @@ from vbdesk.desk.widgets.text import Prompt, Text
 from vbdesk.outbox.items import Target
 
 _SETUP_WIDTH = 320
+_NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
 _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
 
 
@@ -131,7 +132,7 @@ class SetupCard(Card):
 
     @Slot(object)
     def _show_devices(self, devices: list[Device]) -> None:
-        names = [device.name for device in devices]
+        names = [_NAMES.get(device.name, device.name) for device in devices]
         if [self.device.itemText(index) for index in range(self.device.count())] != names:
             self.device.clear()
             self.device.addItems(names)
@@ -258,6 +259,9 @@ class StageCard(Card):
         elif check.room is Room.NOISY:
             sentence = f"{figures} Close doors and windows, or move closer to the microphone."
             self.room.say(Tone.WARN, sentence, title="The room is noisy", action="Check again")
+        elif check.room is Room.SILENT:
+            sentence = "Check that it is not muted, or choose another one."
+            self.room.say(Tone.WARN, sentence, title="The microphone gives no sound", action="Check again")
         else:
             self.room.clear()
 

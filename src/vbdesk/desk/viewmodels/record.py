@@ -42,6 +42,7 @@ class Room(StrEnum):
     LISTENING = "listening"
     QUIET = "quiet"
     NOISY = "noisy"
+    SILENT = "silent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,15 @@ class RecordViewModel(QObject):
     failed = Signal(str)
     _finished = Signal(object)
 
-    def __init__(self, workspace: Workspace, setup: RecordSetupViewModel, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        setup: RecordSetupViewModel,
+        count_in_s: int = COUNT_IN_S,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._count_in_s = count_in_s
         self.setup = setup
         self.phase = Phase.READY
         self.room = RoomCheck()
@@ -151,10 +159,9 @@ class RecordViewModel(QObject):
             self.failed.emit(self.setup.missing)
             return
         self._stop_listening()
-        self._left = COUNT_IN_S
+        self._left = self._count_in_s + 1
         self._set_phase(Phase.COUNTING_IN)
-        self.counted.emit(self._left)
-        self._count.start()
+        self._on_count()
 
     def cancel_count_in(self) -> None:
         """Do not begin after all."""
@@ -305,7 +312,9 @@ class RecordViewModel(QObject):
     def _on_count(self) -> None:
         self._left -= 1
         self.counted.emit(self._left)
-        if self._left == 0:
+        if self._left > 0:
+            self._count.start()
+        else:
             self._count.stop()
             self._marks, self._speech_s, self._counted_to_s = (), 0.0, 0.0
             self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
@@ -363,9 +372,14 @@ class RecordViewModel(QObject):
         if np.isfinite(levels.rms_dbfs):
             self._room_levels.append(levels.rms_dbfs)
         if self._clock.monotonic() >= self._room_until:
-            floor = float(np.percentile(self._room_levels, 20)) if self._room_levels else -90.0
-            quiet = floor <= self._rules.room.noise_limit_dbfs
-            self._set_room(RoomCheck(Room.QUIET if quiet else Room.NOISY, floor))
+            self._set_room(self._judge_room())
+
+    def _judge_room(self) -> RoomCheck:
+        if not self._room_levels or max(self._room_levels) < self._rules.room.silent_dbfs:
+            return RoomCheck(Room.SILENT)
+        floor = float(np.percentile(self._room_levels, 20))
+        quiet = floor <= self._rules.room.noise_limit_dbfs
+        return RoomCheck(Room.QUIET if quiet else Room.NOISY, floor)
 
     def _set_room(self, room: RoomCheck) -> None:
         self.room = room

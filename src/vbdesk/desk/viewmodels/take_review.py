@@ -1,5 +1,6 @@
 """State of the check of a take: what was found, what is left after trimming, and what a person decides."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,7 +13,7 @@ from vbdesk.capture.rescue import RescuedTake, unfinished_takes
 from vbdesk.capture.sealed import TakeAudio, read_take
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.span import Span
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.check import Check, CheckRow, Verdict, check_take
@@ -148,11 +149,17 @@ class TakeReviewViewModel(QObject):
     failed = Signal(str)
     rescued = Signal(object)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        check: Callable[[TakeAudio], Check] = check_take,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._workspace = workspace
+        self._check_take = check
         self._tasks, self._library = workspace.tasks, workspace.library
         self.playback = Playback(workspace.tasks, workspace.outside.player, self)
+        self._disk = Lane(workspace.tasks, self)  # a take that is being stored is not one that was left behind
         self._waiting: list[Source] = []
         self._audio: TakeAudio | None = None
         self.source: Source | None = None
@@ -181,9 +188,7 @@ class TakeReviewViewModel(QObject):
     def look_for_rescued(self) -> None:
         """Find takes that an earlier session left undecided."""
         folder, key = self._library.recording_folder, self._library.store.key
-        self._tasks.start(
-            lambda context: unfinished_takes(folder, key), self._on_rescued, self._on_failed, name="rescue"
-        )
+        self._disk.run(lambda context: unfinished_takes(folder, key), self._on_rescued, self._on_failed, name="rescue")
 
     def trim(self, span: Span) -> None:
         """Leave only `span`, and check that."""
@@ -259,7 +264,7 @@ class TakeReviewViewModel(QObject):
 
         def work(context: TaskContext) -> tuple[TakeAudio, Review]:
             audio = self._audio if self._audio is not None else self._read(source)
-            check = check_take(audio if span is None else audio.part(span.start, span.end))
+            check = self._check_take(audio if span is None else audio.part(span.start, span.end))
             found = span or Span(0.0, audio.duration_s)
             if source.origin is Origin.FILE:
                 written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
@@ -275,7 +280,7 @@ class TakeReviewViewModel(QObject):
         if review is None:
             return
         self._forget_set_aside()
-        self._tasks.start(lambda context: self._store(review, queue), None, self._on_not_stored, name="store")
+        self._disk.run(lambda context: self._store(review, queue), None, self._on_not_stored, name="store")
         self._leave()
         decided.emit(review.source)
         self._next()
@@ -301,7 +306,7 @@ class TakeReviewViewModel(QObject):
     def _forget_set_aside(self) -> None:
         path, self._set_aside = self._set_aside, None
         if path is not None:
-            self._tasks.start(lambda context: path.unlink(missing_ok=True), name="delete-take")
+            self._disk.run(lambda context: path.unlink(missing_ok=True), name="delete-take")
 
     @Slot(object)
     def _on_checked(self, result: tuple[TakeAudio, Review]) -> None:

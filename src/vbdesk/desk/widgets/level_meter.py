@@ -1,5 +1,7 @@
 """The input level: 60 cells of 1 dB, peak hold, noise floor, clipping."""
 
+import math
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -27,7 +29,7 @@ class LevelMeter(QWidget):
 
     def show_levels(self, level: float | None, peak: float | None, floor: float | None) -> None:
         """Show the level now, the held peak and the noise floor."""
-        shown = tuple(None if value is None else round(value) for value in (level, peak, floor))
+        shown = tuple(_whole(value) for value in (level, peak, floor))
         if shown != (self._level, self._peak, self._floor):
             self._level, self._peak, self._floor = shown
             self.setAccessibleDescription("No signal" if shown[1] is None else f"Peak {shown[1]} dBFS")
@@ -75,6 +77,11 @@ class LevelMeter(QWidget):
     def _x(self, dbfs: float) -> float:
         share = (dbfs - _FLOOR_DBFS) / -_FLOOR_DBFS
         return self.width() * min(1.0, max(0.0, share))
+
+
+def _whole(dbfs: float | None) -> int | None:
+    """To the whole dB; digital silence is as good as nothing."""
+    return None if dbfs is None or not math.isfinite(dbfs) else round(dbfs)
 
 
 def _token(dbfs: float) -> str:

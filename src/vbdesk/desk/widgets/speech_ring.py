@@ -24,8 +24,9 @@ class SpeechRing(QWidget):
         """Show `seconds` of speech."""
         if int(seconds) != int(self._seconds):
             self.setAccessibleDescription(f"{int(seconds)} seconds")
+        if round(seconds, 1) != round(self._seconds, 1):
+            self.update()
         self._seconds = seconds
-        self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
         side = theme.active().px(112)

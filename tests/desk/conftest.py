@@ -1,0 +1,169 @@
+"""What every test of the desk gets: a theme, and a check that nothing is left running."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+import soundfile as sf
+import soxr
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtWidgets import QApplication
+
+from vbdesk.capture.clock import SystemClock
+from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
+from vbdesk.capture.playback import SilentPlayer
+from vbdesk.client import Client, RetryRule
+from vbdesk.client.local_service import Credentials, Endpoint
+from vbdesk.desk import theme
+from vbdesk.desk.navigation import Navigator
+from vbdesk.desk.outside import Outside
+from vbdesk.desk.tasks import TaskOwner
+from vbdesk.desk.theme import Scheme, Theme
+from vbdesk.desk.workspace import Workspace, open_library
+from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.vault import MemoryVault
+
+ENDED_WITHIN_S = 6.0
+
+
+def pytest_collection_modifyitems(items):
+    """The screen that is not there says so on every window."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints"))
+
+
+@pytest.fixture(autouse=True)
+def look(qapp):
+    """Light colours at 100 % text; and after the test, no thread and no running timer."""
+    before = set(threading.enumerate())
+    theme.install(Theme(Scheme.LIGHT, 1.0))
+    yield
+    deadline = time.monotonic() + ENDED_WITHIN_S
+    while set(threading.enumerate()) - before and time.monotonic() < deadline:
+        qapp.processEvents()
+        time.sleep(0.01)
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    assert not [thread.name for thread in set(threading.enumerate()) - before]
+    timers = [timer for top in QApplication.topLevelWidgets() for timer in top.findChildren(QTimer)]
+    assert not [timer for timer in timers if timer.isActive()]
+
+
+@pytest.fixture
+def speech(speech_file: Path) -> np.ndarray:
+    """Twenty seconds of speech at 48 kHz, int16."""
+    samples, rate = sf.read(speech_file, dtype="float32")
+    return (np.clip(soxr.resample(samples, rate, 48000), -1, 1) * 32767).astype(np.int16)
+
+
+class MicrophoneTwin(FileMicrophone):
+    """Hears speech when it is told to; another program may hold it."""
+
+    taken = False
+
+    def open(self, device, sink, on_end):
+        if self.taken:
+            raise MicrophoneError("The microphone cannot be opened. Nothing was recorded; check that it is free.")
+        return super().open(device, sink, on_end)
+
+
+@pytest.fixture
+def microphone(speech) -> MicrophoneTwin:
+    return MicrophoneTwin(speech, 48000)
+
+
+@dataclass
+class ServiceTwin:
+    """A local service that starts at once, and can be made to end."""
+
+    exit_status: int | None = None
+    starts: int = 0
+    stopped: bool = False
+
+    def start(self, timeout_s: float = 60.0) -> Endpoint:
+        self.starts += 1
+        self.exit_status = None
+        return Endpoint(f"http://127.0.0.1:{9000 + self.starts}", "http://127.0.0.1:1", 1)
+
+    def poll(self) -> int | None:
+        return self.exit_status
+
+    def stop(self, timeout_s: float = 10.0) -> None:
+        self.stopped = True
+
+
+@dataclass
+class Network:
+    """A network in which a service knows one key; can be cut."""
+
+    api_key: str = "right-key"
+    up: bool = True
+    asked: list[str] = field(default_factory=list)
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(str(request.url))
+        if not self.up:
+            raise httpx.ConnectError("cut", request=request)
+        if request.headers["X-API-Key"] != self.api_key:
+            body = {"code": "UNAUTHORIZED", "message": "Unknown key.", "status": 401}
+            return httpx.Response(401, json=body)
+        return httpx.Response(200, json={"credits": 412})
+
+    def connect(self, base_url, credentials) -> Client:
+        transport = httpx.MockTransport(self.answer)
+        return Client(base_url, credentials, retries=RetryRule.NEVER, transport=transport)
+
+
+@pytest.fixture
+def network() -> Network:
+    return Network()
+
+
+@pytest.fixture
+def local_service() -> ServiceTwin:
+    return ServiceTwin()
+
+
+@pytest.fixture
+def outside(tmp_path, microphone, network, local_service) -> Outside:
+    """The world, all twins."""
+    return Outside(
+        data_dir=tmp_path / "data",
+        config_dir=tmp_path / "config",
+        clock=SystemClock(),
+        microphone=microphone,
+        lister=microphone,
+        player=SilentPlayer,
+        keyring=MemoryVault(),
+        local_service=lambda folder: local_service,
+        make_account=lambda folder, name: Credentials("acc-local", network.api_key),
+        connect=network.connect,
+    )
+
+
+@pytest.fixture
+def tasks(qtbot):
+    """The owner of all tasks; everything is asked to stop at the end."""
+    owner = TaskOwner()
+    yield owner
+    with qtbot.waitSignal(owner.all_ended, timeout=6000):
+        owner.close()
+
+
+@pytest.fixture
+def profile() -> Profile:
+    return Profile("p1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
+
+
+@pytest.fixture
+def workspace(outside, profile, tasks, qtbot):
+    """An open profile with an empty library; its courier does not run."""
+    outside.keyring.set(profile.api_key_name, "right-key")
+    opened = Workspace(profile, open_library(profile, outside), tasks, outside, Navigator())
+    yield opened
+    qtbot.waitUntil(lambda: not tasks.busy, timeout=5000)
+    opened.close()

@@ -1,0 +1,115 @@
+"""The first start: two doors, and no key in a file."""
+
+from dataclasses import replace
+
+import pytest
+
+from vbdesk.desk.pages.first_start import FirstStartPage
+from vbdesk.desk.setup import Setup
+from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
+from vbdesk.outbox.profiles import ProfileStore
+from vbdesk.outbox.vault import VaultLocked, VaultMissing
+
+
+class NoKeyring:
+    """A computer without a keyring."""
+
+    error = VaultMissing("This computer has no keyring. Start one, or keep the keys for this session only.")
+
+    def get(self, name):
+        raise self.error
+
+    def set(self, name, secret):
+        raise self.error
+
+    def delete(self, name):
+        raise self.error
+
+
+class LockedKeyring(NoKeyring):
+    """A keyring that nobody unlocks."""
+
+    error = VaultLocked("The keyring is locked. Nothing was changed; unlock it and try again.")
+
+
+@pytest.fixture
+def open_page(qtbot, tasks):
+    def make(outside):
+        page = FirstStartPage(FirstStartViewModel(Setup(outside), tasks), outside.data_dir)
+        qtbot.addWidget(page)
+        page.show()
+        return page
+
+    return make
+
+
+def type_service(page, key="right-key", address="https://voice.example"):
+    page.address.setText(address)
+    page.account.setText("acc-1")
+    page.key.setText(key)
+
+
+def test_this_computer_needs_nothing_typed(qtbot, open_page, outside):
+    page = open_page(outside)
+    with qtbot.waitSignal(page._model.opened) as opened:
+        page.this_computer.click()
+    profile = opened.args[0]
+    assert (profile.kind, profile.account_id) == ("local", "acc-local")
+    assert outside.keyring.get(profile.api_key_name) == "right-key"
+    assert ProfileStore(outside.config_dir).current() == profile
+
+
+def test_no_secret_stands_in_a_file(qtbot, open_page, outside, network):
+    network.api_key = "very-secret-key"
+    page = open_page(outside)
+    with qtbot.waitSignal(page._model.opened):
+        page.this_computer.click()
+    files = [path for path in outside.config_dir.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"very-secret-key" in path.read_bytes()]
+
+
+def test_a_service_that_answers_is_said_so(qtbot, open_page, outside):
+    page = open_page(outside)
+    type_service(page)
+    page.test.click()
+    qtbot.waitUntil(lambda: page.answer.text().startswith("Connected. The service answered in"))
+
+
+def test_a_wrong_key_is_said_so_and_nothing_is_saved(qtbot, open_page, outside):
+    page = open_page(outside)
+    type_service(page, key="wrong-key")
+    page.test.click()
+    qtbot.waitUntil(lambda: bool(page.answer.text()))
+    assert not page.answer.text().startswith("Connected")
+    assert ProfileStore(outside.config_dir).all() == []
+
+
+def test_continue_waits_for_all_three_fields(open_page, outside):
+    page = open_page(outside)
+    assert not page.go_on.isEnabled()
+    type_service(page)
+    assert page.go_on.isEnabled()
+    page.address.setText("voice.example")
+    assert not page.go_on.isEnabled()
+    assert page.address_field.below_text().startswith("Begin with https://")
+
+
+def test_without_a_keyring_the_session_is_offered(qtbot, open_page, outside):
+    page = open_page(replace(outside, keyring=NoKeyring()))
+    page.this_computer.click()
+    qtbot.waitUntil(page.banner.isVisible)
+    assert "no keyring" in page.banner.words()
+    assert "could not be opened any more" in page.banner.words()
+    with qtbot.waitSignal(page._model.opened) as opened:
+        page.banner.button.click()
+    assert opened.args[0].secrets == "session"
+    assert outside.session_vault.get(opened.args[0].api_key_name) == "right-key"
+
+
+def test_a_locked_keyring_is_not_walked_around(qtbot, open_page, outside):
+    page = open_page(replace(outside, keyring=LockedKeyring()))
+    page.this_computer.click()
+    qtbot.waitUntil(page.banner.isVisible)
+    assert "locked" in page.banner.words()
+    assert not page.banner.button.isVisible()

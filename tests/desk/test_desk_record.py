@@ -1,0 +1,261 @@
+"""The Record page as the people in front of it know it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from vbdesk.capture.meter import Levels
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.desk.live import live_rules
+from vbdesk.desk.pages.record_page import RecordPage
+from vbdesk.desk.protocols import protocols
+from vbdesk.desk.span import Span
+from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
+from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
+from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
+from vbdesk.outbox.check import Check, CheckRow, Verdict
+from vbdesk.outbox.states import OutboxState
+
+
+def quick_check(audio) -> Check:
+    """Judges the length alone, at once."""
+    long_enough = audio.duration_s >= 15
+    verdict = Verdict.PASS if long_enough else Verdict.FAIL
+    row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
+    waveform = np.zeros((0, 2), np.int16)
+    return Check((row,), "good" if long_enough else "bad", "", (), audio.duration_s, None, waveform, {"clarity": 80.0})
+
+
+class User:
+    """Somebody in front of the page."""
+
+    def __init__(self, page, qtbot, microphone, workspace):
+        self.page, self.qtbot, self.microphone, self.workspace = page, qtbot, microphone, workspace
+
+    def enters_subject(self, text):
+        self.page.ready.setup.subject.setText(text)
+        self.waits_for(lambda: self.page.model.setup.device is not None)
+
+    def records(self, seconds):
+        self.page.model.press()
+        self.waits_for(lambda: self.page.model.phase is Phase.RECORDING)
+        self.microphone.play(seconds)
+        self.waits_for(lambda: self.page.model._recorder.elapsed_s >= min(seconds, 1200) - 0.1)
+
+    def stops(self):
+        self.page.model.press()
+        self.sees_check()
+
+    def sees_check(self):
+        self.waits_for(lambda: self.page.review.review is not None)
+
+    def presses(self, key):
+        self.qtbot.keyClick(self.page, key)
+
+    def waits_for(self, condition):
+        self.qtbot.waitUntil(lambda: bool(condition()), timeout=8000)
+
+    def waits_for_words(self, words):
+        self.waits_for(lambda: words in self.page.banner.words())
+
+    def outbox(self):
+        return self.workspace.library.list()
+
+
+@pytest.fixture
+def user(qtbot, workspace, microphone):
+    model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=0)
+    page = RecordPage(model, TakeReviewViewModel(workspace, quick_check))
+    qtbot.addWidget(page)
+    page.resize(1080, 740)
+    page.show()
+    page.opened(None)
+    yield User(page, qtbot, microphone, workspace)
+    for part in page.closing():
+        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+
+
+def test_a_recording_goes_to_the_outbox_in_two_presses(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.stops()
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(user.outbox)
+    item = user.outbox()[0]
+    user.waits_for(lambda: user.outbox()[0].state is OutboxState.WAITING)
+    assert (item.group_id, item.protocol, str(item.target)) == ("ward4-0172", "reading", "model:pulse")
+    assert item.duration_s == pytest.approx(20, abs=0.1)
+    assert item.quality == {"clarity": 80.0}
+    assert user.page.model.phase is Phase.READY
+    assert user.page.ready.setup.subject.text() == ""
+    assert "ward4-0172 is on its way" in user.page.banner.words()
+
+
+def test_a_vanished_microphone_keeps_the_take(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.microphone.unplug()
+    user.sees_check()
+    assert user.page.banner.words() == "The microphone was unplugged. The 20 seconds before that are kept."
+    assert user.page.review.review.seconds == pytest.approx(20, abs=1)
+
+
+def test_consent_and_tags_travel_with_the_recording(user):
+    user.enters_subject("ward4-0172")
+    user.page.ready.setup.consent.click()
+    user.page.ready.setup.tags.set_tags(("morning",))
+    user.page.ready.setup.note.setPlainText("after rest")
+    user.records(16)
+    user.stops()
+    user.page.check.send.click()
+    user.waits_for(user.outbox)
+    item = user.outbox()[0]
+    assert (item.tags, item.note) == (("morning",), "after rest")
+    assert item.consented_at is not None
+    assert not user.page.ready.setup.consent.isChecked()
+
+
+def test_a_wrong_subject_is_explained_while_typing(user):
+    user.page.ready.setup.subject.setText("ward 4")
+    assert "letter or digit" in user.page.ready.setup.subject_field.below_text()
+    assert not user.page.ready.stage.record.isEnabled()
+    user.page.model.press()
+    assert user.page.model.phase is Phase.READY
+
+
+def test_a_short_take_is_not_sent_and_says_why(user):
+    user.enters_subject("ward4-0172")
+    user.records(9)
+    user.stops()
+    assert user.page.check.title.text() == "Cannot be analysed"
+    assert "needs at least 15 s" in user.page.check.reason.text()
+    assert not user.page.check.send.isEnabled()
+    user.presses(Qt.Key.Key_Return)
+    assert user.page.review.review is not None
+    user.page.check.keep.click()
+    user.waits_for(user.outbox)
+    assert user.outbox()[0].state is OutboxState.CHECKED
+
+
+def test_pause_leaves_out_what_comes(user):
+    user.enters_subject("ward4-0172")
+    user.records(16)
+    user.presses(Qt.Key.Key_P)
+    user.waits_for(lambda: user.page.model._recorder.phase.value == "paused")
+    user.microphone.play(5)
+    user.presses(Qt.Key.Key_P)
+    user.waits_for(lambda: user.page.model._recorder.phase.value == "recording")
+    user.stops()
+    assert user.page.review.review.seconds == pytest.approx(16, abs=0.1)
+
+
+def test_trimming_is_checked_and_sent(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.stops()
+    user.page.review.trim(Span(1.0, 18.0))
+    user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
+    assert user.page.check.undo_trim.isVisible()
+    user.page.check.send.click()
+    user.waits_for(user.outbox)
+    assert user.outbox()[0].trim_s == pytest.approx((1.0, 18.0))
+
+
+def test_a_retake_can_be_undone(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.stops()
+    user.presses(Qt.Key.Key_R)
+    user.waits_for(lambda: user.page.model.phase is Phase.READY)
+    assert user.page.ready.setup.subject.text() == "ward4-0172"
+    user.page.banner.button.click()
+    user.sees_check()
+    assert user.page.review.review.seconds == pytest.approx(20, abs=0.1)
+
+
+def test_a_take_left_by_a_crash_is_offered(user):
+    library = user.workspace.library
+    writer = SealedTakeWriter(
+        library.recording_folder / "crashed.take", library.store.key, 48000, {"group_id": "ward4-9"}
+    )
+    writer.append(np.ones(48000 * 20, np.int16))
+    writer.close()
+    user.page.opened(None)
+    user.waits_for_words("A recording of ward4-9 was not decided about: 0:20 are kept.")
+    user.page.banner.button.click()
+    user.sees_check()
+    assert user.page.review.source.metadata.group_id == "ward4-9"
+
+
+def test_a_file_gets_the_same_check(user, speech_file):
+    user.enters_subject("ward4-0172")
+    user.page.import_files([speech_file])
+    user.sees_check()
+    user.page.check.send.click()
+    user.waits_for(user.outbox)
+    assert user.outbox()[0].imported
+
+
+def test_files_need_a_subject(user, speech_file):
+    user.page.import_files([speech_file])
+    assert user.page.banner.words() == "Enter the subject that the files belong to, then import them."
+
+
+def test_a_file_that_is_no_recording_is_refused(user, tmp_path):
+    broken = tmp_path / "broken.wav"
+    broken.write_bytes(b"no sound")
+    user.enters_subject("ward4-0172")
+    user.page.import_files([broken])
+    user.waits_for_words("WAV, FLAC, MP3 or M4A")
+    assert user.page.model.phase is Phase.READY
+
+
+def test_a_microphone_that_cannot_be_opened_is_explained(user):
+    user.enters_subject("ward4-0172")
+    user.microphone.taken = True
+    user.page.model.press()
+    user.waits_for_words("Nothing was recorded")
+    assert user.page.model.phase is Phase.READY
+
+
+def test_the_count_in_can_be_called_off(qtbot, workspace):
+    model = RecordViewModel(workspace, RecordSetupViewModel(workspace))
+    model.setup.start()
+    model.setup.set_subject("ward4-0172")
+    qtbot.waitUntil(lambda: model.setup.ready, timeout=5000)
+    model.press()
+    assert model.phase is Phase.COUNTING_IN
+    model.press()
+    assert model.phase is Phase.READY
+    for part in model.closing():
+        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+
+
+def test_closing_in_the_middle_keeps_what_was_said(qtbot, user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    for part in user.page.closing():
+        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+    folder = user.workspace.library.recording_folder
+    assert len(list(folder.glob("*.take"))) == 1
+
+
+def test_speech_is_told_from_the_room():
+    rules = live_rules().speech
+    quiet = Levels(-60.0, -60.0, -58.0, False, -60.0)
+    assert not rules.heard(quiet)
+    assert rules.heard(replace(quiet, rms_dbfs=-30.0))
+    assert not rules.heard(replace(quiet, rms_dbfs=-30.0, noise_floor_dbfs=-32.0))
+
+
+def test_protocols_have_words_and_stand_in_order():
+    found = protocols()
+    assert [protocol.protocol_id for protocol in found] == ["reading", "picture", "counting", "vowel", "free"]
+    assert all(protocol.text and protocol.title and protocol.help for protocol in found)
+    assert found[1].picture.exists()
+
+
+def test_a_language_that_is_not_there_falls_back_to_english():
+    assert protocols("xx") == protocols("en")
