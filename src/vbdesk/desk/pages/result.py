@@ -1,6 +1,6 @@
 """Result: levels and words first, everything else one click away."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -73,7 +73,7 @@ class ResultPage(QWidget):
         self._around.addLayout(self._columns)
         self._around.addStretch(1)
         self._area = scrolled(content)
-        self._area.verticalScrollBar().rangeChanged.connect(self._keep_edge)
+        self._area.viewport().installEventFilter(self)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._area)
@@ -107,6 +107,12 @@ class ResultPage(QWidget):
         narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if event.type() == QEvent.Type.Resize:  # the cards end where the header does, with a scroll bar or without
+            bar = self._area.width() - self._area.viewport().width()
+            self._around.setContentsMargins(0, 0, max(0, _SCROLL_BAR - bar), 0)
+        return False
 
     def _header(self) -> QWidget:
         header = QWidget()
@@ -198,12 +204,6 @@ class ResultPage(QWidget):
         self._right_box().addStretch(1)
         self.json_panel.show_text(reading.raw)
         self._stack.setCurrentIndex(1)
-
-    @Slot(int, int)
-    def _keep_edge(self, lowest: int, highest: int) -> None:
-        """Let the cards end where the header does, whether the scroll bar is there or not."""
-        bar = self._area.verticalScrollBar().sizeHint().width() if highest > lowest else 0
-        self._around.setContentsMargins(0, 0, max(0, _SCROLL_BAR - bar), 0)
 
     @Slot()
     def _toggle_json(self) -> None:

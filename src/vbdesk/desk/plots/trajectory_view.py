@@ -4,7 +4,7 @@ from datetime import datetime
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPoint, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -56,7 +56,7 @@ class TrajectoryView(QWidget):
         content = QWidget()
         content.setLayout(self._charts)
         self._area = scrolled(content)
-        self._area.verticalScrollBar().rangeChanged.connect(self._align_axis)
+        self._area.viewport().installEventFilter(self)
         self._layout.addWidget(self._area, 1)
         self._layout.addWidget(self._axis)
         self._layout.addWidget(line())
@@ -100,6 +100,12 @@ class TrajectoryView(QWidget):
         first, last = chart.span
         return (first if self._days is None else last - self._days * DAY_S, last)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep the axis under the charts when a scroll bar stands beside them."""
+        if event.type() == QEvent.Type.Resize:
+            self._axis.set_right_margin(self._area.width() - self._area.viewport().width())
+        return False
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrow keys move the cursor from recording to recording, Enter opens its recording, Escape takes it away."""
         if not len(self._moments):
@@ -117,6 +123,11 @@ class TrajectoryView(QWidget):
                 self._stand_at(None)
             case _:
                 super().keyPressEvent(event)
+
+    @property
+    def drawing(self) -> bool:
+        """Whether rows are still to be drawn."""
+        return self._more.isActive()
 
     @property
     def cursor_moment(self) -> float | None:
@@ -147,12 +158,6 @@ class TrajectoryView(QWidget):
         self._axis.repaint_axis()
         if self._chart is not None:
             self.show_chart(self._chart)
-
-    @Slot(int, int)
-    def _align_axis(self, lowest: int, highest: int) -> None:
-        """Keep the axis under the charts when a scroll bar stands beside them."""
-        bar = self._area.verticalScrollBar().sizeHint().width() if highest > lowest else 0
-        self._axis.set_right_margin(bar)
 
     @Slot()
     def _show_next(self) -> None:

@@ -162,8 +162,8 @@ class SubjectsViewModel(QObject):
         self._reading_here, self._again = True, False
         service = self._service
 
-        def work(context: TaskContext) -> list[SubjectRow]:
-            return self._merged(service)
+        def work(context: TaskContext) -> tuple[_AtTheService, list[SubjectRow]]:
+            return service, self._merged(service)
 
         self._workspace.tasks.start(work, self._on_rows, self._on_failed_here, name="subjects")
 
@@ -203,11 +203,14 @@ class SubjectsViewModel(QObject):
         self.listed.emit()
 
     @Slot(object)
-    def _on_rows(self, rows: list[SubjectRow]) -> None:
+    def _on_rows(self, read: tuple[_AtTheService, list[SubjectRow]]) -> None:
         self._reading_here = False
-        self._rows = rows
-        self._list()
-        if self._again:
+        service, rows = read
+        current = service is self._service  # else the service answered meanwhile, and the rows lack its groups
+        if current:
+            self._rows = rows
+            self._list()
+        if self._again or not current:
             self.refresh()
 
     @Slot(object)

@@ -30,3 +30,7 @@ class EmptyState(QWidget):
         """Say something else."""
         self._title.setText(title)
         self._sentence.setText(sentence)
+
+    def words(self) -> str:
+        """Everything it says."""
+        return f"{self._title.text()} {self._sentence.text()}"

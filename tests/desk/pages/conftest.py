@@ -1,0 +1,154 @@
+"""A service that knows a few subjects, and recordings in every state."""
+
+import gc
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.client import Client, RetryRule
+from vbdesk.contract.jobs import Job
+from vbdesk.outbox.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.states import OutboxState
+
+ANSWERS = Path(__file__).parents[1] / "data"
+
+WAY_TO = {
+    OutboxState.CHECKED: "",
+    OutboxState.WAITING: "waiting",
+    OutboxState.UPLOADING: "waiting uploading",
+    OutboxState.SUBMITTED: "waiting uploading submitted",
+    OutboxState.RUNNING: "waiting uploading submitted running",
+    OutboxState.DONE: "waiting uploading submitted running done",
+    OutboxState.FAILED: "waiting uploading submitted failed",
+    OutboxState.TIMED_OUT: "waiting uploading submitted timed_out",
+    OutboxState.NEEDS_ATTENTION: "waiting needs_attention",
+}
+
+
+def answer_file(name: str) -> dict:
+    return json.loads((ANSWERS / name).read_text())
+
+
+@dataclass
+class KnowingService:
+    """What the service answers; can be cut off."""
+
+    api_key: str = "right-key"
+    up: bool = True
+    jobs: dict[str, dict] = field(default_factory=dict)
+    trajectories: dict[str, list[dict]] = field(default_factory=dict)
+    groups: list[dict] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        parts = request.url.path.split("/")
+        self.asked.append(request.url.path)
+        if not self.up:
+            raise httpx.ConnectError("cut", request=request)
+        if request.headers["X-API-Key"] != self.api_key:
+            return httpx.Response(401, json={"code": "UNAUTHORIZED", "message": "Unknown key.", "status": 401})
+        if parts[-1] == "credits":
+            return httpx.Response(200, json={"credits": 412})
+        if parts[-1] == "longitudinal" and parts[-2] in self.trajectories:
+            answers = self.trajectories[parts[-2]]
+            return httpx.Response(200, json=answers.pop(0) if len(answers) > 1 else answers[0])
+        if parts[-2] == "jobs" and parts[-1] in self.jobs:
+            return httpx.Response(200, json=self.jobs[parts[-1]])
+        if parts[-1] == "groups":
+            page = int(request.url.params.get("page", 0))
+            here = self.groups[50 * page : 50 * page + 50]
+            pages = max(1, -(-len(self.groups) // 50))
+            return httpx.Response(200, json={"groups": here, "page": page, "total_pages": pages})
+        return httpx.Response(404, json={"code": "NOT_FOUND", "message": "There is no such thing.", "status": 404})
+
+    def connect(self, base_url, credentials) -> Client:
+        return Client(base_url, credentials, retries=RetryRule.NEVER, transport=httpx.MockTransport(self.answer))
+
+    def add_group(self, group_id: str, jobs: int = 1, latest: datetime | None = None) -> None:
+        moment = (latest or datetime(2026, 3, 1, tzinfo=UTC)).isoformat()
+        self.groups.append(
+            {
+                "group_id": group_id,
+                "job_count": jobs,
+                "done_job_count": jobs,
+                "earliest_recorded_at": moment,
+                "latest_recorded_at": moment,
+                "created_at": moment,
+                "updated_at": moment,
+            }
+        )
+
+
+@pytest.fixture(autouse=True)
+def collected_on_the_right_thread():
+    """What one test leaves behind in cycles must not be destroyed in a worker of the next."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def network() -> KnowingService:
+    """In place of the network of the other tests."""
+    return KnowingService()
+
+
+@pytest.fixture
+def pulse_job() -> Job:
+    return Job.model_validate(answer_file("job_pulse_moderate.json"))
+
+
+@pytest.fixture
+def stress_job() -> Job:
+    return Job.model_validate(answer_file("job_sign_stress.json"))
+
+
+@pytest.fixture
+def trajectory_answer() -> dict:
+    return answer_file("trajectory_pulse.json")
+
+
+@dataclass
+class Shelf:
+    """Puts recordings into the library, in any state."""
+
+    workspace: object
+
+    def put(self, group_id, state=OutboxState.CHECKED, *, hours_ago=1.0, job=None, sent=None, **columns) -> str:
+        library = self.workspace.library
+        path = library.recording_folder / f"{len(library.list())}.take"
+        writer = SealedTakeWriter(path, library.store.key, 8000)
+        writer.append((np.sin(np.arange(16 * 8000) / 20) * 9000).astype(np.int16))
+        writer.close()
+        recorded_at = datetime.now(UTC) - timedelta(hours=hours_ago)
+        take_id = library.add_take(path, TakeMetadata(group_id, recorded_at, Target("model", "pulse")))
+        for step in WAY_TO[state].split():
+            with library.store.changing():
+                library.store.move(take_id, OutboxState(step))
+        if job is not None:
+            sealed = library.store.seal.seal(write_result(job.result), f"{take_id}/result")
+            columns |= {"result": sealed, "job_id": job.job_id}
+        if columns:
+            with library.store.changing():
+                library.store.update(take_id, columns)
+        if sent is not None:
+            library.store._progress[take_id] = sent
+        return take_id
+
+
+@pytest.fixture
+def shelf(workspace) -> Shelf:
+    return Shelf(workspace)
+
+
+@pytest.fixture
+def asked(workspace) -> list[tuple[str, object]]:
+    """Pages that were asked for."""
+    pages: list[tuple[str, object]] = []
+    workspace.navigator.asked.connect(lambda key, argument: pages.append((key, argument)))
+    return pages

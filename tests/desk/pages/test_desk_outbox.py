@@ -1,0 +1,179 @@
+"""The Outbox page."""
+
+import time
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from vbdesk.desk.models.cells import Act, LevelMark, Moving
+from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
+from vbdesk.desk.places import Recording, ReviewTake
+from vbdesk.desk.viewmodels.outbox_rows import Show
+from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.states import Fix, OutboxState
+
+
+@pytest.fixture
+def open_page(workspace, qtbot):
+    """Open the page and wait until it shows `count` recordings."""
+
+    def make(count: int) -> OutboxPage:
+        page = build_outbox_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(None)
+        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
+        return page
+
+    return make
+
+
+def cells(page, take_id):
+    table = page.view_model.table
+    return table.row(table.place_of(take_id)).cells
+
+
+def state_of(workspace, take_id):
+    return workspace.library.get(take_id).state
+
+
+def test_the_figures_count_what_is_where(shelf, open_page, pulse_job):
+    for state in (OutboxState.WAITING, OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.RUNNING):
+        shelf.put("ward4-0155", state)
+    shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION)
+    shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
+    page = open_page(6)
+    assert page.figures.words() == ["2 Waiting", "1 Uploading", "1 Running", "1 Needs attention", "1 Done today"]
+    assert page.banner.words().startswith("All 4 on their way should be done in about")
+
+
+def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_page):
+    done = shelf.put("a", OutboxState.DONE)
+    stopped = shelf.put("b", OutboxState.FAILED)
+    first, second = shelf.put("c", OutboxState.WAITING), shelf.put("d", OutboxState.WAITING)
+    moving = shelf.put("e", OutboxState.UPLOADING)
+    page = open_page(5)
+    assert [row.key for row in page.view_model.table.rows()] == [moving, first, second, stopped, done]
+    assert cells(page, first)[2].text == "Next in line."
+    assert cells(page, second)[2].text == "Second in line."
+
+
+def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_page, workspace, qtbot):
+    take_id = shelf.put("ward4-0172", OutboxState.UPLOADING, sent=(1_900_000, 3_200_000))
+    page = open_page(1)
+    qtbot.waitUntil(lambda: isinstance(cells(page, take_id)[2], Moving))
+    assert cells(page, take_id)[2].text == "1.9 of 3.2 MB"
+    time.sleep(0.6)
+    workspace.library.store._progress[take_id] = (2_500_000, 3_200_000)
+    page.view_model.refresh()
+    qtbot.waitUntil(lambda: "MB a second" in cells(page, take_id)[2].text)
+    assert cells(page, take_id)[2].share == pytest.approx(0.78, abs=0.01)
+    assert cells(page, take_id)[3].text == "less than a minute"
+
+
+def test_every_stopped_recording_says_why_and_how_to_mend_it(shelf, open_page):
+    reason = "9 s of speech, under the 15 s minimum, so it was not sent."
+    short = shelf.put("a", OutboxState.NEEDS_ATTENTION, reason=reason, fix=Fix.REVIEW_TAKE)
+    late = shelf.put("b", OutboxState.TIMED_OUT)
+    page = open_page(2)
+    assert cells(page, short)[2].text == reason
+    assert cells(page, short)[4] == Act("Review take")
+    assert "can be sent again" in cells(page, late)[2].text
+    assert cells(page, late)[4] == Act("Try again")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (OutboxState.WAITING, OutboxState.CHECKED),
+        (OutboxState.CHECKED, OutboxState.WAITING),
+        (OutboxState.TIMED_OUT, OutboxState.WAITING),
+    ],
+)
+def test_the_button_of_a_row_does_what_it_says(before, after, shelf, open_page, workspace, qtbot):
+    take_id = shelf.put("ward4-0155", before)
+    page = open_page(1)
+    place = page.view_model.table.index(0, 4)
+    rect = page.list.visualRect(place)
+    button = QPoint(rect.right() - 40, rect.center().y())
+    qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=button)
+    qtbot.waitUntil(lambda: state_of(workspace, take_id) is after)
+
+
+def test_a_click_beside_the_button_cancels_nothing(shelf, open_page, workspace, qtbot):
+    take_id = shelf.put("ward4-0155", OutboxState.WAITING)
+    page = open_page(1)
+    rect = page.list.visualRect(page.view_model.table.index(0, 2))
+    qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    qtbot.wait(100)
+    assert state_of(workspace, take_id) is OutboxState.WAITING
+
+
+def test_a_result_opens_with_enter(shelf, open_page, pulse_job, asked, qtbot):
+    take_id = shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
+    page = open_page(1)
+    assert isinstance(cells(page, take_id)[2], LevelMark)
+    assert cells(page, take_id)[2].text == "Moderate"
+    page.list.setFocus()
+    page.list.select_key(take_id)
+    qtbot.keyClick(page.list, Qt.Key.Key_Return)
+    key, recording = asked[-1]
+    assert key == "result"
+    assert isinstance(recording, Recording)
+    assert recording.take_id == take_id
+
+
+def test_space_reviews_a_take_that_needs_attention(shelf, open_page, asked, qtbot):
+    take_id = shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION, fix=Fix.REVIEW_TAKE)
+    page = open_page(1)
+    page.list.select_key(take_id)
+    qtbot.keyClick(page.list, Qt.Key.Key_Space)
+    assert asked == [("record", ReviewTake(take_id))]
+
+
+def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_page, workspace, asked, qtbot):
+    waiting = [shelf.put("ward4-0155", OutboxState.WAITING) for _ in range(3)]
+    page = open_page(3)
+    sentence = "The service does not accept the account id or the API key. Enter them again."
+    workspace.status_changed.emit(CourierStatus(True, sentence, Fix.ENTER_KEY, None))
+    qtbot.waitUntil(lambda: page.banner.words() == sentence)
+    assert {cells(page, take_id)[3].text for take_id in waiting} == {"until you decide"}
+    page.banner.button.click()
+    assert asked == [("account", None)]
+
+
+def test_without_a_network_the_estimate_says_so(shelf, open_page, workspace, qtbot):
+    take_id = shelf.put("ward4-0155", OutboxState.WAITING)
+    page = open_page(1)
+    workspace.status_changed.emit(CourierStatus(False, "The service cannot be reached.", None, None))
+    qtbot.waitUntil(lambda: cells(page, take_id)[3].text == "waiting for the network")
+
+
+def test_the_filter_lists_what_needs_attention(shelf, open_page, qtbot):
+    shelf.put("a", OutboxState.WAITING)
+    stopped = shelf.put("b", OutboxState.FAILED)
+    shelf.put("c", OutboxState.DONE)
+    page = open_page(3)
+    page.segment.option(Show.ATTENTION).click()
+    assert [row.key for row in page.view_model.table.rows()] == [stopped]
+    page.segment.option(Show.DONE).click()
+    assert page.view_model.table.rowCount() == 1
+
+
+def test_what_cannot_be_done_any_more_is_said(shelf, open_page, workspace, qtbot):
+    take_id = shelf.put("a", OutboxState.WAITING)
+    page = open_page(1)
+    with workspace.library.store.changing():
+        for state in (OutboxState.UPLOADING, OutboxState.SUBMITTED):
+            workspace.library.store.move(take_id, state)
+    page.view_model.act(take_id)
+    qtbot.waitUntil(lambda: page.notice.words() != "")
+    assert page.notice.words() == "This recording is not waiting to be sent."
+
+
+def test_an_empty_outbox_leads_to_the_record_page(open_page, asked):
+    page = open_page(0)
+    assert page.empty.isVisible()
+    page.empty.button.click()
+    assert asked == [("record", None)]
