@@ -152,6 +152,7 @@ def tasks(qtbot):
     yield owner
     with qtbot.waitSignal(owner.all_ended, timeout=6000):
         owner.close()
+    owner.deleteLater()
 
 
 @pytest.fixture
@@ -167,3 +168,4 @@ def workspace(outside, profile, tasks, qtbot):
     yield opened
     qtbot.waitUntil(lambda: not tasks.busy, timeout=5000)
     opened.close()
+    opened.deleteLater()

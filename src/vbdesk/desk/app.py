@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk import theme
+from vbdesk.desk.garbage import GarbageCollector
 from vbdesk.desk.main_window import MainWindow
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.pages.all_pages import PAGES
 from vbdesk.desk.pages.first_start import FirstStartPage
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.setup import Setup
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
@@ -56,7 +58,7 @@ class Desk(QObject):
         self._next: Profile | None = None
         self.workspace: Workspace | None = None
         self.window = MainWindow(PAGES)
-        self.window.resize(*_SIZE)
+        self.window.fit(*_SIZE)
         self.window.profile_wanted.connect(self._use_profile)
         self.window.new_profile_wanted.connect(self._show_first_start)
         self.window.closing.connect(self._close)
@@ -188,11 +190,14 @@ def run(
     application.setDesktopFileName("vbdesk")
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
+    if scheme is Scheme.SYSTEM:
+        scheme = PreferenceStore(outside.config_dir).load().scheme  # one small file, before the first paint
     theme.install(Theme(scheme))
+    collector = GarbageCollector()
     desk = Desk(outside, profile_name, first_page)
     desk.ended.connect(application.quit)
     desk.start()
-    with _closing_on_ctrl_c(desk):
+    with collector, _closing_on_ctrl_c(desk):
         return application.exec()
 
 

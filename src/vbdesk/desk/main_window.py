@@ -22,6 +22,7 @@ from vbdesk.outbox.profiles import Profile
 
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
+_FRAME = (4, 40)  # what window managers add at most, before we can ask
 _ADD = "add"
 
 
@@ -77,6 +78,11 @@ class MainWindow(QMainWindow):
     def page(self) -> QWidget | None:
         """The page that is shown."""
         return self._stack.currentWidget()
+
+    def fit(self, width: int, height: int) -> None:
+        """Take the size asked for, as far as the screen has room for the window and its frame."""
+        room = self.screen().availableGeometry()
+        self.resize(min(width, room.width() - _FRAME[0]), min(height, room.height() - _FRAME[1]))
 
     def show_alone(self, page: QWidget) -> None:
         """Show a page without the rail: the first start."""

@@ -67,6 +67,7 @@ class FirstStartPage(QWidget):
         super().__init__()
         self.setObjectName("firstStart")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName("First start")
         self._model = model
         model.setParent(self)
         self.banner = Banner()

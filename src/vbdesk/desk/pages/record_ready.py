@@ -29,6 +29,7 @@ class SetupCard(Card):
 
     def __init__(self, model: RecordSetupViewModel) -> None:
         super().__init__(padding=0)
+        self.setAccessibleName("Set-up of the recording")
         self._model = model
         self.subject = LineField(icon="person", placeholder="For example ward4-0172")
         self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
@@ -161,6 +162,7 @@ class StageCard(Card):
 
     def __init__(self, model: RecordViewModel) -> None:
         super().__init__(padding=0)
+        self.setAccessibleName("Recording")
         self._model = model
         self.prompt, self.picture = Prompt(Role.PROMPT_PREVIEW), Picture()
         self.meter, self._meter_words = LevelMeter(), Text("", Role.LABEL, "text2")

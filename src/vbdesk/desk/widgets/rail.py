@@ -186,7 +186,9 @@ class Rail(QWidget):
         self._keys = [key for key, _, _ in entries]
         self._entries: dict[str, _Entry] = {}
         self._group = QButtonGroup(self)
+        self._group.idToggled.connect(self._on_toggled)
         self._group.idClicked.connect(self._on_clicked)
+        self._toggled = False
         column = QVBoxLayout(self)
         column.setContentsMargins(_INSET, 20, _INSET, 14)
         column.setSpacing(2)
@@ -210,7 +212,9 @@ class Rail(QWidget):
     def light(self, key: str) -> None:
         """Mark a page as the shown one."""
         if key in self._entries:
+            told = self._group.blockSignals(True)
             self._entries[key].setChecked(True)
+            self._group.blockSignals(told)
         self.update()
 
     def show_count(self, key: str, count: int) -> None:
@@ -236,7 +240,17 @@ class Rail(QWidget):
             rounded(painter, marker, 3, theme.colour("accent"))
             painter.end()
 
+    @Slot(int, bool)
+    def _on_toggled(self, index: int, checked: bool) -> None:
+        """By mouse, key or screen reader alike."""
+        self.update()
+        if checked:
+            self._toggled = True
+            self.chosen.emit(self._keys[index])
+
     @Slot(int)
     def _on_clicked(self, index: int) -> None:
-        self.update()
-        self.chosen.emit(self._keys[index])
+        """The lit entry again: from a page within it back to itself."""
+        if not self._toggled:
+            self.chosen.emit(self._keys[index])
+        self._toggled = False

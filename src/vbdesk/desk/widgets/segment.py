@@ -75,7 +75,7 @@ class Segment(QWidget):
             self._group.addButton(option, index)
             row.addWidget(option)
         self._group.button(0).setChecked(True)
-        self._group.idClicked.connect(self._on_clicked)
+        self._group.idToggled.connect(self._on_toggled)
 
     def choice(self) -> str:
         """Key of the chosen option."""
@@ -83,7 +83,9 @@ class Segment(QWidget):
 
     def choose(self, key: str) -> None:
         """Show `key` as chosen, without a signal."""
+        told = self._group.blockSignals(True)
         self._group.button(self._keys.index(key)).setChecked(True)
+        self._group.blockSignals(told)
 
     def option(self, key: str) -> QAbstractButton:
         """The button of one option."""
@@ -94,6 +96,8 @@ class Segment(QWidget):
         rounded(painter, QRectF(self.rect()), 8, theme.colour("sunken"))
         painter.end()
 
-    @Slot(int)
-    def _on_clicked(self, index: int) -> None:
-        self.chosen.emit(self._keys[index])
+    @Slot(int, bool)
+    def _on_toggled(self, index: int, checked: bool) -> None:
+        """By mouse, key or screen reader alike."""
+        if checked:
+            self.chosen.emit(self._keys[index])

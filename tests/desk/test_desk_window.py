@@ -1,0 +1,167 @@
+"""The whole window with a world of twins: first start, pages, profiles, closing."""
+
+import time
+
+import pytest
+
+from vbdesk.desk.app import Desk
+from vbdesk.desk.local_service import LocalServiceKeeper
+from vbdesk.desk.pages.first_start import FirstStartPage
+from vbdesk.desk.pages.record_page import RecordPage
+from vbdesk.desk.setup import ServiceAddress, Setup
+from vbdesk.desk.viewmodels import frame
+from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.states import Fix
+
+
+@pytest.fixture
+def open_desk(qtbot):
+    opened = []
+
+    def make(outside, **options):
+        desk = Desk(outside, **options)
+        opened.append(desk)
+        desk.start()
+        return desk
+
+    yield make
+    for desk in opened:
+        if not desk.window.isVisible():
+            continue
+        with qtbot.waitSignal(desk.ended, timeout=6000):
+            desk.window.close()
+    for desk in opened:
+        desk.window.deleteLater()
+        desk.deleteLater()
+
+
+def shows(qtbot, desk, kind):
+    qtbot.waitUntil(lambda: isinstance(desk.window.page(), kind), timeout=5000)
+    return desk.window.page()
+
+
+def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, outside, local_service):
+    desk = open_desk(outside)
+    page = shows(qtbot, desk, FirstStartPage)
+    assert not desk.window.rail.isVisible()
+    page.this_computer.click()
+    shows(qtbot, desk, RecordPage)
+    assert desk.window.rail.isVisible()
+    assert "This computer" in desk.window.status.words()
+    qtbot.waitUntil(lambda: "Connected" in desk.window.status.words(), timeout=5000)
+    assert local_service.starts == 1
+
+
+def test_the_profile_in_use_opens_by_itself(qtbot, open_desk, outside):
+    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(outside)
+    shows(qtbot, desk, RecordPage)
+    qtbot.waitUntil(lambda: "412 credits" in desk.window.status.words(), timeout=5000)
+    assert "voice.example" in desk.window.status.words()
+
+
+def test_profiles_never_mix(qtbot, open_desk, outside):
+    setup = Setup(outside)
+    first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
+    second = setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "keyring")
+    desk = open_desk(outside)
+    shows(qtbot, desk, RecordPage)
+    assert desk.workspace.profile == second
+    desk.workspace.navigator.open("profile", first.profile_id)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first, timeout=8000)
+    assert outside.library_dir(first.profile_id) != outside.library_dir(second.profile_id)
+    assert outside.keyring.get(first.library_key_name) != outside.keyring.get(second.library_key_name)
+
+
+def test_a_profile_can_be_named_at_the_start(qtbot, open_desk, outside):
+    setup = Setup(outside)
+    first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
+    setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "keyring")
+    desk = open_desk(outside, profile_name="one.example")
+    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    assert desk.workspace.profile.profile_id == first.profile_id
+
+
+def test_without_a_network_the_desk_says_so_and_works_on(qtbot, open_desk, outside, network):
+    network.up = False
+    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(outside)
+    page = shows(qtbot, desk, RecordPage)
+    qtbot.waitUntil(lambda: "Not connected" in desk.window.status.words(), timeout=5000)
+    page.ready.setup.subject.setText("ward4-0172")
+    qtbot.waitUntil(page.ready.stage.record.isEnabled, timeout=5000)
+
+
+def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, outside):
+    outside.config_dir.mkdir(parents=True)
+    damaged = outside.config_dir / "profiles.json"
+    damaged.write_text("{")
+    desk = open_desk(outside)
+    qtbot.waitUntil(desk.window.notice.isVisible, timeout=5000)
+    assert "damaged" in desk.window.notice.words()
+    assert damaged.read_text() == "{"
+
+
+def test_closing_is_quick_and_stops_the_local_service(qtbot, open_desk, outside, local_service):
+    desk = open_desk(outside)
+    shows(qtbot, desk, FirstStartPage).this_computer.click()
+    shows(qtbot, desk, RecordPage)
+    qtbot.waitUntil(lambda: local_service.starts == 1)
+    started = time.monotonic()
+    with qtbot.waitSignal(desk.ended, timeout=6000):
+        desk.window.close()
+    assert time.monotonic() - started < 5.0
+    assert local_service.stopped
+
+
+def test_a_narrow_window_keeps_icons_with_tooltips(qtbot, open_desk, outside):
+    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(outside)
+    shows(qtbot, desk, RecordPage)
+    desk.window.resize(1024, 640)
+    qtbot.waitUntil(lambda: desk.window.rail.width() == 64)
+    assert desk.window.rail.entry("record").toolTip() == "Record"
+
+
+def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service):
+    keeper = LocalServiceKeeper(local_service, tasks)
+    with qtbot.waitSignal(keeper.ready) as first:
+        keeper.start()
+    local_service.exit_status = 1
+    with qtbot.waitSignal(keeper.ready, timeout=8000) as second:
+        pass
+    assert first.args != second.args
+    keeper.ask_to_stop()
+    qtbot.waitUntil(lambda: not keeper.alive())
+    assert local_service.stopped
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (CourierStatus(True, "Connected.", None, 3), "Connected"),
+        (CourierStatus(False, "No answer.", None, None), "Not connected, recordings wait here"),
+        (CourierStatus(True, "", Fix.ADD_CREDITS, 0), "Out of credits"),
+        (CourierStatus(None, "Starting the service on this computer", None, None), "Starting the service"),
+    ],
+)
+def test_the_connection_is_told_in_words(status, words):
+    assert frame.connection(status).words.startswith(words)
+
+
+def test_counts_are_told_in_words():
+    assert [frame.moving_words(count) for count in (0, 1, 4)] == [
+        "",
+        "1 recording on its way",
+        "4 recordings on their way",
+    ]
+
+
+def test_a_toggle_by_a_screen_reader_opens_the_page(qtbot, open_desk, outside):
+    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(outside)
+    shows(qtbot, desk, RecordPage)
+    desk.window.rail.entry("outbox").toggle()
+    assert not isinstance(desk.window.page(), RecordPage)
+    desk.window.rail.entry("record").click()
+    assert isinstance(desk.window.page(), RecordPage)
