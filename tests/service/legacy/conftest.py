@@ -36,6 +36,10 @@ class Bench:
     client: httpx.Client
     v1: httpx.Client
     heard: dict[bool, Heard]
+    files_before: frozenset[Path] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.files_before = frozenset(self._stored_files())
 
     def post(self, path: str, audio: bytes | None = SPEECH, headers: Any = None, **fields: str) -> httpx.Response:
         """A multipart form to v2."""
@@ -96,7 +100,10 @@ class Bench:
             return list(connection.execute(webhook_deliveries.select()).all())
 
     def kept_files(self) -> list[Path]:
-        """Everything in the object store, half-received files too."""
+        """What this bench brought into the object store, half-received files too."""
+        return [path for path in self._stored_files() if path not in self.files_before]
+
+    def _stored_files(self) -> list[Path]:
         folder = self.service.context.settings.data_dir / "objects"
         return [path for path in folder.rglob("*") if path.is_file()]
 
@@ -112,18 +119,22 @@ def make_bench(start_service: Callable[..., Any], heard: dict[bool, Heard]) -> C
     """`make_bench(credits=20, allow_private_addresses=True)`: a service of its own with one account."""
 
     def make(*, credits: int = 100_000, **settings: Any) -> Bench:
-        service = start_service(**settings)
-        account = service.add_account(credits=credits)
-        v1 = service.client()
-        v1.headers.update(account.v1_headers)
-        return Bench(service, account, service.client(account), v1, heard)
+        return _bench(start_service(**settings), credits, heard)
 
     return make
 
 
 @pytest.fixture
-def bench(make_bench: Callable[..., Bench]) -> Bench:
-    return make_bench()
+def bench(service: Any, heard: dict[bool, Heard]) -> Bench:
+    """A new account on the service that the tests of a module share."""
+    return _bench(service, 100_000, heard)
+
+
+def _bench(service: Any, credits: int, heard: dict[bool, Heard]) -> Bench:
+    account = service.add_account(credits=credits)
+    v1 = service.client()
+    v1.headers.update(account.v1_headers)
+    return Bench(service, account, service.client(account), v1, heard)
 
 
 @dataclass

@@ -38,7 +38,7 @@ def test_the_submit_answers_a_running_job_of_its_kind(bench, path, field, name):
     assert ("condition" if field == "use_case" else "use_case") not in job
     assert job["audio_content_type"] == "audio/flac"
     assert (job["audio_sample_rate"], job["audio_duration_seconds"]) == (16000, pytest.approx(20, abs=5))
-    assert bench.service.queue.job_ids == [job["job_id"]]
+    assert bench.service.queue.job_ids[-1] == job["job_id"]
     TypeAdapter(Job).validate_python(job)
 
 
