@@ -1,10 +1,10 @@
-"""Drive a program of the headless desktop as a person with a screen reader would. Used inside a desktop session only."""
+"""Drive a program of the headless desktop as a person with a screen reader would; works inside a session only."""
 
-import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 RIG = Path(__file__).parent / "rig"
@@ -43,10 +43,20 @@ class Desktop:
         self.wait(role, name)
         self._a11y("press", PROGRAM, role, name)
 
+    def go(self, page: str) -> None:
+        """Go to a page by the rail."""
+        self.press("check box", page)
+
     def write(self, role: str, name: str, text: str) -> None:
         """Put text into a field, or choose the entry of that name in a combo box."""
         self.wait(role, name)
         self._a11y("set", PROGRAM, role, name, text)
+
+    def keys(self, role: str, name: str, *keys: str) -> None:
+        """Give it the keyboard and press keys, named as xdotool names them."""
+        self.wait(role, name)
+        self._a11y("focus", PROGRAM, role, name)
+        subprocess.run(["xdotool", "key", "--delay", "60", *keys], check=True)
 
     def read(self, role: str, name: str) -> str:
         """Text or value of one thing."""
@@ -73,15 +83,10 @@ class Desktop:
         return done.stdout
 
 
-def until(condition: object, what: str, seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
     """Wait until `condition()` holds."""
     deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"waited in vain: {what}")
         time.sleep(0.2)
-
-
-def session_folder() -> Path:
-    """Private folder of the desktop session we run in."""
-    return Path(os.environ["DESK_DIR"])

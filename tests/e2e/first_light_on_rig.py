@@ -1,0 +1,74 @@
+"""What `test_first_light` runs inside the rig: a first start, a recording, its result, and the point on the chart.
+
+Usage: python first_light_on_rig.py FOLDER SPEECH.flac
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from desktop import Desktop, until
+
+SUBJECT = "ward4-0172"
+RECORDED_S = 22.0
+
+
+def record(desk: Desktop, speech: Path) -> None:
+    """Say who it is, record real speech through the microphone, and look at the check."""
+    desk.write("combo box", "Microphone", "Studio Mic")
+    desk.write("text", "Subject", SUBJECT)
+    desk.press("check box", "Consent given")
+    desk.look("record")
+    feed = desk.speak(speech)
+    desk.press("push button", "Start recording")
+    desk.wait("push button", "Stop")
+    time.sleep(RECORDED_S)
+    desk.look("recording")
+    desk.press("push button", "Stop")
+    feed.terminate()
+    feed.wait()
+    desk.wait("label", "Good to send", 30)
+    desk.look("check")
+    desk.press("push button", "Send")
+
+
+def main(folder: Path, speech: Path) -> None:
+    """Go the whole way, asserting what a person would see."""
+    desk = Desktop(folder)
+    desk.start("--light")
+    try:
+        desk.wait("push button", "Use this computer", 30)
+        desk.look("first-start")
+        desk.press("push button", "Use this computer")
+        desk.wait("text", "Subject", 60)
+        desk.wait("label", "Connected", 60)
+        record(desk, speech)
+
+        desk.go("Outbox")
+        desk.wait("table cell", "State: Done", 90)
+        desk.look("outbox")
+        desk.keys("table", "Recordings", "Home", "Return")
+
+        desk.wait("label", "For care staff, not a diagnosis", 20)
+        shown = desk.tree()
+        assert "overall level" in shown, shown
+        for sign in ("Mood Disruption", "Anxiety", "Stress", "Fatigue", "Dehydration", "Elevated Blood Pressure"):
+            assert sign in shown, sign
+        desk.look("result")
+
+        desk.go("Subjects")
+        desk.wait("table cell", SUBJECT, 20)
+        desk.keys("table", "Subjects", "Home", "Return")
+        desk.wait("filler", "Trajectory charts", 20)
+        until(lambda: "1 recording" in desk.tree(), "the recording on the chart")
+        desk.look("subject")
+        assert desk.stop() == 0
+    except BaseException:
+        desk.look("failed")
+        print(desk.tree(), file=sys.stderr)
+        desk.kill()
+        raise
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
