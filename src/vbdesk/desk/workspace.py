@@ -141,6 +141,7 @@ class Workspace(QObject):
     @Slot(str)
     def _on_service_ready(self, base_url: str) -> None:
         self._base_url = base_url
+        self._on_status(CourierStatus(None, "Connecting", None, self.status.credits))
         if self._thread is None:
             self._start_courier()
         else:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -38,15 +38,18 @@ def paint_bars(painter: QPainter, area: QRectF, bars: Envelope, colour: QColor, 
     if len(bars) == 0:
         return
     middle, half = area.center().y(), area.height() / 2
-    painter.setPen(QPen(colour, 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-    x = area.left() + 1 + (first + np.arange(len(bars))) * _STEP_PX
-    height = np.abs(bars).max(axis=1) ** _LOUDNESS_POWER
-    top = middle - np.maximum(height, 0.02) * half
-    bottom = 2 * middle - top
-    points = np.empty((len(bars), 2, 2))
-    points[:, 0, 0] = points[:, 1, 0] = x
-    points[:, 0, 1], points[:, 1, 1] = top, bottom
-    painter.drawLines([QPointF(*point) for point in points.reshape(-1, 2)])
+    x = (area.left() + (first + np.arange(len(bars))) * _STEP_PX).astype(int).tolist()
+    height = np.maximum(np.abs(bars).max(axis=1) ** _LOUDNESS_POWER, 0.02) * half
+    reach = np.maximum(np.rint(height), 1).astype(int).tolist()
+    top = round(middle)
+    painter.save()
+    painter.setRenderHint(
+        QPainter.RenderHint.Antialiasing, False
+    )  # on whole pixels it costs a tenth, and looks the same
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    painter.drawRects([QRect(at, top - half_bar, 2, 2 * half_bar) for at, half_bar in zip(x, reach, strict=True)])
+    painter.restore()
 
 
 def clock_words(seconds: float) -> str:
