@@ -1,6 +1,7 @@
 """Fetching a recording from the address that a v1 caller names: to disk, bounded, and only from where it may."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -76,7 +77,7 @@ class AudioFetcher:
             raise InvalidRequest(str(refusal)) from None
         except TimeoutError:
             raise InvalidRequest(f"The audio did not arrive within {self._timeout_s:g} s.") from None
-        except (OSError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, *_CONNECT_FAILURES):
+        except (socket.gaierror, httpcore.ProtocolError, httpcore.UnsupportedProtocol, *_CONNECT_FAILURES):
             raise InvalidRequest("The audio address cannot be reached. Check it, or send the audio itself.") from None
         return headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
 
