@@ -90,6 +90,19 @@ def _admit(request: Request, bucket: Bucket, credential: Credential, check: Chec
 def _authenticate(request: Request, context: Context, credential: Credential) -> Account:
     account_id = request.headers.get(ACCOUNT_HEADER, "")
     token = request.headers.get(_CREDENTIAL_HEADERS[credential], "")
+    account = authenticate(request, context, credential, account_id, token)
+    if credential is Credential.API_KEY:
+        _note_use(context, token)
+    return account
+
+
+def authenticate(request: Request, context: Context, credential: Credential, account_id: str, token: str) -> Account:
+    """The account that `token` opens; what opens none counts against the caller's address.
+
+    Raises:
+        Unauthorized: no such account, or not its credential.
+        RateLimited: the same, from an address that tried too often.
+    """
     try:
         with context.database.reading() as connection:
             return AccountService(context.clock).authenticate(connection, credential, account_id, token)
@@ -101,6 +114,15 @@ def _authenticate(request: Request, context: Context, credential: Credential) ->
         if retry_after_s:
             raise RateLimited(retry_after_s) from None
         raise
+
+
+def _note_use(context: Context, api_key: str) -> None:
+    accounts = AccountService(context.clock)
+    with context.database.reading() as connection:
+        noted = accounts.use_is_noted(connection, api_key)
+    if not noted:
+        with context.database.writing() as connection:
+            accounts.note_use(connection, api_key)
 
 
 def _bounded(request: Request) -> Request:

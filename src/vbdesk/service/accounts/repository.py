@@ -59,9 +59,29 @@ def find_live_key_hash(connection: Connection, account_id: str, key_id: str) -> 
     return connection.execute(query).scalar_one_or_none()
 
 
-def list_keys(connection: Connection, account_id: str) -> list[sa.Row[str, str, datetime, datetime | None]]:
-    """`(key_id, name, created_at, revoked_at)` of the account's keys, oldest first."""
-    columns = (api_keys.c.key_id, api_keys.c.name, api_keys.c.created_at, api_keys.c.revoked_at)
+def last_use(connection: Connection, key_id: str) -> datetime | None:
+    """When the key was last noted as used."""
+    return connection.execute(
+        sa.select(api_keys.c.last_used_at).where(api_keys.c.key_id == key_id)
+    ).scalar_one_or_none()
+
+
+def note_use(connection: Connection, key_id: str, now: datetime) -> None:
+    """Note the key as used now."""
+    connection.execute(sa.update(api_keys).where(api_keys.c.key_id == key_id).values(last_used_at=now))
+
+
+def list_keys(
+    connection: Connection, account_id: str
+) -> list[sa.Row[str, str, datetime, datetime | None, datetime | None]]:
+    """`(key_id, name, created_at, revoked_at, last_used_at)` of the account's keys, oldest first."""
+    columns = (
+        api_keys.c.key_id,
+        api_keys.c.name,
+        api_keys.c.created_at,
+        api_keys.c.revoked_at,
+        api_keys.c.last_used_at,
+    )
     query = sa.select(*columns).where(api_keys.c.account_id == account_id).order_by(api_keys.c.key_id)
     return list(connection.execute(query))
 

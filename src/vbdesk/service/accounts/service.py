@@ -1,7 +1,7 @@
 """Accounts and keys: made by the operator, shown once, checked on every request."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sqlalchemy import Connection
@@ -12,6 +12,9 @@ from vbdesk.service.accounts import credentials, repository
 from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.errors import NotFound, Unauthorized
+
+NOTED_FOR = timedelta(hours=1)
+"""How long a noted use of a key stands before the next is written down."""
 
 
 class Credential(StrEnum):
@@ -61,12 +64,16 @@ class AccountListed:
 
 @dataclass(frozen=True, slots=True)
 class KeyListed:
-    """An API key as the operator sees it: everything but the key."""
+    """An API key as the operator and the account holder see it: everything but the key.
+
+    `last_used_at` is right to the hour; None when it was never used.
+    """
 
     key_id: str
     name: str
     created_at: datetime
     revoked_at: datetime | None
+    last_used_at: datetime | None
 
 
 class AccountService:
@@ -137,6 +144,15 @@ class AccountService:
         if not credentials.matches(token, stored or credentials.NO_HASH) or row is None:
             raise Unauthorized
         return Account(row.account_id, Plan(row.plan))
+
+    def use_is_noted(self, connection: Connection, api_key: str) -> bool:
+        """Whether the key was noted as used lately."""
+        last = repository.last_use(connection, credentials.key_id_of(api_key))
+        return last is not None and self._clock.now() - last < NOTED_FOR
+
+    def note_use(self, connection: Connection, api_key: str) -> None:
+        """Note the key as used now."""
+        repository.note_use(connection, credentials.key_id_of(api_key), self._clock.now())
 
     def _require(self, connection: Connection, account_id: str) -> None:
         if repository.find_account(connection, account_id) is None:

@@ -23,5 +23,7 @@ api_keys = sa.Table(
     sa.Column("key_hash", sa.LargeBinary(32), nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("revoked_at", UtcDateTime),
+    sa.Column("last_used_at", UtcDateTime),
     sa.Index("ix_api_keys_account_id", "account_id"),
 )
+"""`last_used_at` is right to the hour: noting every request would be a write for each."""

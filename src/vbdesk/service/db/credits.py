@@ -23,7 +23,7 @@ credit_entries = sa.Table(
     sa.Column("job_id", sa.String(ID_LENGTH)),
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.CheckConstraint("kind IN ('grant', 'hold', 'capture', 'release')", name="known_kind"),
-    sa.Index("ix_credit_entries_account_id", "account_id"),
+    sa.Index("ix_credit_entries_account_id_created_at", "account_id", "created_at"),
 )
 """Append-only. `amount` is what an entry is about, `delta` what it does to the balance, which is their sum."""
 

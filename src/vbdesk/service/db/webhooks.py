@@ -32,5 +32,9 @@ webhook_deliveries = sa.Table(
     sa.Column("last_error", sa.Text),
     sa.CheckConstraint("state IN ('pending', 'sent', 'given_up')", name="known_state"),
     sa.Index("ix_webhook_deliveries_state_due_at", "state", "due_at"),
+    sa.Index("ix_webhook_deliveries_account_id", "account_id", "delivery_id"),
 )
-"""One delivery a finished job, with its outcomes. The body is not kept: a finished job never changes."""
+"""One delivery a finished job, with its outcomes. The body is not kept: a finished job never changes.
+
+`due_at` is when it is tried next, or, once it is sent or given up, when that was.
+"""

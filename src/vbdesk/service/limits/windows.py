@@ -57,6 +57,13 @@ class RateWindows:
             connection.execute(sa.update(rate_windows).where(key).values(moments=_pack(counted), latest=counted[-1]))
             return 0
 
+    def counted(self, owner: str, bucket: str, now: datetime) -> int:
+        """Requests of `owner` in the window that ends at `now`."""
+        key = (rate_windows.c.owner == owner) & (rate_windows.c.bucket == bucket)
+        with self._database.reading() as connection:
+            packed = connection.execute(sa.select(rate_windows.c.moments).where(key)).scalar_one_or_none()
+        return sum(moment > now.timestamp() - self._window_s for moment in _unpack(packed or b""))
+
     def remove_past(self, now: datetime) -> None:
         """Remove counters that count nothing any more, lest strangers' addresses pile up."""
         past = rate_windows.c.latest <= now.timestamp() - self._window_s

@@ -18,14 +18,11 @@ from vbdesk.service.jobs.view import job_json
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.guard import AddressRefused
-from vbdesk.service.webhooks.sender import TIMEOUT_S, WebhookSender
-from vbdesk.service.webhooks.service import PURPOSE
+from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.webhooks.service import CLAIM, PURPOSE
 
 RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
 """Between an attempt and the next; after the last the delivery is given up."""
-
-CLAIM = timedelta(seconds=3 * TIMEOUT_S)
-"""How long a claimed delivery is left to the process that claimed it; longer than any attempt takes."""
 
 AT_ONCE = 4
 LOOK_EVERY_S = 0.25

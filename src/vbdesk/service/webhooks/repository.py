@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
+from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 
 PENDING, SENT, GIVEN_UP = "pending", "sent", "given_up"
@@ -24,6 +25,12 @@ def find_webhook(connection: Connection, account_id: str) -> Row[Any] | None:
     """`url` and sealed `secret` of the account's webhook."""
     query = sa.select(account_webhooks).where(account_webhooks.c.account_id == account_id)
     return connection.execute(query).one_or_none()
+
+
+def remove_webhook(connection: Connection, account_id: str) -> bool:
+    """Forget the account's webhook; whether there was one."""
+    removed = sa.delete(account_webhooks).where(account_webhooks.c.account_id == account_id)
+    return connection.execute(removed).rowcount == 1
 
 
 def insert_delivery(
@@ -87,9 +94,54 @@ def record_attempt(
     status: int | None,
     error: str | None,
 ) -> None:
-    """Store how an attempt went and when the next is due."""
+    """Store how an attempt went and when the next is due, unless it was given up during the attempt."""
     connection.execute(
         sa.update(webhook_deliveries)
-        .where(webhook_deliveries.c.delivery_id == delivery_id)
+        .where(webhook_deliveries.c.delivery_id == delivery_id, webhook_deliveries.c.state == PENDING)
         .values(state=state, attempts=attempts, due_at=due_at, last_status=status, last_error=error)
+    )
+
+
+def list_deliveries(connection: Connection, account_id: str, before: str | None, limit: int) -> Sequence[Row[Any]]:
+    """The account's deliveries, newest first, those older than the delivery `before`."""
+    query = sa.select(webhook_deliveries).where(webhook_deliveries.c.account_id == account_id)
+    if before is not None:
+        query = query.where(webhook_deliveries.c.delivery_id < before)
+    return connection.execute(query.order_by(webhook_deliveries.c.delivery_id.desc()).limit(limit)).all()
+
+
+def find_delivery(connection: Connection, account_id: str, delivery_id: str) -> Row[Any] | None:
+    """The account's delivery, with the `job_url` of a job that has a webhook of its own."""
+    query = (
+        sa.select(webhook_deliveries, jobs.c.webhook_url.label("job_url"))
+        .join(jobs, jobs.c.job_id == webhook_deliveries.c.job_id)
+        .where(webhook_deliveries.c.account_id == account_id, webhook_deliveries.c.delivery_id == delivery_id)
+    )
+    return connection.execute(query).one_or_none()
+
+
+def begin_anew(
+    connection: Connection, delivery_id: str, *, url: str, secret: bytes, now: datetime, claimed_until: datetime
+) -> bool:
+    """Make the delivery due now, with all its attempts before it; False while one may be under way."""
+    table = webhook_deliveries.c
+    update = (
+        sa.update(webhook_deliveries)
+        .where(table.delivery_id == delivery_id, (table.state != PENDING) | (table.due_at > claimed_until))
+        .values(state=PENDING, attempts=0, due_at=now, url=url, secret=secret, last_status=None, last_error=None)
+    )
+    return connection.execute(update).rowcount == 1
+
+
+def give_up_pending(connection: Connection, account_id: str, reason: str, now: datetime) -> None:
+    """Give up what is still owed to the account's webhook; jobs with a webhook of their own keep theirs."""
+    own = sa.select(jobs.c.job_id).where(jobs.c.account_id == account_id, jobs.c.webhook_url.is_not(None))
+    connection.execute(
+        sa.update(webhook_deliveries)
+        .where(
+            webhook_deliveries.c.account_id == account_id,
+            webhook_deliveries.c.state == PENDING,
+            webhook_deliveries.c.job_id.not_in(own),
+        )
+        .values(state=GIVEN_UP, due_at=now, last_error=reason)
     )

@@ -1,16 +1,60 @@
 """Rules of webhooks: one for the account, or one for a single job; every finished job is reported once."""
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.clock import Clock
+from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.sender import TIMEOUT_S
 
 PURPOSE = "webhook secret"
+
+CLAIM = timedelta(seconds=3 * TIMEOUT_S)
+"""How long a claimed delivery is left to the process that claimed it; longer than any attempt takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountWebhook:
+    """Where an account hears of its jobs; its secret is not shown again."""
+
+    url: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryListed:
+    """A delivery as the account holder sees it.
+
+    Attributes:
+        delivery_id: also in the delivery's header.
+        job_id: the finished job it reports.
+        url: where it goes.
+        state: `pending`, `sent` or `given_up`.
+        attempts: so far, since it was last begun.
+        last_status: HTTP status of the last answer.
+        last_error: why there was no answer.
+        created_at: when the job was finished.
+        due_at: when it is tried next; when it was sent or given up.
+        repeatable: whether it can be begun anew now.
+    """
+
+    delivery_id: str
+    job_id: str
+    url: str
+    state: str
+    attempts: int
+    last_status: int | None
+    last_error: str | None
+    created_at: datetime
+    due_at: datetime
+    repeatable: bool
 
 
 class WebhookService:
@@ -50,3 +94,55 @@ class WebhookService:
             secret=secret,
             now=self._clock.now(),
         )
+
+    def current(self, connection: Connection, account_id: str) -> AccountWebhook | None:
+        """The account's webhook."""
+        webhook = repository.find_webhook(connection, account_id)
+        return AccountWebhook(webhook.url, webhook.updated_at) if webhook else None
+
+    def remove(self, connection: Connection, account_id: str) -> None:
+        """Report nothing more, nor what is still owed. Raises NotFound when there is no webhook."""
+        if not repository.remove_webhook(connection, account_id):
+            raise NotFound("There is no webhook to remove.")
+        repository.give_up_pending(connection, account_id, "The webhook was removed.", self._clock.now())
+
+    def list_deliveries(
+        self, connection: Connection, account_id: str, before: str | None, limit: int
+    ) -> list[DeliveryListed]:
+        """Deliveries older than `before`, newest first; without it, from the newest on."""
+        now = self._clock.now()
+        return [
+            DeliveryListed(
+                delivery_id=row.delivery_id,
+                job_id=row.job_id,
+                url=row.url,
+                state=row.state,
+                attempts=row.attempts,
+                last_status=row.last_status,
+                last_error=row.last_error,
+                created_at=row.created_at,
+                due_at=row.due_at,
+                repeatable=row.state != repository.PENDING or row.due_at > now + CLAIM,
+            )
+            for row in repository.list_deliveries(connection, account_id, before, limit)
+        ]
+
+    def redeliver(self, connection: Connection, account_id: str, delivery_id: str) -> None:
+        """Begin a delivery anew; one to the account's webhook goes to where that is now.
+
+        Raises:
+            NotFound: the account has no such delivery.
+            Conflict: it may be under way, or the account has no webhook any more.
+        """
+        delivery = repository.find_delivery(connection, account_id, delivery_id)
+        if delivery is None:
+            raise NotFound("There is no such delivery.")
+        receiver = delivery if delivery.job_url else repository.find_webhook(connection, account_id)
+        if receiver is None:
+            raise Conflict("There is no webhook to deliver to. Set one, then deliver again.")
+        now = self._clock.now()
+        begun = repository.begin_anew(
+            connection, delivery_id, url=receiver.url, secret=receiver.secret, now=now, claimed_until=now + CLAIM
+        )
+        if not begun:
+            raise Conflict("This delivery is being tried already. Look again in a minute.")

@@ -45,6 +45,7 @@ def upgrade() -> None:
         sa.Column("key_hash", sa.LargeBinary(length=32), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("last_used_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["account_id"], ["accounts.account_id"], name=op.f("fk_api_keys_account_id_accounts")),
         sa.PrimaryKeyConstraint("key_id", name=op.f("pk_api_keys")),
     )
@@ -58,6 +59,17 @@ def upgrade() -> None:
             ["account_id"], ["accounts.account_id"], name=op.f("fk_cohort_snapshots_account_id_accounts")
         ),
         sa.PrimaryKeyConstraint("account_id", name=op.f("pk_cohort_snapshots")),
+    )
+    op.create_table(
+        "console_sessions",
+        sa.Column("token_hash", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("account_id", sa.String(length=36), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("last_seen_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["accounts.account_id"], name=op.f("fk_console_sessions_account_id_accounts")
+        ),
+        sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_console_sessions")),
     )
     op.create_table(
         "credit_balances",
@@ -86,7 +98,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("entry_id", name=op.f("pk_credit_entries")),
     )
-    op.create_index("ix_credit_entries_account_id", "credit_entries", ["account_id"], unique=False)
+    op.create_index(
+        "ix_credit_entries_account_id_created_at", "credit_entries", ["account_id", "created_at"], unique=False
+    )
     op.create_index(
         "uq_credit_entries_hold",
         "credit_entries",
@@ -221,5 +235,8 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("delivery_id", name=op.f("pk_webhook_deliveries")),
         sa.UniqueConstraint("job_id", name=op.f("uq_webhook_deliveries_job_id")),
+    )
+    op.create_index(
+        "ix_webhook_deliveries_account_id", "webhook_deliveries", ["account_id", "delivery_id"], unique=False
     )
     op.create_index("ix_webhook_deliveries_state_due_at", "webhook_deliveries", ["state", "due_at"], unique=False)
