@@ -177,3 +177,12 @@ def test_an_empty_outbox_leads_to_the_record_page(open_page, asked):
     assert page.empty.isVisible()
     page.empty.button.click()
     assert asked == [("record", None)]
+
+
+def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_page, qtbot):
+    shelf.put("a", OutboxState.WAITING)
+    page = open_page(1)
+    assert not page.list.isColumnHidden(3)
+    page.resize(640, 600)
+    qtbot.waitUntil(lambda: page.list.isColumnHidden(3))
+    assert page.list.columnWidth(2) >= 150

@@ -10,12 +10,13 @@ from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.card import Card, upright_line
 from vbdesk.desk.widgets.cell_view import CellView
 from vbdesk.desk.widgets.empty_state import EmptyState
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
 _WIDTHS = (158, 172, 300, 156, 142)
-_STRETCH = 2
+_STRETCH, _ESTIMATE = 2, 3
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
     Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
@@ -49,7 +50,7 @@ class OutboxPage(QWidget):
                 (Show.DONE, "Done", ""),
             ],
         )
-        self.list = CellView("Recordings", view_model.table, _WIDTHS, stretch=_STRETCH)
+        self.list = CellView("Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=_ESTIMATE)
         self.empty = EmptyState("outbox", *_EMPTY[Show.ALL], action="Record")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -59,7 +60,7 @@ class OutboxPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
-        layout.addLayout(self._header())
+        layout.addWidget(self._header())
         for part in (self.figures, self.banner, self.notice):
             layout.addWidget(part)
         layout.addWidget(card, 1)
@@ -85,15 +86,12 @@ class OutboxPage(QWidget):
         """Another page is shown."""
         self.notice.clear()
 
-    def _header(self) -> QHBoxLayout:
+    def _header(self) -> QWidget:
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Outbox", Role.PAGE_TITLE))
         words.addWidget(Text("Every recording made here, from the first check to the result.", Role.BODY, "text2"))
-        row = QHBoxLayout()
-        row.addLayout(words, 1)
-        row.addWidget(self.segment)
-        return row
+        return PageHead(words, self.segment, words_width=420)
 
     @Slot(str)
     def _choose(self, key: str) -> None:

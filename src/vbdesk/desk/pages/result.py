@@ -15,6 +15,7 @@ from vbdesk.desk.widgets.buttons import secondary_button
 from vbdesk.desk.widgets.card import Card, scrolled
 from vbdesk.desk.widgets.crumb import Crumb
 from vbdesk.desk.widgets.empty_state import EmptyState
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.result_cards import (
     FeaturesCard,
     JsonPanel,
@@ -104,6 +105,10 @@ class ResultPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """One column where two have no room."""
         narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
@@ -115,7 +120,6 @@ class ResultPage(QWidget):
         return False
 
     def _header(self) -> QWidget:
-        header = QWidget()
         self.subjects_button = Crumb("Subjects")
         self.subjects_button.clicked.connect(self._open_subjects)
         self.subject_button = Crumb()
@@ -142,13 +146,9 @@ class ResultPage(QWidget):
         words.setSpacing(0)
         words.addLayout(crumbs)
         words.addLayout(title)
-        row = QHBoxLayout(header)
-        row.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        row.setSpacing(12)
-        row.addLayout(words, 1)
-        row.addWidget(self.segment)
-        row.addWidget(self.json_button)
-        return header
+        head = PageHead(words, self.segment, self.json_button, words_width=440)
+        head.setContentsMargins(0, 0, _SCROLL_BAR, 0)
+        return head
 
     def _left_box(self) -> QVBoxLayout:
         return _box(self._left)
@@ -183,6 +183,7 @@ class ResultPage(QWidget):
         reading = self._reading
         if reading is None:
             return
+        self._arrange()
         researcher = self.segment.choice() == "researcher"
         for box, kept in ((self._left_box(), 0), (self._right_box(), 2)):
             _empty(box, kept)

@@ -16,6 +16,7 @@ from vbdesk.desk.widgets.buttons import KeyCap, primary_button, secondary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.cell_view import CellView
 from vbdesk.desk.widgets.empty_state import EmptyState
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
@@ -51,7 +52,7 @@ class SubjectPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 24, 36, 16)
         layout.setSpacing(12)
-        layout.addLayout(self._header())
+        layout.addWidget(self._header())
         layout.addWidget(self.banner)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
@@ -81,7 +82,7 @@ class SubjectPage(QWidget):
         if reading is not None:
             self.view_model.export(draw_picture(reading.chart), path)
 
-    def _header(self) -> QHBoxLayout:
+    def _header(self) -> QWidget:
         self.title = Text("", Role.PAGE_TITLE)
         self.badge = LevelBadge()
         self._badge_words = Text("last level", Role.CAPTION, "text2")
@@ -99,13 +100,8 @@ class SubjectPage(QWidget):
         self.export_button.clicked.connect(self._ask_where)
         self.record_button = primary_button("Record", icon="mic")
         self.record_button.clicked.connect(self._record)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addLayout(words, 1)
-        for button in (self.export_button, self.record_button):
-            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self._show_level(None)
-        return row
+        return PageHead(words, self.export_button, self.record_button, words_width=360)
 
     def _toolbar(self) -> QWidget:
         bar = QWidget()

@@ -1,7 +1,7 @@
 """Subjects: everyone, with search; a click shows one."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
@@ -12,10 +12,12 @@ from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.cell_view import CellView
 from vbdesk.desk.widgets.empty_state import EmptyState
 from vbdesk.desk.widgets.fields import LineField
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
 _WIDTHS = (300, 190, 170, 110, 160)
+_HERE = 4
 _NEAR_END_ROWS = 30
 
 
@@ -39,7 +41,7 @@ class SubjectsPage(QWidget):
         self.record_button = primary_button("Record", icon="mic")
         self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
-        self.list = CellView("Subjects", view_model.table, _WIDTHS, stretch=0, row_height=44)
+        self.list = CellView("Subjects", view_model.table, _WIDTHS, stretch=0, droppable=_HERE, row_height=44)
         self.empty = EmptyState("person", "No subjects yet", "", action="Record")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -49,7 +51,7 @@ class SubjectsPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
-        layout.addLayout(self._header())
+        layout.addWidget(self._header())
         layout.addWidget(self.banner)
         layout.addWidget(card, 1)
         self.search.textChanged.connect(view_model.look_for)
@@ -72,17 +74,12 @@ class SubjectsPage(QWidget):
         """Another page is shown."""
         self.view_model.leave()
 
-    def _header(self) -> QHBoxLayout:
+    def _header(self) -> QWidget:
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Subjects", Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addLayout(words, 1)
-        row.addWidget(self.search)
-        row.addWidget(self.record_button)
-        return row
+        return PageHead(words, self.search, self.record_button)
 
     @Slot()
     def _on_listed(self) -> None:

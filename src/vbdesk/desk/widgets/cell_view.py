@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -30,6 +30,7 @@ _EDGE = 20
 _BUTTON_PAD = 11
 _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
+_LEAST_STRETCH = 150
 
 
 class CellView(QTableView):
@@ -50,11 +51,23 @@ class CellView(QTableView):
         widths: Sequence[int],
         *,
         stretch: int,
+        droppable: int | None = None,
         row_height: int = 55,
         parent: QWidget | None = None,
     ) -> None:
-        """Show `table`; `widths` of the columns at 100 % text, of which column `stretch` takes what is left."""
+        """Show `table`.
+
+        Args:
+            name: for screen readers.
+            table: the rows.
+            widths: of the columns at 100 % text.
+            stretch: the column that takes what is left.
+            droppable: the column that goes first where there is no room.
+            row_height: at 100 % text.
+            parent: of the widget.
+        """
         super().__init__(parent)
+        self._droppable = droppable
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
         self.setItemDelegate(_CellDelegate(self))
@@ -103,7 +116,29 @@ class CellView(QTableView):
             head.setSectionResizeMode(column, mode)
             if not fills:
                 self.setColumnWidth(column, px(self._widths[column]))
+        self._drop()
         self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Where the stretching column would get too little: leave one out; if that is not enough, scroll."""
+        if self._droppable is None:
+            return
+        px = theme.active().px
+        fixed = sum(width for column, width in enumerate(self._widths) if column != self._stretch)
+        self.setColumnHidden(self._droppable, self.viewport().width() - px(fixed) < px(_LEAST_STRETCH))
+        if self.isColumnHidden(self._droppable):
+            fixed -= self._widths[self._droppable]
+        fits = self.viewport().width() - px(fixed) >= px(_LEAST_STRETCH)
+        mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
+        self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
+        if not fits:
+            self.setColumnWidth(self._stretch, px(_LEAST_STRETCH))
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAsNeeded
+        self.setHorizontalScrollBarPolicy(policy)
 
     def current_key(self) -> str | None:
         """Key of the selected row."""
