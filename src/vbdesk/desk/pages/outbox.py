@@ -23,6 +23,7 @@ _EMPTY = {
     Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
+_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 
 
 def build_outbox_page(workspace: Workspace) -> "OutboxPage":
@@ -53,6 +54,7 @@ class OutboxPage(QWidget):
         self.list = CellView("Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=_ESTIMATE)
         self.empty = EmptyState("outbox", *_EMPTY[Show.ALL], action="Record")
         self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         card = Card(padding=1)

@@ -23,6 +23,7 @@ from vbdesk.desk.workspace import Workspace
 
 _ALL = "270"
 _DAY_WIDTH, _SIGN_WIDTH, _NOTES_WIDTH = 112, 120, 140
+_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 
 
 def build_subject_page(workspace: Workspace) -> "SubjectPage":
@@ -45,6 +46,7 @@ class SubjectPage(QWidget):
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
         self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
         for part in (self.empty, self.charts, self.table):
             self._stack.addWidget(part)
         card = Card(padding=1)

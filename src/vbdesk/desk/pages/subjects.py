@@ -19,6 +19,7 @@ from vbdesk.desk.workspace import Workspace
 _WIDTHS = (300, 190, 170, 110, 160)
 _HERE = 4
 _NEAR_END_ROWS = 30
+_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 
 
 def build_subjects_page(workspace: Workspace) -> "SubjectsPage":
@@ -44,6 +45,7 @@ class SubjectsPage(QWidget):
         self.list = CellView("Subjects", view_model.table, _WIDTHS, stretch=0, droppable=_HERE, row_height=44)
         self.empty = EmptyState("person", "No subjects yet", "", action="Record")
         self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         card = Card(padding=1)

@@ -44,3 +44,4 @@ class PageHead(QWidget):
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._box.direction() is not direction:
             self._box.setDirection(direction)
+            self.updateGeometry()
