@@ -20,7 +20,7 @@ from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
 from vbdesk.desk.workspace import Workspace
 
 COUNT_IN_S = 3
-_TICK_MS = 33
+_TICK_MS = 40
 LIVE_WINDOW_S = 30.0
 
 
@@ -77,7 +77,7 @@ class RecordViewModel(QObject):
         counted: (int) seconds left before the recording begins.
         levels_changed: (Levels) the meter, while no recording runs.
         room_changed: (RoomCheck).
-        moved: (Moment) 30 times a second while recording.
+        moved: (Moment) 25 times a second while recording.
         took: (Take) a take has ended; its sentence says why, if it ended by itself.
         failed: (str) a recording could not begin; nothing was lost.
     """
@@ -367,6 +367,8 @@ class RecordViewModel(QObject):
         self.moved.emit(Moment(seconds, self._speech_s, levels, envelope, self._marks))
 
     def _listen_to_room(self, levels: Levels) -> None:
+        if self.room.room is Room.SILENT and levels.rms_dbfs >= self._rules.room.silent_dbfs:
+            self.check_room()  # it gives sound after all
         if self.room.room is not Room.LISTENING:
             return
         if np.isfinite(levels.rms_dbfs):
