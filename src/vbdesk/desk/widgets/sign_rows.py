@@ -42,7 +42,8 @@ class SignRows(Card):
         super().resizeEvent(event)
         roomy = self.width() >= theme.active().px(_STRIPS_FROM)
         for part in (self._head.strip, *(row.strip for row in self.rows)):
-            part.setVisible(roomy)
+            if part is not None:
+                part.setVisible(roomy)
 
 
 class _Head(QWidget):
@@ -61,8 +62,9 @@ class _Head(QWidget):
             head = Text(words, Role.CAPTION, "text2")
             head.setFixedWidth(theme.active().px(width))
             row.addWidget(head)
-        self.strip = QWidget()
+        self.strip: QWidget | None = None
         if longitudinal:
+            self.strip = QWidget()
             self.strip.setFixedWidth(theme.active().px(_STRIP_WIDTH))
             ends = QHBoxLayout(self.strip)
             ends.setContentsMargins(0, 0, 0, 0)
@@ -97,8 +99,8 @@ class SignRowView(QWidget):
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addWidget(LevelBadge(sign.level), 0, Qt.AlignmentFlag.AlignLeft)
         grid.addWidget(badge, 0, 1)
-        self.strip = _strip(sign)
-        if longitudinal:
+        self.strip = _strip(sign) if longitudinal else None
+        if self.strip is not None:
             grid.addWidget(_change(sign), 0, 2)
             grid.addWidget(self.strip, 0, 3)
         grid.addWidget(self.more, 0, 4, 2, 1)
