@@ -71,7 +71,8 @@ class CellTable(QAbstractTableModel):
             self._reorder(wanted)
         before = self._rows
         self._take(wanted)
-        changed = [place for place, (old, new) in enumerate(zip(before, wanted, strict=True)) if old != new]
+        pairs = enumerate(zip(before, wanted, strict=True))
+        changed = [place for place, (old, new) in pairs if old is not new and old != new]
         if changed:
             self.dataChanged.emit(
                 self.index(changed[0], 0), self.index(changed[-1], len(self._headings) - 1), list(CellRole)

@@ -145,10 +145,10 @@ def places_in_line(items: Iterable[RecordingItem]) -> dict[str, int]:
 def figures_of(items: Iterable[RecordingItem], now: datetime) -> Figures:
     """Count for the head of the page."""
     count = dict.fromkeys(OutboxState, 0)
-    done_today, today = 0, now.astimezone().date()
+    done_today, midnight = 0, now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     for item in items:
         count[item.state] += 1
-        done_today += item.state is _S.DONE and item.updated_at.astimezone().date() == today
+        done_today += item.state is _S.DONE and item.updated_at >= midnight
     return Figures(
         waiting=count[_S.WAITING],
         uploading=count[_S.UPLOADING],

@@ -1,7 +1,7 @@
 """State of the Subjects page: everyone known here or at the service, one list."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -45,7 +45,7 @@ class SubjectRow:
     recordings: int
     here: int
     moving: int
-    now: datetime
+    now: datetime = field(compare=False)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
