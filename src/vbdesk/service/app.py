@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.catalog.routes import router as catalog_router
+from vbdesk.service.console.app import console_routes
 from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import router as credits_router
 from vbdesk.service.dependencies import CurrentContext
@@ -72,6 +73,7 @@ def create_app(context: Context) -> Api:
     install_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.extend(console_routes(context))
     return app
 
 

@@ -1,0 +1,131 @@
+"""The console as an application within the API's: its pages, its refusals as pages, its headers on all of them."""
+
+import http
+from typing import cast
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vbdesk.contract.errors import HTTP_STATUS
+from vbdesk.resource_files import resource
+from vbdesk.service.console import keys_routes, overview_routes, sign_in_routes, webhook_routes
+from vbdesk.service.console.forms import FormRefused
+from vbdesk.service.console.pages import go_to, page
+from vbdesk.service.console.visits import SESSION_COOKIE, SignInNeeded
+from vbdesk.service.context import Context
+from vbdesk.service.errors import NotFound, ProcessingFailed, RateLimited, ServiceError
+
+PROTECTION = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Headers of every answer: nothing runs, nothing is framed, sent on or kept."""
+
+_FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
+
+
+def console_routes(context: Context) -> list[BaseRoute]:
+    """The routes by which the API's application hands requests to the console."""
+    console = Protected(create_console(context))
+    return [Route("/console", console), Route("/console/{path:path}", console)]
+
+
+def create_console(context: Context) -> FastAPI:
+    """The console over `context`."""
+    console = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    console.state.context = context
+    for handled, handler in _HANDLERS.items():
+        console.add_exception_handler(handled, handler)
+    for routes in (overview_routes, keys_routes, webhook_routes, sign_in_routes):
+        console.include_router(routes.router)
+    for name, media_type in _FILES.items():
+        _add_file(console, name, media_type)
+    return console
+
+
+class Protected:
+    """Wraps an application and puts the protective headers on all its answers, crashes included."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def send_protected(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(PROTECTION)
+            await send(message)
+
+        await self._app(scope, receive, send_protected)
+
+
+def _add_file(console: FastAPI, name: str, media_type: str) -> None:
+    content = resource("console", name).read_bytes()
+
+    @console.get(f"/console/{name}")
+    def send_file() -> Response:
+        return Response(content, media_type=media_type)
+
+
+def _refusal(status: int, sentence: str) -> Response:
+    return page("refusal.html", status, title=http.HTTPStatus(status).phrase.capitalize(), sentence=sentence)
+
+
+def _sign_in_needed(request: Request, error: Exception) -> Response:
+    if not cast(
+        SignInNeeded, error
+    ).ended:  # there may be a session all the same: links from other sites hide its cookie
+        return go_to("/sign-in")
+    response = go_to("/sign-in", "ended")
+    SESSION_COOKIE.remove(request, response)
+    return response
+
+
+def _form_refused(_request: Request, _error: Exception) -> Response:
+    return _refusal(403, "This form did not come from a page of yours, or the page was too old. Open it again.")
+
+
+def _service_error(_request: Request, error: Exception) -> Response:
+    refusal = cast(ServiceError, error)
+    response = _refusal(HTTP_STATUS[refusal.code], refusal.message)
+    if isinstance(refusal, RateLimited):
+        response.headers["Retry-After"] = str(refusal.retry_after_s)
+    return response
+
+
+def _framework_error(_request: Request, error: Exception) -> Response:
+    refusal = cast(HTTPException, error)
+    if refusal.status_code == 404:
+        return _refusal(404, NotFound.default_message)
+    response = _refusal(refusal.status_code, "The console does not answer this request. Go back and try again.")
+    response.headers.update(refusal.headers or {})
+    return response
+
+
+def _no_such_page(_request: Request, _error: Exception) -> Response:
+    return _refusal(404, NotFound.default_message)
+
+
+def _crash(_request: Request, _error: Exception) -> Response:
+    return _refusal(500, ProcessingFailed.default_message)
+
+
+_HANDLERS = {
+    SignInNeeded: _sign_in_needed,
+    FormRefused: _form_refused,
+    ServiceError: _service_error,
+    HTTPException: _framework_error,
+    RequestValidationError: _no_such_page,  # only ids in addresses are validated
+    Exception: _crash,
+}

@@ -1,0 +1,35 @@
+"""The overview: credits, use, and how much of the plan's limits is used up."""
+
+from fastapi import APIRouter, Response
+
+from vbdesk.service.console.pages import go_to, page
+from vbdesk.service.console.usage import DAYS, read_allowances, read_usage
+from vbdesk.service.console.visits import CurrentVisit
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.dependencies import CurrentContext
+
+router = APIRouter()
+
+
+@router.get("/console")
+def show_overview(visit: CurrentVisit, context: CurrentContext) -> Response:
+    """Credits, use and limits of the account."""
+    account = visit.account
+    with context.database.reading() as connection:
+        credits = CreditsService(context.clock).balance(connection, account.account_id)
+        usage = read_usage(connection, account.account_id, context.clock.now())
+    return page(
+        "overview.html",
+        visit=visit,
+        here="overview",
+        credits=credits,
+        usage=usage,
+        days=DAYS,
+        allowances=read_allowances(context, account),
+    )
+
+
+@router.get("/console/")
+def show_overview_without_slash() -> Response:
+    """The same page has one address."""
+    return go_to()

@@ -1,0 +1,45 @@
+"""Answers of the console: HTML from templates, and ways on to another page."""
+
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from vbdesk.resource_files import resource
+
+HOME = "/console"
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(resource("console", "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"moment": _moment, "number": _number}
+    environment.globals["home"] = HOME
+    return environment
+
+
+def page(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
+    """The page `template` with these values in it, all of them escaped."""
+    text = _templates().get_template(template).render(values)
+    return HTMLResponse(text, status, headers)
+
+
+def go_to(path: str = "", notice: str | None = None) -> RedirectResponse:
+    """Send the browser to another page of the console, which shows the notice of that name."""
+    return RedirectResponse(f"{HOME}{path}" + (f"?notice={notice}" if notice else ""), 303)
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _number(number: int) -> str:
+    return f"{number:,}"

@@ -1,0 +1,83 @@
+"""What an account used, day by day and kind by kind, as the ledger charged it."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from sqlalchemy import Connection
+
+from vbdesk.contract.jobs import JobType
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.accounts.service import Account
+from vbdesk.service.console import repository
+from vbdesk.service.context import Context
+
+DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Finished analyses and the credits they took."""
+
+    analyses: int
+    credits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What was analysed for; both None when the jobs were erased since."""
+
+    job_type: JobType | None
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The last days.
+
+    Attributes:
+        by_day: every day, oldest first, also days without use.
+        by_kind: most credits first.
+        total: all of it.
+    """
+
+    by_day: dict[date, Amount]
+    by_kind: dict[Kind, Amount]
+    total: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Requests of one kind in the last minute, and how many the plan allows."""
+
+    bucket: Bucket
+    used: int
+    limit: int
+
+
+def read_usage(connection: Connection, account_id: str, now: datetime) -> Usage:
+    """What was charged today and on the days before; days are in UTC."""
+    days = [now.astimezone(UTC).date() - timedelta(days=back) for back in reversed(range(DAYS))]
+    since = datetime.combine(days[0], time(), UTC)
+    analyses: Counter[date | Kind] = Counter()
+    credits: Counter[date | Kind] = Counter()
+    for day, job_type, name, count, amount in repository.list_use(connection, account_id, since):
+        for part in (day, Kind(JobType(job_type) if job_type else None, name)):
+            analyses[part] += count
+            credits[part] += amount
+    amounts = {part: Amount(analyses[part], credits[part]) for part in (*days, *analyses)}
+    by_kind = {part: amount for part, amount in amounts.items() if isinstance(part, Kind)}
+    return Usage(
+        by_day={day: amounts[day] for day in days},
+        by_kind=dict(sorted(by_kind.items(), key=lambda item: -item[1].credits)),
+        total=Amount(sum(each.analyses for each in by_kind.values()), sum(each.credits for each in by_kind.values())),
+    )
+
+
+def read_allowances(context: Context, account: Account) -> list[Allowance]:
+    """How much of the plan's limits is used up in the minute that ends now."""
+    now = context.clock.now()
+    return [
+        Allowance(bucket, context.rates.counted(account.account_id, bucket.value, now), limit)
+        for bucket, limit in context.settings.rate_limits[account.plan].items()
+    ]

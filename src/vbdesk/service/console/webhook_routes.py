@@ -1,0 +1,110 @@
+"""The account's webhook and its deliveries."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import ValidationError
+
+from vbdesk.contract.accounts import WebhookConfig
+from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
+from vbdesk.service.console.pages import go_to, page
+from vbdesk.service.console.visits import CurrentVisit, OwnForm, Visit
+from vbdesk.service.context import Context
+from vbdesk.service.dependencies import CurrentContext
+from vbdesk.service.errors import Conflict, NotFound
+from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.webhooks.guard import AddressRefused
+
+DELIVERIES_ON_A_PAGE = 20
+
+_NO_URL = f"Give a URL such as https://host/path, of at most {MAX_WEBHOOK_URL_LENGTH} characters."
+
+router = APIRouter()
+
+
+@router.get("/console/webhook")
+def show_webhook(
+    visit: CurrentVisit,
+    context: CurrentContext,
+    before: Annotated[UUID | None, Query()] = None,
+    notice: str = "",
+) -> Response:
+    """Where finished jobs are reported, and how the reports fared; `before` leads to older ones."""
+    return _webhook_page(visit, context, before=str(before) if before else None, notice=notice)
+
+
+@router.post("/console/webhook")
+def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
+    """Set or change the webhook, by the rules of the API."""
+    url, secret_key = fields.get("url", "").strip(), fields.get("secret_key", "")
+    webhooks = webhooks_of(context)
+    try:
+        config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key})
+        webhooks.check_address(str(config.url))
+    except ValidationError:
+        return _webhook_page(visit, context, 422, url_error=_NO_URL, url=url)
+    except AddressRefused as refusal:
+        return _webhook_page(visit, context, 422, url_error=str(refusal), url=url)
+    if not secret_key:
+        return _webhook_page(visit, context, 422, signing_error="Enter the secret that signs the reports.", url=url)
+    with context.database.writing() as connection:
+        webhooks.configure(connection, visit.account.account_id, str(config.url), secret_key)
+    return go_to("/webhook", "webhook-set")
+
+
+@router.get("/console/webhook/remove")
+def ask_before_removing(visit: CurrentVisit, context: CurrentContext) -> Response:
+    """Ask whether the webhook is to be removed."""
+    with context.database.reading() as connection:
+        webhook = webhooks_of(context).current(connection, visit.account.account_id)
+    if webhook is None:
+        raise NotFound("There is no webhook to remove.")
+    return page("webhook_remove.html", visit=visit, here="webhook", webhook=webhook)
+
+
+@router.post("/console/webhook/remove")
+def remove_webhook(visit: CurrentVisit, context: CurrentContext, _fields: OwnForm) -> Response:
+    """Report nothing more."""
+    with context.database.writing() as connection:
+        webhooks_of(context).remove(connection, visit.account.account_id)
+    return go_to("/webhook", "webhook-removed")
+
+
+@router.post("/console/webhook/deliveries/{delivery_id}/redeliver")
+def redeliver(delivery_id: UUID, visit: CurrentVisit, context: CurrentContext, _fields: OwnForm) -> Response:
+    """Begin a delivery anew."""
+    try:
+        with context.database.writing() as connection:
+            webhooks_of(context).redeliver(connection, visit.account.account_id, str(delivery_id))
+    except Conflict as refusal:
+        return _webhook_page(visit, context, 409, error=refusal.message)
+    return go_to("/webhook", "redelivering")
+
+
+def _webhook_page(
+    visit: Visit, context: Context, status: int = 200, *, before: str | None = None, **values: Any
+) -> Response:
+    webhooks, account_id = webhooks_of(context), visit.account.account_id
+    with context.database.reading() as connection:
+        webhook = webhooks.current(connection, account_id)
+        deliveries = webhooks.list_deliveries(connection, account_id, before, DELIVERIES_ON_A_PAGE + 1)
+    shown: dict[str, Any] = {
+        "error": "",
+        "url_error": "",
+        "signing_error": "",
+        "notice": "",
+        "url": webhook.url if webhook else "",
+        "longest": MAX_WEBHOOK_URL_LENGTH,
+    } | values
+    return page(
+        "webhook.html",
+        status,
+        visit=visit,
+        here="webhook",
+        webhook=webhook,
+        deliveries=deliveries[:DELIVERIES_ON_A_PAGE],
+        older=len(deliveries) > DELIVERIES_ON_A_PAGE,
+        newest=before is None,
+        **shown,
+    )
