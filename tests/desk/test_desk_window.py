@@ -157,11 +157,11 @@ def test_counts_are_told_in_words():
     ]
 
 
-def test_a_toggle_by_a_screen_reader_opens_the_page(qtbot, open_desk, outside):
+def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, outside):
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(outside)
     shows(qtbot, desk, RecordPage)
-    desk.window.rail.entry("outbox").toggle()
+    desk.window.rail.entry("outbox").click()
     assert not isinstance(desk.window.page(), RecordPage)
     desk.window.rail.entry("record").click()
     assert isinstance(desk.window.page(), RecordPage)

@@ -45,7 +45,7 @@ class Desktop:
 
     def go(self, page: str) -> None:
         """Go to a page by the rail."""
-        self.press("check box", page)
+        self.press("push button", page)
 
     def write(self, role: str, name: str, text: str) -> None:
         """Put text into a field, or choose the entry of that name in a combo box."""

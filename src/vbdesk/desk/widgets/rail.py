@@ -21,16 +21,31 @@ class _Entry(QAbstractButton):
         self._icon = icon
         self._count = 0
         self._narrow = False
+        self._lit = False
         self.setText(title)
-        self.setCheckable(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
+    @property
+    def lit(self) -> bool:
+        """Whether the page shown is this one or one within it. Not a checked state: pressing it always goes there."""
+        return self._lit
+
+    def light(self, lit: bool) -> None:
+        """Mark the page as the shown one, or not."""
+        self._lit = lit
+        self._describe()
+
     def show_count(self, count: int) -> None:
         """Show how many recordings are on their way."""
         self._count = count
-        self.setAccessibleDescription(f"{count} on their way" if count else "")
+        self._describe()
+
+    def _describe(self) -> None:
+        words = ["current page"] if self._lit else []
+        words += [f"{self._count} on their way"] if self._count else []
+        self.setAccessibleDescription(", ".join(words))
         self.update()
 
     def set_narrow(self, narrow: bool) -> None:
@@ -46,7 +61,7 @@ class _Entry(QAbstractButton):
         painter = antialiased(QPainter(self))
         px = theme.active().px
         box = QRectF(self.rect())
-        if self.isChecked():
+        if self._lit:
             rounded(painter, box, 8, theme.colour("surface"))
         elif self.underMouse():
             tint = theme.colour("text")
@@ -55,10 +70,10 @@ class _Entry(QAbstractButton):
         side = px(18)
         x = (box.width() - side) / 2 if self._narrow else px(10)
         icon = QRectF(round(x), round((box.height() - side) / 2), side, side)
-        paint_icon(painter, self._icon, icon, theme.colour("accent" if self.isChecked() else "text2"))
+        paint_icon(painter, self._icon, icon, theme.colour("accent" if self._lit else "text2"))
         if not self._narrow:
-            painter.setFont(theme.active().font(Role.BODY_STRONG if self.isChecked() else Role.BODY_MEDIUM))
-            painter.setPen(theme.colour("text" if self.isChecked() else "text2"))
+            painter.setFont(theme.active().font(Role.BODY_STRONG if self._lit else Role.BODY_MEDIUM))
+            painter.setPen(theme.colour("text" if self._lit else "text2"))
             painter.drawText(box.adjusted(px(38), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
         self._paint_count(painter, box)
         painter.end()
@@ -73,7 +88,7 @@ class _Entry(QAbstractButton):
         top = 0.0 if self._narrow else (box.height() - height) / 2
         right = box.right() - (0 if self._narrow else px(10))
         pill = QRectF(right - width, top, width, height)
-        rounded(painter, pill, height / 2, theme.colour("sunken" if self.isChecked() else "border"))
+        rounded(painter, pill, height / 2, theme.colour("sunken" if self._lit else "border"))
         painter.setFont(font)
         painter.setPen(theme.colour("text"))
         painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, words)
@@ -186,9 +201,7 @@ class Rail(QWidget):
         self._keys = [key for key, _, _ in entries]
         self._entries: dict[str, _Entry] = {}
         self._group = QButtonGroup(self)
-        self._group.idToggled.connect(self._on_toggled)
         self._group.idClicked.connect(self._on_clicked)
-        self._toggled = False
         column = QVBoxLayout(self)
         column.setContentsMargins(_INSET, 20, _INSET, 14)
         column.setSpacing(2)
@@ -211,10 +224,8 @@ class Rail(QWidget):
 
     def light(self, key: str) -> None:
         """Mark a page as the shown one."""
-        if key in self._entries:
-            told = self._group.blockSignals(True)
-            self._entries[key].setChecked(True)
-            self._group.blockSignals(told)
+        for name, entry in self._entries.items():
+            entry.light(name == key)
         self.update()
 
     def show_count(self, key: str, count: int) -> None:
@@ -232,7 +243,7 @@ class Rail(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         super().paintEvent(event)
-        lit = next((entry for entry in self._entries.values() if entry.isChecked()), None)
+        lit = next((entry for entry in self._entries.values() if entry.lit), None)
         if lit is not None:
             painter = antialiased(QPainter(self))
             place = lit.geometry()
@@ -240,17 +251,6 @@ class Rail(QWidget):
             rounded(painter, marker, 3, theme.colour("accent"))
             painter.end()
 
-    @Slot(int, bool)
-    def _on_toggled(self, index: int, checked: bool) -> None:
-        """By mouse, key or screen reader alike."""
-        self.update()
-        if checked:
-            self._toggled = True
-            self.chosen.emit(self._keys[index])
-
     @Slot(int)
     def _on_clicked(self, index: int) -> None:
-        """The lit entry again: from a page within it back to itself."""
-        if not self._toggled:
-            self.chosen.emit(self._keys[index])
-        self._toggled = False
+        self.chosen.emit(self._keys[index])
