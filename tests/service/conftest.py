@@ -22,6 +22,7 @@ from vbdesk.service.app import create_app
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import load_settings
 from vbdesk.service.storage.origin import create_storage_app
@@ -51,6 +52,19 @@ class RecordingQueue:
 
     def enqueue(self, connection: Connection, job_id: str) -> None:
         self.job_ids.append(job_id)
+
+
+class DirectInspector:
+    """Looks at recordings in this process: at once, and without a fence."""
+
+    async def inspect(self, path: Path) -> AudioFacts:
+        seen = await asyncio.to_thread(look_at, path)
+        if isinstance(seen, Refusal):
+            raise seen.as_error()
+        return seen
+
+
+DIRECT = DirectInspector()
 
 
 @dataclass
@@ -125,11 +139,11 @@ def start_service(tmp_path: Path, migrated_database: Path) -> Iterator[Callable[
     """Starts services: `start_service(clock=..., page_size=3)`; all of them end with the test."""
     stops: list[Callable[[], None]] = []
 
-    def start(*, clock: Any = None, queue: Any = None, **settings: Any) -> RunningService:
+    def start(*, clock: Any = None, queue: Any = None, inspector: Any = DIRECT, **settings: Any) -> RunningService:
         data_dir = tmp_path / f"service-{len(stops)}"
         data_dir.mkdir()
         shutil.copy(migrated_database, data_dir)
-        service, stop = _start(data_dir, clock or FakeClock(), queue, settings)
+        service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
         stops.append(stop)
         return service
 
@@ -180,12 +194,14 @@ def client(service: RunningService, account: TestAccount) -> httpx.Client:
     return service.client(account)
 
 
-def _start(data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any]) -> tuple[RunningService, Callable[[], None]]:
+def _start(
+    data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any], inspector: Any = DIRECT
+) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
     database = open_database(settings)
     api_socket, storage_socket = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
     queue = queue or RecordingQueue()
-    context = open_context(settings, database, queue, clock, origin_of(storage_socket))
+    context = open_context(settings, database, queue, inspector, clock, origin_of(storage_socket))
     stop = _serve(
         (create_app(context), api_socket),
         (create_storage_app(context.storage, context.signer, clock), storage_socket),

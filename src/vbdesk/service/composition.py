@@ -4,6 +4,7 @@ from vbdesk.service.clock import Clock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
+from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.windows import RateWindows
 from vbdesk.service.secret_box import load_or_create_secrets
 from vbdesk.service.settings import Settings
@@ -28,7 +29,14 @@ def open_rates(settings: Settings) -> RateWindows:
     return rates
 
 
-def open_context(settings: Settings, database: Database, queue: JobQueue, clock: Clock, storage_origin: str) -> Context:
+def open_context(
+    settings: Settings,
+    database: Database,
+    queue: JobQueue,
+    inspector: AudioInspector,
+    clock: Clock,
+    storage_origin: str,
+) -> Context:
     """Everything the app and the engine lean on."""
     secrets = load_or_create_secrets(settings.data_dir)
     return Context(
@@ -40,6 +48,7 @@ def open_context(settings: Settings, database: Database, queue: JobQueue, clock:
         clock=clock,
         secrets=secrets,
         queue=queue,
+        inspector=inspector,
         storage_origin=settings.storage_url or storage_origin,
     )
 

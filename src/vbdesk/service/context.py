@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
+from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.windows import RateWindows
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
@@ -37,4 +38,5 @@ class Context:
     clock: Clock
     secrets: SecretBox
     queue: JobQueue
+    inspector: AudioInspector
     storage_origin: str

@@ -31,6 +31,7 @@ from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.origin import create_storage_app
 from vbdesk.service.uploads.service import UploadService
 from vbdesk.service.work.dbos_engine import DbosQueue
+from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -63,8 +64,10 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         database = _migrated_database(settings)
         queue = DbosQueue(settings.resolved_database_url)
         stack.callback(queue.close)
+        inspector = FencedInspector()
+        stack.callback(inspector.close)
         try:
-            context = open_context(settings, database, queue, SystemClock(), origin_of(storage_socket))
+            context = open_context(settings, database, queue, inspector, SystemClock(), origin_of(storage_socket))
         except SecretsDamaged as error:
             raise ServeRefused(str(error)) from None
         stack.callback(close_context, context)

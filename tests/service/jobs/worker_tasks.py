@@ -3,6 +3,7 @@
 import ctypes
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import soundfile
@@ -84,3 +85,30 @@ def analyse_at_the_second_try(request: AnalysisRequest) -> str:
 
 def analyse_into_nonsense(_request: AnalysisRequest) -> str:
     return "no result"
+
+
+def crash_at_a_look() -> None:
+    """Prepare a child whose decoder has a flaw; each of these stands for one that hostile bytes may find."""
+    _decode_by(lambda _path: ctypes.string_at(0))
+
+
+def stall_at_a_look() -> None:
+    _decode_by(lambda _path: ctypes.PyDLL(None).sleep(600))
+
+
+def bloat_at_a_look() -> None:
+    _decode_by(lambda _path: bytearray(400 * 1024**2))
+
+
+def _decode_by(decode: Callable[[Path], object]) -> None:
+    import vbdesk.voice.decode
+
+    vbdesk.voice.decode.decode = decode
+
+
+def address_space_grows_by(size: int) -> bool:
+    try:
+        bytearray(size)
+    except MemoryError:
+        return False
+    return True

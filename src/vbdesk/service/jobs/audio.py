@@ -1,10 +1,8 @@
 """The look at a recording before it is accepted: format, duration, and whether there is any sound."""
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.errors import (
@@ -15,11 +13,6 @@ from vbdesk.service.errors import (
     AudioTooShort,
     UnsupportedFormat,
 )
-from vbdesk.voice.decode import decode
-from vbdesk.voice.errors import AudioError
-
-AT_ONCE = 2
-"""Recordings decoded at the same time; 20 minutes take 77 MB of memory each."""
 
 _REFUSALS: dict[ErrorCode, type[AudioRejected]] = {
     refusal.code: refusal
@@ -37,25 +30,47 @@ class AudioFacts:
     sample_rate: int
 
 
-def inspect(path: Path) -> AudioFacts:
-    """Decode the recording as the analysis will. Raises AudioRejected."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a recording is not taken, as it comes out of another process."""
+
+    code: ErrorCode
+    message: str
+
+    def as_error(self) -> AudioRejected:
+        """The refusal as it is raised."""
+        return _REFUSALS[self.code](self.message)
+
+
+class AudioInspector(Protocol):
+    """Looks at recordings."""
+
+    async def inspect(self, path: Path) -> AudioFacts:
+        """Decode the recording as the analysis will.
+
+        Raises:
+            AudioRejected: it cannot be analysed.
+            ProcessingFailed: it could not be looked at.
+        """
+        ...
+
+
+def look_at(path: Path) -> AudioFacts | Refusal:
+    """Decode the recording. Meant for a process of its own: decoders are large, and bytes from strangers can end them.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    from vbdesk.voice.decode import decode
+    from vbdesk.voice.errors import AudioError
+
     try:
         recording = decode(path)
     except AudioError as error:
-        raise _REFUSALS[error.code](str(error)) from None
+        return Refusal(error.code, str(error))
     return AudioFacts(
         content_type=recording.content_type,
         size_bytes=recording.size_bytes,
         duration_s=round(recording.duration_s, 3),
         sample_rate=recording.sample_rate,
     )
-
-
-async def inspect_aside(path: Path) -> AudioFacts:
-    """`inspect` in one of few threads of its own, so that requests go on being answered. Raises AudioRejected."""
-    return await asyncio.get_running_loop().run_in_executor(_inspectors(), inspect, path)
-
-
-@cache
-def _inspectors() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")

@@ -3,15 +3,18 @@
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
+from vbdesk.service.errors import InvalidRequest
 from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
-from vbdesk.service.jobs.audio import AudioFacts, inspect_aside
+from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import AnalyzeForm, read_analyze_form
 from vbdesk.service.jobs.service import JobService, Submission
 from vbdesk.service.jobs.target import Target
+from vbdesk.service.storage.store import ObjectMissing
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
@@ -52,6 +55,9 @@ async def submit_form(context: Context, submission: Submission) -> Job:
 
 async def _inspect(context: Context, form: AnalyzeForm, upload_key: str | None) -> AudioFacts:
     if form.audio is not None:
-        return await inspect_aside(form.audio.path)
-    with context.storage.local_copy(str(upload_key)) as path:
-        return await inspect_aside(path)
+        return await context.inspector.inspect(form.audio.path)
+    try:
+        with context.storage.local_copy(str(upload_key)) as path:
+            return await context.inspector.inspect(path)
+    except ObjectMissing:  # its time was over just now
+        raise InvalidRequest(INVALID_UPLOAD_REF) from None

@@ -14,6 +14,9 @@ from vbdesk.service.work.sweeper import Sweeper
 EMBEDDED_EXECUTOR = "local-0"
 """Always the same for the one process that owns a data folder: at its next start it takes up what it left."""
 
+MEMORY_BYTES = 3 * 1024**3
+"""What one analysis may take beyond the loaded models; the longest recording takes a seventh of it."""
+
 
 class Runtime:
     """Slots, engine, sweeper and webhook courier."""
@@ -53,7 +56,7 @@ class Runtime:
     def start(self) -> None:
         """Start everything; children warm up in the background."""
         if self._workers:
-            slots = SlotPool(self._workers, self._prepare_child)
+            slots = SlotPool(self._workers, self._prepare_child, memory_bytes=MEMORY_BYTES)
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
             url = self._context.settings.resolved_database_url
             self._engine = DbosEngine(url, self._queue, self._executor_id)

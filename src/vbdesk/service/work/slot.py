@@ -20,9 +20,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from vbdesk.service.work.fence import fence
+
 CONTEXT = multiprocessing.get_context("spawn")
 START_LIMIT_S = 120.0  # imports and model sessions on a busy machine
 END_LIMIT_S = 5.0
+MAX_TASKS = 200
 PR_SET_PDEATHSIG = 1
 ORPHANED = 99
 
@@ -81,21 +84,25 @@ class _Child:
 class Slot:
     """One supervised child, replaced whenever it was ended, has crashed or has grown old."""
 
-    def __init__(self, prepare: Prepare, nursery: Executor, *, max_tasks: int = 200) -> None:
+    def __init__(
+        self, prepare: Prepare, nursery: Executor, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS
+    ) -> None:
         """Start the first child.
 
         Args:
             prepare: run once in every new child: imports and model sessions.
             nursery: an executor whose thread outlives the slot. On Linux a child is tied to the *thread* that started
                 it, so short-lived threads must not start any.
+            memory_bytes: what a task may take beyond what the prepared child holds, where the system can bound it.
             max_tasks: after so many tasks a child is replaced, lest memory creep.
         """
         self._prepare = prepare
+        self._memory_bytes = memory_bytes
         self._nursery = nursery
         self._max_tasks = max_tasks
         self._busy = threading.Lock()
         self._closing = threading.Event()
-        self._child: Future[_Child] = nursery.submit(_spawn, prepare)
+        self._child: Future[_Child] = nursery.submit(_spawn, prepare, memory_bytes)
 
     def wait_ready(self) -> None:
         """Wait until the child has prepared itself, so that this does not count as a task's time.
@@ -170,19 +177,21 @@ class Slot:
 
     def _replace(self) -> int | None:
         exit_code = self._child.result().end()
-        self._child = self._nursery.submit(_spawn, self._prepare)
+        self._child = self._nursery.submit(_spawn, self._prepare, self._memory_bytes)
         return exit_code
 
 
-def _spawn(prepare: Prepare) -> _Child:
+def _spawn(prepare: Prepare, memory_bytes: int | None) -> _Child:
     ours, theirs = CONTEXT.Pipe()
-    process = CONTEXT.Process(target=_serve, args=(theirs, prepare, os.getpid()), name="vbdesk-slot", daemon=True)
+    process = CONTEXT.Process(
+        target=_serve, args=(theirs, prepare, memory_bytes, os.getpid()), name="vbdesk-slot", daemon=True
+    )
     process.start()
     theirs.close()
     return _Child(process, ours)
 
 
-def _serve(pipe: Connection, prepare: Prepare, parent: int) -> None:
+def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, parent: int) -> None:
     """The child: announce readiness, then answer one task after the other until the pipe closes."""
     _die_with(parent)
     for interrupt in (signal.SIGINT, signal.SIGTERM):  # the parent decides when this ends
@@ -190,6 +199,7 @@ def _serve(pipe: Connection, prepare: Prepare, parent: int) -> None:
     for library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(library, "1")  # parallel across slots, not inside one
     prepare()
+    fence(memory_bytes)
     pipe.send("ready")
     while True:
         try:

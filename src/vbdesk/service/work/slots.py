@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from vbdesk.service.work.slot import Prepare, Slot, SlotClosed
+from vbdesk.service.work.slot import MAX_TASKS, Prepare, Slot, SlotClosed
 
 LOOK_EVERY_S = 0.2  # how soon a waiting caller notices that the pool has closed
 
@@ -13,9 +13,14 @@ LOOK_EVERY_S = 0.2  # how soon a waiting caller notices that the pool has closed
 class SlotPool:
     """A fixed number of slots; more callers than slots wait."""
 
-    def __init__(self, count: int, prepare: Prepare) -> None:
+    def __init__(
+        self, count: int, prepare: Prepare, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS
+    ) -> None:
+        """Start the children. The arguments are those of `Slot`."""
         self._nursery = ThreadPoolExecutor(1, thread_name_prefix="vbdesk-nursery")
-        self._slots = [Slot(prepare, self._nursery) for _ in range(count)]
+        self._slots = [
+            Slot(prepare, self._nursery, memory_bytes=memory_bytes, max_tasks=max_tasks) for _ in range(count)
+        ]
         self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
         for slot in self._slots:
             self._free.put(slot)

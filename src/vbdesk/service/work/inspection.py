@@ -1,0 +1,79 @@
+"""Looking at submitted recordings in fenced children: whatever a file does to a decoder, the service goes on."""
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from vbdesk.service.errors import ProcessingFailed, UnsupportedFormat
+from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
+from vbdesk.service.work.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
+from vbdesk.service.work.slots import SlotPool
+
+AT_ONCE = 2
+MEMORY_BYTES = 1024**3  # beyond what a child holds when ready; 20 minutes take a quarter of it
+TIMEOUT_S = 20.0  # the longest recording takes 1.5 s on an idle computer
+MAX_TASKS = 5_000
+"""Recordings looked at by one child. Its replacement takes a second to start, so this is seldom."""
+
+log = logging.getLogger(__name__)
+
+
+class FencedInspector:
+    """Looks at recordings in children with bounded memory and time.
+
+    A file that crashes, bloats or stalls its child counts as unreadable, which to its sender it is.
+    """
+
+    def __init__(
+        self,
+        *,
+        prepare: Prepare | None = None,
+        memory_bytes: int = MEMORY_BYTES,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Start the children; they warm up in the background."""
+        self._timeout_s = timeout_s
+        self._slots = SlotPool(AT_ONCE, prepare or load_decoders, memory_bytes=memory_bytes, max_tasks=MAX_TASKS)
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
+
+    async def inspect(self, path: Path) -> AudioFacts:
+        """Decode the recording as the analysis will. Raises AudioRejected, ProcessingFailed."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, path)
+
+    def close(self) -> None:
+        """End the children."""
+        self._slots.close()
+        self._threads.shutdown()
+
+    def _inspect(self, path: Path) -> AudioFacts:
+        try:
+            with self._slots.borrow() as slot:
+                try:
+                    slot.wait_ready()
+                except ChildCrashed as crash:  # before it saw the file
+                    log.error("The process that looks at recordings does not start. %s", crash)
+                    raise ProcessingFailed from None
+                seen: AudioFacts | Refusal = slot.run(look_at, path, timeout_s=self._timeout_s)
+        except SlotClosed:
+            raise ProcessingFailed from None
+        except TaskFailed as failure:
+            log.warning("A recording could not be looked at (%s).", failure.kind)
+            if failure.kind in _OUR_FAULTS:
+                raise ProcessingFailed from None
+            raise UnsupportedFormat from None
+        except (ChildCrashed, TaskTimedOut) as failure:
+            log.warning("A recording ended the process that looked at it. %s", failure)
+            raise UnsupportedFormat from None
+        if isinstance(seen, Refusal):
+            raise seen.as_error()
+        return seen
+
+
+_OUR_FAULTS = frozenset({"FileNotFoundError", "PermissionError", "OSError", "ImportError", "ModuleNotFoundError"})
+"""What a decoder never raises for the sake of a file's content."""
+
+
+def load_decoders() -> None:
+    """Import what decoding needs, once in every child."""
+    import vbdesk.voice.decode  # noqa: F401

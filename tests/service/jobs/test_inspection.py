@@ -1,0 +1,106 @@
+"""Looking at recordings: what strangers' bytes do to a decoder stays in its child."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from worker_tasks import (
+    address_space_grows_by,
+    bloat_at_a_look,
+    crash_at_a_look,
+    die_preparing,
+    nothing_to_prepare,
+    stall_at_a_look,
+)
+
+from vbdesk.service.errors import AudioTooLong, ProcessingFailed, UnsupportedFormat
+from vbdesk.service.work.inspection import FencedInspector
+from vbdesk.service.work.slots import SlotPool
+
+SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
+MEBIBYTE = 1024**2
+
+memory_is_bounded = pytest.mark.skipif(sys.platform != "linux", reason="the system bounds no memory")
+
+
+def inspect(inspector, path):
+    return asyncio.run(inspector.inspect(path))
+
+
+@pytest.fixture(scope="module")
+def inspector():
+    inspector = FencedInspector()
+    yield inspector
+    inspector.close()
+
+
+def test_a_recording_is_looked_at(inspector):
+    facts = inspect(inspector, SPEECH)
+    assert (facts.content_type, facts.duration_s, facts.sample_rate) == ("audio/flac", 20.5, 16_000)
+    assert facts.size_bytes == SPEECH.stat().st_size
+
+
+def test_a_refusal_comes_out_of_the_child_as_it_is(inspector, tmp_path):
+    long = tmp_path / "long.flac"
+    soundfile.write(long, np.zeros(1201 * 8000, np.int16), 8000)
+    with pytest.raises(AudioTooLong, match="too long"):
+        inspect(inspector, long)
+
+
+def test_a_file_that_is_gone_is_not_the_senders_fault(inspector, tmp_path):
+    with pytest.raises(ProcessingFailed):
+        inspect(inspector, tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        crash_at_a_look,
+        stall_at_a_look,
+        pytest.param(
+            bloat_at_a_look, marks=pytest.mark.skipif(sys.platform != "linux", reason="memory is not bounded")
+        ),
+    ],
+)
+def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(prepare):
+    inspector = FencedInspector(prepare=prepare, timeout_s=0.5, memory_bytes=200 * MEBIBYTE)
+    try:
+        for _ in range(3):  # more than there are children
+            with pytest.raises(UnsupportedFormat):
+                inspect(inspector, SPEECH)
+    finally:
+        inspector.close()
+
+
+def test_a_child_that_cannot_start_is_the_services_fault():
+    inspector = FencedInspector(prepare=die_preparing)
+    try:
+        with pytest.raises(ProcessingFailed):
+            inspect(inspector, SPEECH)
+    finally:
+        inspector.close()
+
+
+@memory_is_bounded
+def test_a_child_is_bounded_beyond_what_it_holds_when_ready():
+    slots = SlotPool(1, nothing_to_prepare, memory_bytes=100 * MEBIBYTE)
+    try:
+        with slots.borrow() as slot:
+            assert slot.run(address_space_grows_by, 50 * MEBIBYTE, timeout_s=10)
+            assert not slot.run(address_space_grows_by, 150 * MEBIBYTE, timeout_s=10)
+    finally:
+        slots.close()
+
+
+def test_the_api_refuses_such_a_file_and_goes_on(make_bench):
+    inspector = FencedInspector(prepare=crash_at_a_look)
+    try:
+        bench = make_bench(inspector=inspector)
+        answer = bench.post()
+        assert (answer.status_code, answer.json()["code"]) == (400, "UNSUPPORTED_FORMAT")
+        assert (bench.credits(), bench.stored_audio()) == (100_000, [])
+    finally:
+        inspector.close()
