@@ -1,0 +1,307 @@
+"""What an examiner needs: accounts, requests as a caller writes them, and the shapes every answer must keep."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+DATA = Path(__file__).parents[2] / "data"
+SPEECH = (DATA / "speech_kathleen_20s.flac").read_bytes()
+MALE_SPEECH = (DATA / "speech_male_20s.flac").read_bytes()
+DIALOGUE = (DATA / "dialogue_two_speakers_40s.flac").read_bytes()
+
+MODELS = {
+    "pulse": ["mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure"],
+    "haven": ["mood-disruption", "anxiety", "stress", "hypervigilance", "attention-dysregulation", "fatigue"],
+    "apex": [
+        "head-impact",
+        "cognitive-load",
+        "fatigue",
+        "dehydration",
+        "stress",
+        "anxiety",
+        "cardiovascular-strain",
+    ],
+    "aria": [
+        "elevated-androgens",
+        "iron-deficiency",
+        "dehydration",
+        "mood-disruption",
+        "fatigue",
+        "anxiety",
+        "elevated-blood-pressure",
+    ],
+    "breath": ["airway-obstruction-pattern", "allergy"],
+    "clarity": ["cognitive-impairment"],
+    "harbor": [
+        "alcohol-use-pattern",
+        "substance-use-pattern",
+        "emotional-destabilization",
+        "anxiety",
+        "stress",
+        "fatigue",
+    ],
+    "tide": ["elevated-blood-pressure", "metabolic-load", "dehydration", "iron-deficiency", "fatigue", "dry-mouth"],
+}
+INTERNAL_SIGNS = ("cognitive-load", "cardiovascular-strain", "emotional-destabilization", "dry-mouth")
+# every standalone sign with the condition that it belongs to
+SIGNS = {
+    "airway-obstruction-pattern": "airway-obstruction",
+    "alcohol-use-pattern": "alcohol-use",
+    "allergy": "allergic-rhinitis",
+    "anxiety": "anxiety",
+    "attention-dysregulation": "adhd",
+    "cognitive-impairment": "cognitive-impairment",
+    "dehydration": "dehydration",
+    "elevated-androgens": "hyperandrogenism",
+    "elevated-blood-pressure": "hypertension",
+    "fatigue": "fatigue",
+    "head-impact": "concussion",
+    "hypervigilance": "hypervigilance",
+    "iron-deficiency": "anemia",
+    "metabolic-load": "metabolic-load",
+    "mood-disruption": "depression",
+    "stress": "acute-stress",
+    "substance-use-pattern": "substance-use",
+}
+USE_CASES = {
+    "behavioral-health": "haven",
+    "wellness": "pulse",
+    "cognitive": "clarity",
+    "womens-health": "aria",
+    "respiratory": "breath",
+    "performance": "apex",
+    "recovery": "harbor",
+    "metabolic": "tide",
+}
+V1_USE_CASES = {"wellness": "wellness", "cognitive": "cognitive", "anemia": "womens-health"}
+
+JOB_FIELDS = {
+    "job_id",
+    "status",
+    "created_at",
+    "completed_at",
+    "job_type",
+    "api_version",
+    "audio_content_type",
+    "audio_size_bytes",
+    "audio_duration_seconds",
+    "audio_sample_rate",
+    "model_name",
+    "sign_name",
+    "result",
+}
+LONGITUDINAL_FIELDS = {
+    "latest_score",
+    "baseline_score",
+    "deviation_from_baseline",
+    "anomaly",
+    "z_score",
+    "population_z",
+}
+ENDS = ("done", "failed", "timed-out")
+RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
+
+
+@dataclass(frozen=True)
+class Account:
+    """What an account's owner has in hand."""
+
+    account_id: str
+    api_key: str
+    secret_key: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"X-Account-ID": self.account_id, "X-API-Key": self.api_key}
+
+    @property
+    def v1_headers(self) -> dict[str, str]:
+        return {"X-Account-ID": self.account_id, "X-Secret-Key": self.secret_key}
+
+
+class OwnService:
+    """A service of the examiner's own, started and looked after with the operator's documented commands."""
+
+    def __init__(self, folder: Path, *, workers: int, **settings: str) -> None:
+        self.data_dir = folder / "data"
+        self.base_url = ""
+        self._ready_file, self._log = folder / "ready.json", folder / "serve.log"
+        self._workers = workers
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
+        self._environment = kept | {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._accounts: dict[str, Account] = {}
+
+    def start(self, workers: int | None = None) -> None:
+        self._workers = self._workers if workers is None else workers
+        self._ready_file.unlink(missing_ok=True)
+        arguments = ["--data-dir", str(self.data_dir), "--port", "0", "--storage-port", "0"]
+        arguments += ["--workers", str(self._workers), "--ready-file", str(self._ready_file)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*_vbdesk(), "serve", *arguments], env=self._environment, stdout=log, stderr=log
+            )
+        ends_at = time.monotonic() + 60
+        while not self._ready_file.exists():
+            if self._process.poll() is not None or time.monotonic() > ends_at:
+                raise AssertionError(f"the service did not start: {self._log.read_text()[-2000:]}")
+            time.sleep(0.02)
+        self.base_url = json.loads(self._ready_file.read_text())["base_url"]
+
+    def stop(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(30)
+        finally:
+            self._process.kill()
+            self._process.wait()
+
+    def account(self, name: str, *, plan: str = "enterprise", credits: int = 1_000_000) -> Account:
+        """The account of this name, made when it is first asked for."""
+        if name not in self._accounts:
+            plan_and_credits = ["--plan", plan, "--credits", str(credits)]
+            made = self._admin("account", "create", "--name", name, *plan_and_credits)
+            key = self._admin("key", "create", "--account", made["account_id"], "--name", "conformance")
+            self._accounts[name] = Account(made["account_id"], key["api_key"], made["secret_key"])
+        return self._accounts[name]
+
+    def _admin(self, *arguments: str) -> Any:
+        command = [*_vbdesk(), "admin", *arguments, "--data-dir", str(self.data_dir), "--json"]
+        return json.loads(subprocess.run(command, env=self._environment, check=True, capture_output=True).stdout)
+
+
+class Examined:
+    """A service and the account that examines it; `own` is None where somebody else runs it."""
+
+    def __init__(self, base_url: str, main: Account | None, own: OwnService | None) -> None:
+        self.base_url = base_url
+        self._main, self._own = main, own
+        self._callers: list[httpx.Client] = []
+
+    def account(self, name: str = "main", *, plan: str = "enterprise", credits: int = 1_000_000) -> Account:
+        if name == "main" and self._main is not None:
+            return self._main
+        if self._own is None:
+            pytest.skip("needs a further account on the examined service")
+        return self._own.account(name, plan=plan, credits=credits)
+
+    def call(self, headers: dict[str, str] | None = None) -> httpx.Client:
+        self._callers.append(caller(self.base_url, headers))
+        return self._callers[-1]
+
+    def close(self) -> None:
+        for client in self._callers:
+            client.close()
+
+
+def _vbdesk() -> list[str]:
+    return [sys.executable, "-m", "vbdesk"]
+
+
+def caller(base_url: str, headers: dict[str, str] | None = None) -> httpx.Client:
+    return httpx.Client(base_url=base_url, headers=headers or {}, timeout=60, trust_env=False)
+
+
+def new_group() -> str:
+    return f"g-{uuid.uuid4()}"
+
+
+def post_form(api: httpx.Client, path: str, audio: bytes | None = SPEECH, **fields: str) -> httpx.Response:
+    """A multipart form with a recording, unless `audio` is None."""
+    parts: dict[str, Any] = {name: (None, value) for name, value in fields.items()}
+    if audio is not None:
+        parts["audio"] = ("take.flac", audio, "audio/flac")
+    return api.post(path, files=parts or {"nothing": (None, "")})
+
+
+def accepted(answer: httpx.Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def submit(api: httpx.Client, path: str, audio: bytes | None = SPEECH, **fields: str) -> Any:
+    return accepted(post_form(api, path, audio, **fields))
+
+
+def read(api: httpx.Client, path: str, **query: Any) -> Any:
+    return accepted(api.get(path, params=query))
+
+
+def credits(api: httpx.Client) -> int:
+    balance: int = read(api, "/v2/account/credits")["credits"]
+    return balance
+
+
+def ended(api: httpx.Client, job_id: str, within_s: float = 90) -> Any:
+    """The job when it has come to its end."""
+    ends_at = time.monotonic() + within_s
+    while True:
+        job = read(api, f"/v2/jobs/{job_id}")
+        if job["status"] in ENDS:
+            return job
+        assert time.monotonic() < ends_at, job
+        time.sleep(0.1)
+
+
+def done(api: httpx.Client, job_id: str) -> Any:
+    job = ended(api, job_id)
+    assert job["status"] == "done", job
+    return job
+
+
+def mint(api: httpx.Client, content_type: str = "audio/flac", **more: Any) -> Any:
+    return accepted(api.post("/v2/audio/uploads", json={"content_type": content_type, **more}))
+
+
+def put(grant: Any, body: bytes, headers: dict[str, str] | None = None) -> httpx.Response:
+    """The bytes to storage, with the headers the grant asks for unless others are given."""
+    chosen = grant["required_headers"] if headers is None else headers
+    return httpx.put(grant["upload_url"], content=body, headers=chosen, timeout=60, trust_env=False)
+
+
+def upload(api: httpx.Client, body: bytes = SPEECH, content_type: str = "audio/flac") -> str:
+    grant = mint(api, content_type)
+    answer = put(grant, body)
+    assert answer.is_success, answer.text
+    reference: str = grant["upload_ref"]
+    return reference
+
+
+def assert_error(answer: httpx.Response, status: int, code: str) -> Any:
+    """One shape for every error; a 422 may add its `detail`."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("application/json"), answer.text
+    body = answer.json()
+    assert {**body, "code": code, "status": status} == body, body
+    assert isinstance(body["message"], str) and body["message"], body
+    assert set(body) - {"detail"} == {"code", "message", "status"}, body
+    if "detail" in body:
+        assert status == 422, body
+        assert all(set(item) == {"loc", "msg", "type"} for item in body["detail"]), body
+    return body
+
+
+def assert_validation_error(answer: httpx.Response) -> Any:
+    body = assert_error(answer, 422, "VALIDATION_ERROR")
+    assert body["detail"], body
+    return body
+
+
+def instant(text: str) -> datetime:
+    """Any timestamp the interface allows; without designator it is UTC."""
+    assert RFC_3339.fullmatch(text), text
+    parsed = datetime.fromisoformat(text)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

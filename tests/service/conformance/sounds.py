@@ -1,0 +1,75 @@
+"""Recordings made on the fly: any length, container and codec."""
+
+import io
+from fractions import Fraction
+
+import av
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+
+Samples = NDArray[np.float32]
+
+
+def noise(seconds: float, rate: int = 16_000, level_dbfs: float = -20.0, channels: int = 1) -> Samples:
+    """White noise whose root mean square is at `level_dbfs`; shape (n,) or (n, channels)."""
+    return noise_of(round(seconds * rate), level_dbfs, channels)
+
+
+def noise_of(count: int, level_dbfs: float = -20.0, channels: int = 1) -> Samples:
+    shape = (count,) if channels == 1 else (count, channels)
+    samples = np.random.default_rng(count).standard_normal(shape, dtype=np.float32) * 10 ** (level_dbfs / 20)
+    return samples.clip(-1, 1)
+
+
+def encoded(samples: Samples, rate: int = 16_000, container: str = "WAV", subtype: str | None = None) -> bytes:
+    """A file as libsndfile writes it: WAV, FLAC, MP3, OGG, AIFF, CAF."""
+    file = io.BytesIO()
+    soundfile.write(file, samples, rate, format=container, subtype=subtype)
+    return file.getvalue()
+
+
+def muxed(samples: Samples, rate: int, container: str, codec: str) -> bytes:
+    """A file as FFmpeg writes it: `mp4` with `aac` or `alac`, `webm` or `ogg` with `libopus`, `adts` with `aac`."""
+    file = io.BytesIO()
+    with av.open(file, "w", format=container) as output:
+        stream = output.add_stream(codec, rate=rate)
+        stream.layout = "mono"
+        kind = stream.format.name
+        step = stream.codec_context.frame_size or 4096
+        for start in range(0, len(samples), step):
+            output.mux(stream.encode(_frame(samples[start : start + step], rate, kind, start)))
+        output.mux(stream.encode(None))
+    return file.getvalue()
+
+
+def video_in_mp4(seconds: float) -> bytes:
+    """An MP4 with a picture beside the sound."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as output:
+        picture = output.add_stream("mpeg4", rate=5)
+        picture.width = picture.height = 32
+        picture.pix_fmt = "yuv420p"
+        sound = output.add_stream("aac", rate=16_000)
+        sound.layout = "mono"
+        for number in range(round(seconds * 5)):
+            image = av.VideoFrame.from_ndarray(np.full((32, 32, 3), number % 255, np.uint8), format="rgb24")
+            image.pts, image.time_base = number, Fraction(1, 5)
+            output.mux(picture.encode(image))
+        samples = noise(seconds)
+        for start in range(0, len(samples), 1024):
+            output.mux(sound.encode(_frame(samples[start : start + 1024], 16_000, "fltp", start)))
+        output.mux(picture.encode(None))
+        output.mux(sound.encode(None))
+    return file.getvalue()
+
+
+def _frame(samples: Samples, rate: int, kind: str, start: int) -> av.AudioFrame:
+    whole = samples.reshape(1, -1)
+    if kind.startswith("s16"):
+        whole = (whole * 32767).astype(np.int16)
+    elif kind.startswith("s32"):
+        whole = (whole * 2147483647).astype(np.int32)
+    frame = av.AudioFrame.from_ndarray(whole, format=kind, layout="mono")
+    frame.sample_rate, frame.pts, frame.time_base = rate, start, Fraction(1, rate)
+    return frame

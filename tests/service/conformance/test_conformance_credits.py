@@ -1,0 +1,125 @@
+"""Credits: what analyses cost, and what happens when they run out."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from examination import (
+    MODELS,
+    SPEECH,
+    USE_CASES,
+    Examined,
+    assert_error,
+    credits,
+    new_group,
+    post_form,
+    read,
+    submit,
+)
+
+
+def test_balance_is_an_integer(still: httpx.Client) -> None:
+    body = read(still, "/v2/account/credits")
+    assert set(body) == {"credits"} and type(body["credits"]) is int
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_model_costs_ten_tokens_a_sign_in_every_form(still: httpx.Client, model: str) -> None:
+    cost, group = 10 * len(MODELS[model]), new_group()
+    for tail in ("analyze", f"groups/{group}/analyze", f"groups/{group}/analyze/longitudinal"):
+        before = credits(still)
+        submit(still, f"/v2/models/{model}/{tail}")
+        assert before - credits(still) == cost, tail
+
+
+@pytest.mark.parametrize("path", ["signs/stress", "conditions/depression"])
+def test_single_sign_or_condition_costs_ten_in_every_form(still: httpx.Client, path: str) -> None:
+    group = new_group()
+    tails = ["analyze", f"groups/{group}/analyze/longitudinal"] if path.startswith("signs") else []
+    for tail in [*tails, f"groups/{group}/analyze"]:
+        before = credits(still)
+        submit(still, f"/v2/{path}/{tail}")
+        assert before - credits(still) == 10, tail
+
+
+@pytest.mark.parametrize(
+    ("path", "base"), [("models/tide/analyze", 60), ("signs/stress/groups/g/analyze/longitudinal", 10)]
+)
+def test_diarization_adds_a_flat_fifty(still: httpx.Client, path: str, base: int) -> None:
+    before = credits(still)
+    submit(still, f"/v2/{path}", diarize="true")
+    assert before - credits(still) == base + 50
+
+
+@pytest.mark.parametrize("use_case", USE_CASES)
+def test_use_case_costs_as_its_model(still: httpx.Client, use_case: str) -> None:
+    cost = 10 * len(MODELS[USE_CASES[use_case]])
+    before = credits(still)
+    submit(still, "/v2/use-case/analyze", use_case=use_case)
+    submit(still, f"/v2/use-cases/{use_case}/groups/{new_group()}/analyze")
+    assert before - credits(still) == 2 * cost
+
+
+@pytest.mark.parametrize(("condition", "cost"), [("wellness", 60), ("cognitive", 10), ("anemia", 70)])
+def test_v1_costs_as_its_use_case_and_fifty_more_diarized(
+    still: httpx.Client, still_v1: httpx.Client, condition: str, cost: int
+) -> None:
+    for form, price in (("analyze-audio", cost), ("analyze-and-diarize-audio", cost + 50)):
+        before = credits(still)
+        submit(still_v1, f"/api/v1/{condition}/{form}")
+        assert before - credits(still) == price
+
+
+def test_credits_pay_to_the_last_one_and_then_402_keeps_nothing(waiting: Examined) -> None:
+    account = waiting.account("poor", credits=79)
+    poor, group = waiting.call(account.headers), new_group()
+    submit(poor, "/v2/models/pulse/analyze")
+    refused = [
+        post_form(poor, "/v2/models/clarity/analyze", diarize="true"),
+        post_form(poor, f"/v2/models/breath/groups/{group}/analyze"),
+        post_form(poor, f"/v2/models/breath/groups/{group}/analyze/longitudinal"),
+        post_form(poor, "/v2/use-case/analyze", use_case="respiratory"),
+        post_form(waiting.call(account.v1_headers), "/api/v1/wellness/analyze-audio"),
+    ]
+    for answer in refused:
+        assert_error(answer, 402, "INSUFFICIENT_CREDITS")
+    assert credits(poor) == 19
+    assert len(read(poor, "/v2/jobs")["jobs"]) == 1
+    assert_error(poor.get(f"/v2/groups/{group}/jobs"), 404, "NOT_FOUND")
+    submit(poor, "/v2/signs/stress/analyze")
+    assert credits(poor) == 9
+    assert_error(post_form(poor, "/v2/signs/stress/analyze"), 402, "INSUFFICIENT_CREDITS")
+
+
+def test_submits_at_the_same_moment_never_overdraw(waiting: Examined) -> None:
+    headers = waiting.account("racing", credits=25).headers
+    racing = waiting.call(headers)
+
+    def one(_: int) -> int:
+        return post_form(racing, "/v2/signs/stress/analyze").status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = sorted(pool.map(one, range(8)))
+    assert statuses == [200, 200, *[402] * 6]
+    assert credits(racing) == 5
+
+
+def test_everything_but_an_analysis_is_free(still: httpx.Client) -> None:
+    group = new_group()
+    job_id = submit(still, "/v2/signs/stress/analyze")["job_id"]
+    before = credits(still)
+    still.post("/v2/groups", json={"group_id": group})
+    still.post(f"/v2/groups/{group}/jobs", json={"job_ids": [job_id]})
+    for path in ("/v2/groups", f"/v2/groups/{group}/jobs", f"/v2/groups/{group}/longitudinal"):
+        read(still, path)
+    read(still, f"/v2/groups/{group}/aggregate")
+    still.delete(f"/v2/groups/{group}/jobs/{job_id}")
+    still.delete(f"/v2/groups/{group}")
+    still.post("/v2/audio/uploads", json={"content_type": "audio/wav"})
+    assert credits(still) == before
+
+
+def test_402_comes_before_the_audio_is_judged(waiting: Examined) -> None:
+    broke = waiting.call(waiting.account("broke", credits=0).headers)
+    assert_error(post_form(broke, "/v2/signs/stress/analyze", b"no recording"), 402, "INSUFFICIENT_CREDITS")
+    assert_error(post_form(broke, "/v2/signs/stress/analyze", SPEECH), 402, "INSUFFICIENT_CREDITS")
