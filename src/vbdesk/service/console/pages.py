@@ -38,7 +38,7 @@ def go_to(path: str = "", notice: str | None = None) -> RedirectResponse:
 
 
 def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
+    return f"{moment:%Y-%m-%d %H:%M}"
 
 
 def _number(number: int) -> str:
