@@ -9,6 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from vbdesk.service.http.drain import DrainRefusedBodies
+from vbdesk.service.http.unreadable import RefusesUnreadable
 
 _GRACE_S = 3
 _BACKLOG = 512
@@ -76,7 +77,7 @@ def _configuration(app: ASGIApp) -> uvicorn.Config:
         DrainRefusedBodies(app),
         lifespan="off",
         ws="none",
-        http="h11",
+        http=RefusesUnreadable,
         loop="asyncio",
         log_config=None,
         access_log=False,

@@ -5,7 +5,7 @@ stops at the size limit, and text fields are bounded.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +38,19 @@ _MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file that came with a form, on disk; `content_type` as declared, `size` in bytes."""
+    """A file that came with a form, on disk; `content_type` as declared, `size` in bytes.
+
+    A file larger than the limit is not kept: its form is read on only because shape is judged before size.
+    """
 
     path: Path
     content_type: str
     size: int
+
+    @property
+    def too_large(self) -> bool:
+        """Whether more came than allowed."""
+        return self.size > MAX_AUDIO_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ async def received_form(request: Request, folder: Path, file_field: str = "audio
     Raises:
         InvalidRequest: not a multipart form, or a broken one.
         ValidationFailed: a field is too long or not text, or there are two files.
-        AudioTooLarge: the file is larger than allowed; the body is not read on.
+        AudioTooLarge: the body is so large that its file must be; it is not read on.
     """
     reader = _Reader(request, folder, file_field)
     try:
@@ -100,8 +108,6 @@ class _Reader:
                 await self._write_file_data()
         except MultipartParseError:
             raise InvalidRequest("The multipart form is broken. Send it again.") from None
-        except StreamTooLong:
-            raise AudioTooLarge from None
         except ClientDisconnect:
             self._complete = False
         if not self._complete:
@@ -121,8 +127,10 @@ class _Reader:
 
     async def _write_file_data(self) -> None:
         if self._spool is not None and self._file_data:
-            await self._spool.write(bytes(self._file_data))
+            data = bytes(self._file_data)
             self._file_data.clear()
+            with suppress(StreamTooLong):  # its size tells
+                await self._spool.write(data)
 
     async def _file(self) -> UploadedFile | None:
         if self._spool is None:

@@ -7,7 +7,7 @@ from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
-from vbdesk.service.errors import InvalidRequest
+from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.jobs.audio import AudioFacts
@@ -43,7 +43,13 @@ async def submit_to_group(
 
 
 async def submit_form(context: Context, submission: Submission) -> Job:
-    """Submit a job of a form that is still on disk."""
+    """Submit a job of a form that is still on disk.
+
+    Raises:
+        ServiceError: with the first thing that is wrong, in the order size, credits, audio.
+    """
+    if submission.form.audio is not None and submission.form.audio.too_large:
+        raise AudioTooLarge
     jobs = JobService(context)
     repeat = await run_in_threadpool(jobs.find_repeat, submission)
     if repeat is not None:
