@@ -1,0 +1,77 @@
+"""A webhook receiver on loopback that keeps what it was sent and answers as it is told."""
+
+import hashlib
+import hmac
+import http.server
+import json
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Delivery:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+
+    @property
+    def job(self) -> Any:
+        return json.loads(self.body)
+
+    def is_signed_with(self, secret: str) -> bool:
+        expected = hmac.new(secret.encode(), self.body, hashlib.sha256).hexdigest()
+        return self.headers["x-webhook-signature"] == expected
+
+
+class Receiver:
+    """Paths name the answers: `/ok`, `/fail-once/...` (500, then 200), `/moved` (302 to `/ok`)."""
+
+    def __init__(self) -> None:
+        self.deliveries: list[Delivery] = []
+        handler = type("Handler", (_Handler,), {"receiver": self})
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+
+    def to(self, path: str) -> list[Delivery]:
+        return [delivery for delivery in list(self.deliveries) if delivery.path == path]
+
+    def wait_for(self, path: str, count: int = 1, within_s: float = 30) -> list[Delivery]:
+        ends_at = time.monotonic() + within_s
+        while len(self.to(path)) < count:
+            assert time.monotonic() < ends_at, f"{len(self.to(path))} of {count} deliveries to {path}"
+            time.sleep(0.05)
+        return self.to(path)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    receiver: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        first = not self.receiver.to(self.path)
+        self.receiver.deliveries.append(Delivery("POST", self.path, headers, body, time.monotonic()))
+        status = 500 if first and self.path.startswith("/fail-once") else 302 if self.path == "/moved" else 200
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", f"{self.receiver.origin}/ok-after-moving")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.receiver.deliveries.append(Delivery("GET", self.path, {}, b"", time.monotonic()))
+        self.send_error(405)
+
+    def log_message(self, *_: Any) -> None:
+        pass
