@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from vbdesk.service.accounts.service import AccountService
     from vbdesk.service.credits.service import CreditsService
+    from vbdesk.service.db.session import Database
+    from vbdesk.service.erasure.service import Eraser
+    from vbdesk.service.settings import Settings
 
 _MAX_NAME_LENGTH = 200
 
@@ -26,9 +29,15 @@ app = typer.Typer(no_args_is_help=True, help="Accounts, keys and credits of a se
 _account = typer.Typer(no_args_is_help=True, help="Accounts.")
 _key = typer.Typer(no_args_is_help=True, help="API keys.")
 _credits = typer.Typer(no_args_is_help=True, help="Credits.")
+_job = typer.Typer(no_args_is_help=True, help="Jobs.")
+_group = typer.Typer(no_args_is_help=True, help="Groups.")
+_erasure = typer.Typer(no_args_is_help=True, help="The record of what was erased.")
 app.add_typer(_account, name="account")
 app.add_typer(_key, name="key")
 app.add_typer(_credits, name="credits")
+app.add_typer(_job, name="job")
+app.add_typer(_group, name="group")
+app.add_typer(_erasure, name="erasure")
 
 DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -102,6 +111,45 @@ def grant_credits(
     _show({"account_id": account, "credits": balance}, as_json)
 
 
+@_job.command("delete")
+def delete_job(
+    data_dir: DataDir,
+    account: AccountId,
+    job: Annotated[str, typer.Option(help="The job's id.")],
+    as_json: AsJson = False,
+) -> None:
+    """Erase a job: its audio, its result, its place in histories, its webhook deliveries. It cannot be undone.
+
+    A job that is waiting or running ends with it, and what it held goes back to the account.
+    """
+    with _eraser(data_dir) as eraser:
+        erasure = eraser.erase_job(account, job)
+    _show(asdict(erasure), as_json)
+
+
+@_group.command("erase")
+def erase_group(
+    data_dir: DataDir,
+    account: AccountId,
+    group: Annotated[str, typer.Option(help="The group's id.")],
+    as_json: AsJson = False,
+) -> None:
+    """Erase a group with all its jobs, also those that are in other groups too. It cannot be undone."""
+    with _eraser(data_dir) as eraser:
+        erasure = eraser.erase_group(account, group)
+    _show(asdict(erasure), as_json)
+
+
+@_erasure.command("list")
+def list_erasures(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """List what was erased and when, oldest first; not what it was about."""
+    from vbdesk.service.erasure.service import list_erasures as read
+
+    with _opened(data_dir) as service:
+        erasures = read(service.connection)
+    _show_list([asdict(erasure) for erasure in erasures], as_json)
+
+
 @dataclass(frozen=True, slots=True)
 class _Service:
     """The service's rules, in one transaction on its database."""
@@ -113,25 +161,42 @@ class _Service:
 
 @contextmanager
 def _opened(data_dir: Path) -> Iterator[_Service]:
+    from vbdesk.service.accounts.service import AccountService
+    from vbdesk.service.clock import SystemClock
+    from vbdesk.service.credits.service import CreditsService
+
+    clock = SystemClock()
+    with _database(data_dir) as (_, database), database.writing() as connection:
+        yield _Service(connection, AccountService(clock), CreditsService(clock))
+
+
+@contextmanager
+def _eraser(data_dir: Path) -> Iterator["Eraser"]:
+    from vbdesk.service.clock import SystemClock
+    from vbdesk.service.composition import open_eraser
+
+    with _database(data_dir) as (settings, database):
+        yield open_eraser(settings, database, SystemClock())
+
+
+@contextmanager
+def _database(data_dir: Path) -> Iterator[tuple["Settings", "Database"]]:
+    """The migrated database; whatever goes wrong in the block is told in one line."""
     from alembic.util import CommandError
     from sqlalchemy.exc import SQLAlchemyError
 
-    from vbdesk.service.accounts.service import AccountService
-    from vbdesk.service.clock import SystemClock
     from vbdesk.service.composition import open_database
-    from vbdesk.service.credits.service import CreditsService
     from vbdesk.service.db.migrate import upgrade
     from vbdesk.service.errors import ServiceError
+    from vbdesk.service.secret_box import SecretsDamaged
     from vbdesk.service.settings import SettingsInvalid, load_settings
 
-    clock = SystemClock()
     try:
         settings = load_settings(data_dir)
         with closing(open_database(settings)) as database:
             upgrade(database, settings.data_dir)
-            with database.writing() as connection:
-                yield _Service(connection, AccountService(clock), CreditsService(clock))
-    except (SettingsInvalid, ServiceError) as error:
+            yield settings, database
+    except (SettingsInvalid, ServiceError, SecretsDamaged) as error:
         fail(str(error))
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")

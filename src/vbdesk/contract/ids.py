@@ -4,6 +4,7 @@ import secrets
 import threading
 import time
 import uuid
+from datetime import UTC, datetime
 
 _lock = threading.Lock()
 _last = 0
@@ -21,3 +22,15 @@ def new_id() -> str:
     milliseconds, sequence = ticks >> 12, ticks & 0xFFF
     value = milliseconds << 80 | 0x7 << 76 | sequence << 64 | 0b10 << 62 | secrets.randbits(62)
     return str(uuid.UUID(int=value))
+
+
+def made_at(identifier: str) -> datetime:
+    """When an id was made, to the millisecond.
+
+    Raises:
+        ValueError: `identifier` is not a UUIDv7.
+    """
+    value = uuid.UUID(identifier)
+    if value.version != 7:
+        raise ValueError("This id does not tell when it was made.")
+    return datetime.fromtimestamp((value.int >> 80) / 1000, UTC)

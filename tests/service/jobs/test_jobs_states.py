@@ -1,11 +1,8 @@
 """The job's way from state to state, its money, and its reads."""
 
-import time
-
 import pytest
 
 from vbdesk.service.jobs import repository
-from vbdesk.service.work.sweeper import Sweeper
 
 
 def test_a_done_job_carries_its_result_and_captures_its_price(bench):
@@ -83,34 +80,6 @@ def test_another_accounts_job_is_not_found(bench):
         answer = stranger.get(path)
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
     assert stranger.get("/v2/jobs").json()["jobs"] == []
-
-
-def test_audio_is_removed_after_its_time_and_the_result_stays(make_bench):
-    bench = make_bench(audio_retention_days=30)
-    finished, waiting = bench.submit(), bench.submit()
-    bench.finish(finished)
-    sweeper = Sweeper(bench.service.context, None, None)
-    sweeper.tidy()
-    assert len(bench.stored_audio()) == 2
-    bench.service.clock.advance(31 * 24 * 3600)
-    sweeper.tidy()
-    assert bench.stored_audio() == [waiting]
-    assert bench.read(finished)["result"] is not None
-
-
-def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_lives(make_bench):
-    bench = make_bench(job_timeout_s=0.2)
-    job_id = bench.submit()
-    bench.start(job_id)
-    bench.service.clock.advance(130)
-    dead = Sweeper(bench.service.context, None, None)
-    alive = Sweeper(bench.service.context, None, "bench")
-    for sweeper, status in ((dead, "running"), (alive, "timed-out")):  # a dead one's job is run again, not given up
-        sweeper.sweep()
-        assert bench.status(job_id) == "running"  # the computer may have slept
-        time.sleep(0.25)
-        sweeper.sweep()
-        assert bench.status(job_id) == status
 
 
 def test_a_start_cut_short_by_a_shutdown_does_not_count(bench):

@@ -52,6 +52,11 @@ def analyse_at_once(request: AnalysisRequest) -> str:
     return result_json(request.kind, request.name, min(1.0, float((samples**2).mean())))
 
 
+def analyse_slowly(request: AnalysisRequest) -> str:
+    time.sleep(1)
+    return analyse_at_once(request)
+
+
 def analyse_never(request: AnalysisRequest) -> str:
     """Stuck for models, in native code that keeps the interpreter; quick for signs."""
     if request.kind == "model":

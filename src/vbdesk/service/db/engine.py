@@ -14,9 +14,9 @@ BUSY_TIMEOUT_S = 30
 def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> sa.Engine:
     """An engine for `url`.
 
-    On SQLite: write-ahead log, foreign keys, a long busy time-out, and `BEGIN IMMEDIATE` for writers, so that a
-    transaction which reads first and writes later can never fail half-way. `synchronous` is FULL for what must survive
-    a power cut, OFF for what may be lost with it.
+    On SQLite: write-ahead log, foreign keys, deleted content overwritten, a long busy time-out, and `BEGIN IMMEDIATE`
+    for writers, so that a transaction which reads first and writes later can never fail half-way. `synchronous` is FULL
+    for what must survive a power cut, OFF for what may be lost with it.
     """
     if sa.make_url(url).get_backend_name() != "sqlite":
         return sa.create_engine(url, pool_size=10, max_overflow=20, pool_pre_ping=True, hide_parameters=True)
@@ -31,7 +31,7 @@ def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, not by the driver
-        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=ON"):
+        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=ON", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -21,6 +21,7 @@ jobs = sa.Table(
     sa.Column("condition", sa.String(64)),
     sa.Column("diarize", sa.Boolean, nullable=False),
     sa.Column("audio_key", sa.String(80)),
+    sa.Column("upload_ref", sa.String(ID_LENGTH)),
     sa.Column("audio_content_type", sa.String(100), nullable=False),
     sa.Column("audio_size_bytes", sa.Integer, nullable=False),
     sa.Column("audio_duration_seconds", sa.Float, nullable=False),
@@ -37,13 +38,14 @@ jobs = sa.Table(
     sa.Index("ix_jobs_account_id_created_at", "account_id", "created_at", "job_id"),
     sa.Index("ix_jobs_status_run_deadline", "status", "run_deadline"),
     sa.Index("ix_jobs_audio_key_created_at", "audio_key", "created_at"),
+    sa.Index("ix_jobs_history_key", "history_key"),
 )
 """One row a job; the truth about its state.
 
 `history_key` names the group whose history a longitudinal job is read against; null otherwise. `executor_id` and
 `run_deadline` are set while a child analyses it. `analysis` is the finished reading of a longitudinal job that waits
 for its turn. `reading` is the little of the result that a group's history needs. `result` is the result as it goes out,
-JSON. `audio_key` is null once the audio was removed.
+JSON. `audio_key` is null once the audio was removed. `upload_ref` is the upload that the audio came by, if it did.
 """
 
 idempotency_keys = sa.Table(
@@ -63,3 +65,12 @@ executors = sa.Table(
     sa.Column("seen_at", UtcDateTime, nullable=False),
 )
 """Heartbeats: an executor not seen for a while is dead, and its jobs are run elsewhere."""
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("task", sa.String(20), primary_key=True),
+    sa.Column("holder", sa.String(80), nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+)
+"""Tasks that one process at a time does for all; a lease that has expired may be taken by another."""

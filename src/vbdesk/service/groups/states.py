@@ -83,12 +83,17 @@ class GroupStates:
         body = computed.model_dump_json()
         with self._database.writing() as connection:
             present = repository.find(connection, account_id, group_id)
-            if group is not None and present is not None and present.group_key == key.group_key:
+            if group is not None and present is not None and _is_same(group, present, key):
                 repository.store_state(
                     connection, key.group_key, key.kind, revision=group.revision, computed_at=now, body=body
                 )
                 repository.touch(connection, key.group_key, now)
         return body
+
+
+def _is_same(group: Row[Any], present: Row[Any], key: _Key) -> bool:
+    """Whether the group did not change while its state was computed: what was erased meanwhile must not come back."""
+    return bool(present.group_key == key.group_key and present.revision == group.revision)
 
 
 @lru_cache(maxsize=4)

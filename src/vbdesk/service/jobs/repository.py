@@ -30,6 +30,11 @@ def find(connection: Connection, job_id: str, account_id: str | None = None) -> 
     return connection.execute(query).one_or_none()
 
 
+def existing(connection: Connection, job_ids: Collection[str]) -> set[str]:
+    """Which of these jobs there are."""
+    return set(connection.execute(sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids))).scalars())
+
+
 def count(connection: Connection, account_id: str) -> int:
     """Jobs of the account."""
     query = sa.select(sa.func.count()).select_from(jobs).where(jobs.c.account_id == account_id)

@@ -167,6 +167,7 @@ class JobService:
             **submission.target.columns,
             diarize=form.diarize,
             audio_key=audio_key,
+            upload_ref=form.upload_ref,
             audio_content_type=audio.content_type,
             audio_size_bytes=audio.size_bytes,
             audio_duration_seconds=audio.duration_s,

@@ -1,5 +1,6 @@
 """SQL of upload references."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -37,6 +38,12 @@ def find_content_type(connection: Connection, account_id: str, upload_ref: str, 
         uploads.c.upload_ref == upload_ref, uploads.c.account_id == account_id, uploads.c.usable_until >= now
     )
     return connection.execute(query).scalar_one_or_none()
+
+
+def existing(connection: Connection, upload_refs: Collection[str]) -> set[str]:
+    """Which of these references are remembered."""
+    query = sa.select(uploads.c.upload_ref).where(uploads.c.upload_ref.in_(upload_refs))
+    return set(connection.execute(query).scalars())
 
 
 def list_past(connection: Connection, now: datetime) -> list[str]:

@@ -56,7 +56,7 @@ class UploadService:
             usable_until=expires_at + USABLE,
         )
         return UploadGrant(
-            upload_url=self._signer.sign(origin, _key(upload_ref), headers, now, self._valid_s),
+            upload_url=self._signer.sign(origin, upload_key(upload_ref), headers, now, self._valid_s),
             upload_ref=upload_ref,
             expires_at=expires_at,
             required_headers=headers,
@@ -71,7 +71,7 @@ class UploadService:
         content_type = repository.find_content_type(connection, account.account_id, upload_ref, self._clock.now())
         if content_type is None:
             raise InvalidRequest(INVALID_UPLOAD_REF)
-        key = _key(upload_ref)
+        key = upload_key(upload_ref)
         try:
             return StoredAudio(key, content_type, self._store.size(key))
         except ObjectMissing:
@@ -81,11 +81,12 @@ class UploadService:
         """Delete uploads that may no longer be used, file first; how many."""
         past = repository.list_past(connection, self._clock.now())
         for upload_ref in past:
-            self._store.delete(_key(upload_ref))
+            self._store.delete(upload_key(upload_ref))
         if past:
             repository.delete(connection, past)
         return len(past)
 
 
-def _key(upload_ref: str) -> str:
+def upload_key(upload_ref: str) -> str:
+    """Where the file lies in the object store."""
     return f"{UPLOADS_FOLDER}/{upload_ref}"

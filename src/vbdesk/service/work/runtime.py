@@ -42,33 +42,29 @@ class Runtime:
             prepare_child: what a child does once, before its first recording.
         """
         self._context = context
-        self._queue = queue
         self._workers = workers
         self._executor_id = executor_id
         self._analysis = analysis
         self._prepare_child = prepare_child
         guard = AddressGuard(allow_private=context.settings.allow_private_addresses)
         self._courier = WebhookCourier(context.database, context.clock, context.secrets, WebhookSender(guard))
-        self._engine: DbosEngine | None = None
+        self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
-        self._sweeper = Sweeper(context, None, None)
+        self._sweeper = Sweeper(context, self._engine, executor_id if workers else None)
 
     def start(self) -> None:
         """Start everything; children warm up in the background."""
         if self._workers:
             slots = SlotPool(self._workers, self._prepare_child, memory_bytes=MEMORY_BYTES)
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
-            url = self._context.settings.resolved_database_url
-            self._engine = DbosEngine(url, self._queue, self._executor_id)
-            self._sweeper = Sweeper(self._context, self._engine, self._executor_id)
         self._sweeper.start()
         self._courier.start()
-        if self._engine is not None and self._runner is not None:
+        if self._runner is not None:
             self._engine.start(self._runner.run, at_once=self._workers)
 
     def stop(self, grace_s: float = 5.0) -> None:
         """Finish or hand back the jobs under way, then stop everything."""
-        if self._engine is not None and self._runner is not None:
+        if self._runner is not None:
             self._runner.stop(grace_s)
             self._engine.stop()
         self._sweeper.stop()

@@ -27,6 +27,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("executor_id", name=op.f("pk_executors")),
     )
     op.create_table(
+        "leases",
+        sa.Column("task", sa.String(length=20), nullable=False),
+        sa.Column("holder", sa.String(length=80), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("task", name=op.f("pk_leases")),
+    )
+    op.create_table(
         "account_webhooks",
         sa.Column("account_id", sa.String(length=36), nullable=False),
         sa.Column("url", sa.Text(), nullable=False),
@@ -118,6 +125,17 @@ def upgrade() -> None:
         postgresql_where=sa.text("kind IN ('capture', 'release')"),
     )
     op.create_table(
+        "erasures",
+        sa.Column("erasure_id", sa.String(length=36), nullable=False),
+        sa.Column("account_id", sa.String(length=36), nullable=False),
+        sa.Column("kind", sa.String(length=10), nullable=False),
+        sa.Column("jobs", sa.Integer(), nullable=False),
+        sa.Column("erased_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("kind IN ('job', 'group')", name=op.f("ck_erasures_known_kind")),
+        sa.ForeignKeyConstraint(["account_id"], ["accounts.account_id"], name=op.f("fk_erasures_account_id_accounts")),
+        sa.PrimaryKeyConstraint("erasure_id", name=op.f("pk_erasures")),
+    )
+    op.create_table(
         "groups",
         sa.Column("group_key", sa.String(length=36), nullable=False),
         sa.Column("account_id", sa.String(length=36), nullable=False),
@@ -157,6 +175,7 @@ def upgrade() -> None:
         sa.Column("condition", sa.String(length=64), nullable=True),
         sa.Column("diarize", sa.Boolean(), nullable=False),
         sa.Column("audio_key", sa.String(length=80), nullable=True),
+        sa.Column("upload_ref", sa.String(length=36), nullable=True),
         sa.Column("audio_content_type", sa.String(length=100), nullable=False),
         sa.Column("audio_size_bytes", sa.Integer(), nullable=False),
         sa.Column("audio_duration_seconds", sa.Float(), nullable=False),
@@ -175,6 +194,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_jobs_account_id_created_at", "jobs", ["account_id", "created_at", "job_id"], unique=False)
     op.create_index("ix_jobs_audio_key_created_at", "jobs", ["audio_key", "created_at"], unique=False)
+    op.create_index("ix_jobs_history_key", "jobs", ["history_key"], unique=False)
     op.create_index("ix_jobs_status_run_deadline", "jobs", ["status", "run_deadline"], unique=False)
     op.create_table(
         "uploads",

@@ -1,0 +1,1 @@
+"""Erasing what was kept of a person: the right of whoever was recorded."""

@@ -1,0 +1,118 @@
+"""Rules of erasing: what goes, what stays, and in which order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from vbdesk.contract.ids import new_id
+from vbdesk.service.clock import Clock
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.db.session import Database
+from vbdesk.service.erasure import repository
+from vbdesk.service.errors import NotFound
+from vbdesk.service.groups import repository as groups
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.jobs.repository import AnyRow
+from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.uploads.service import upload_key
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """An audit line.
+
+    Attributes:
+        kind: `job` or `group`.
+        jobs: how many jobs are gone.
+    """
+
+    erasure_id: str
+    account_id: str
+    kind: str
+    jobs: int
+    erased_at: datetime
+
+
+class Eraser:
+    """Erases jobs and groups, whatever state they are in; also while a service runs on the same database.
+
+    What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
+    stay captured: the ledger keeps its amounts. Rows go first and files after the commit. A file that cannot be removed
+    now, because it is being read, belongs to no job any more and is swept later.
+    """
+
+    def __init__(self, database: Database, storage: ObjectStore, lifecycle: JobLifecycle, clock: Clock) -> None:
+        self._database = database
+        self._storage = storage
+        self._lifecycle = lifecycle
+        self._credits = CreditsService(clock)
+        self._clock = clock
+
+    def erase_job(self, account_id: str, job_id: str) -> Erasure:
+        """Erase one job: audio, result, its place in histories, webhook deliveries. Raises NotFound."""
+        with self._database.writing() as connection:
+            found = repository.find_job(connection, account_id, job_id)
+            if not found:
+                raise NotFound("The account has no job with this id.")
+            erasure = self._erase(connection, account_id, "job", found)
+        self._remove_files(found)
+        return erasure
+
+    def erase_group(self, account_id: str, group_id: str) -> Erasure:
+        """Erase a group and every job that is in it or was read against its history. Raises NotFound."""
+        with self._database.writing() as connection:
+            group = groups.find(connection, account_id, group_id)
+            if group is None:
+                raise NotFound("The account has no group with this id.")
+            groups.lock(connection, group.group_key)
+            found = repository.list_group_jobs(connection, group.group_key)
+            erasure = self._erase(connection, account_id, "group", found, group.group_key)
+            groups.delete(connection, group.group_key)
+        self._remove_files(found)
+        return erasure
+
+    def _erase(
+        self, connection: Connection, account_id: str, kind: str, found: Sequence[AnyRow], *group_keys: str
+    ) -> Erasure:
+        job_ids = [row.job_id for row in found]
+        concerned = sorted({*repository.list_concerned_groups(connection, job_ids), *group_keys})
+        for group_key in concerned:
+            groups.lock(connection, group_key)
+        for job_id in job_ids:
+            self._credits.release(connection, job_id)
+        repository.delete_jobs(connection, job_ids)
+        repository.delete_uploads(connection, [row.upload_ref for row in found if row.upload_ref])
+        now = self._clock.now()
+        for group_key in concerned:
+            groups.clear_states(connection, group_key)
+            groups.touch_history(connection, group_key)
+            groups.touch(connection, group_key, now)
+        repository.forget_in_snapshot(connection, account_id, concerned)
+        self._lifecycle.settle(connection, concerned)  # analyses may have waited for one that is gone
+        erasure = Erasure(new_id(), account_id, kind, len(job_ids), now)
+        repository.insert(
+            connection,
+            erasure_id=erasure.erasure_id,
+            account_id=account_id,
+            kind=kind,
+            jobs=erasure.jobs,
+            erased_at=now,
+        )
+        return erasure
+
+    def _remove_files(self, found: Sequence[AnyRow]) -> None:
+        self._database.scrub()
+        keys = [row.audio_key for row in found if row.audio_key]
+        keys += [upload_key(row.upload_ref) for row in found if row.upload_ref]
+        for key in keys:
+            try:
+                self._storage.delete(key)
+            except OSError:
+                continue
+
+
+def list_erasures(connection: Connection) -> list[Erasure]:
+    """Every audit line, oldest first."""
+    return [Erasure(**row._mapping) for row in repository.list_all(connection)]

@@ -1,0 +1,65 @@
+"""How long audio is kept: as the operator chose, and never without a job or an upload that it belongs to."""
+
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from vbdesk.contract.ids import made_at
+from vbdesk.service.context import Context
+from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.uploads import repository as uploads
+from vbdesk.service.uploads.service import UPLOADS_FOLDER
+
+AT_ONCE = 200
+SAFE_AGE = timedelta(hours=1)
+"""A file younger than this may belong to a submit that has not committed yet."""
+
+_EXISTING: dict[str, Callable[[Connection, Collection[str]], set[str]]] = {
+    AUDIO_FOLDER: jobs.existing,
+    UPLOADS_FOLDER: uploads.existing,
+}
+"""Each folder's files are named by the id of what they belong to."""
+
+
+def remove_old_audio(context: Context) -> int:
+    """Remove audio that was kept long enough; how many recordings. Results stay."""
+    before = context.clock.now() - timedelta(days=context.settings.audio_retention_days)
+    removed = 0
+    while True:
+        with context.database.writing() as connection:
+            old = jobs.list_old_audio(connection, before, AT_ONCE)
+            for row in old:
+                context.storage.delete(row.audio_key)
+            jobs.forget_audio(connection, [row.job_id for row in old])
+        removed += len(old)
+        if len(old) < AT_ONCE:
+            return removed
+
+
+def remove_orphans(context: Context) -> int:
+    """Remove files that belong to nothing: what a kill between storing and committing, or an erasure, left behind."""
+    before = context.clock.now() - SAFE_AGE
+    orphans = [key for folder in _EXISTING for key in _orphans(context, folder, before)]
+    for key in orphans:
+        context.storage.delete(key)
+    return len(orphans)
+
+
+def _orphans(context: Context, folder: str, before: datetime) -> Iterator[str]:
+    names = [key.removeprefix(f"{folder}/") for key in context.storage.keys(folder)]
+    old = [name for name in names if _is_older(name, before)]
+    for start in range(0, len(old), AT_ONCE):
+        some = old[start : start + AT_ONCE]
+        with context.database.reading() as connection:
+            existing = _EXISTING[folder](connection, some)
+        yield from (f"{folder}/{name}" for name in some if name not in existing)
+
+
+def _is_older(name: str, before: datetime) -> bool:
+    """Files that are not named as ours are left alone."""
+    try:
+        return made_at(name) < before
+    except ValueError:
+        return False

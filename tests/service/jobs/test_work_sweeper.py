@@ -1,0 +1,118 @@
+"""The sweeper: overdue runs, old and orphaned audio, and one sweeper at a time."""
+
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from vbdesk.contract.ids import made_at, new_id
+from vbdesk.service.work.leases import DURATION
+from vbdesk.service.work.sweeper import Sweeper
+
+
+class NoRuns:
+    """An engine that has nothing to recover."""
+
+    def recover(self, live_executors):
+        return 0
+
+    def purge(self, keep):
+        return 0
+
+
+def sweeper_of(bench, executor_id=None):
+    return Sweeper(bench.service.context, NoRuns(), executor_id)
+
+
+def object_at(bench, key: str, content: bytes = b"sound") -> None:
+    storage = bench.service.context.storage
+    path = storage.incoming / "new"
+    path.write_bytes(content)
+    storage.adopt(key, path)
+
+
+def id_made(moment: datetime) -> str:
+    """An id as it would have been made at that moment."""
+    milliseconds = int(moment.timestamp() * 1000)
+    text = f"{milliseconds:012x}" + new_id().replace("-", "")[12:]
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def test_an_id_tells_when_it_was_made(bench):
+    now = bench.service.clock.now()
+    assert made_at(id_made(now)) == now
+    for other in ("some", "f47ac10b-58cc-4372-a567-0e02b2c3d479"):
+        with pytest.raises(ValueError, match=r"UUID|does not tell"):
+            made_at(other)
+
+
+def test_audio_is_removed_after_its_time_and_the_result_stays(make_bench):
+    bench = make_bench(audio_retention_days=30)
+    finished, waiting = bench.submit(), bench.submit()
+    bench.finish(finished)
+    sweeper = sweeper_of(bench)
+    sweeper.tidy()
+    assert len(bench.stored_audio()) == 2
+    bench.service.clock.advance(31 * 24 * 3600)
+    sweeper.tidy()
+    assert bench.stored_audio() == [waiting]
+    assert bench.read(finished)["result"] is not None
+
+
+def test_audio_that_belongs_to_nothing_is_swept_at_a_safe_age(bench):
+    now = bench.service.clock.now()
+    young, old = id_made(now - timedelta(minutes=59)), id_made(now - timedelta(minutes=61))
+    folders = ("audio", "uploads")
+    for folder in folders:
+        for name in (young, old, "not-ours"):
+            object_at(bench, f"{folder}/{name}")
+    sweeper_of(bench).tidy()
+    storage = bench.service.context.storage
+    for folder in folders:
+        kept = {name for name in (young, old, "not-ours") if storage.exists(f"{folder}/{name}")}
+        assert kept == {young, "not-ours"}
+
+
+def test_audio_of_jobs_and_uploads_is_not_swept_as_an_orphan(bench):
+    job_id = bench.submit()
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    put = bench.service.client().put(grant["upload_url"], content=b"x" * 100, headers=grant["required_headers"])
+    assert put.status_code == 200
+    bench.service.clock.advance(1000 * 24 * 3600)  # ids come from the real clock: both are old now
+    sweeper_of(bench).tidy()
+    assert bench.stored_audio() == [job_id]
+    assert bench.service.context.storage.exists(f"uploads/{grant['upload_ref']}")
+
+
+def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_lives(make_bench):
+    bench = make_bench(job_timeout_s=0.2)
+    job_id = bench.submit()
+    bench.start(job_id)
+    bench.service.clock.advance(130)
+    for executor_id, status in ((None, "running"), ("bench", "timed-out")):  # a dead one's job is run again
+        sweeper = sweeper_of(bench, executor_id)
+        assert sweeper.sweep()
+        assert bench.status(job_id) == "running"  # the computer may have slept
+        time.sleep(0.25)
+        sweeper.sweep()
+        assert bench.status(job_id) == status
+        bench.service.clock.advance(DURATION.total_seconds())
+
+
+def test_one_sweeper_at_a_time_and_the_next_when_it_is_gone(bench):
+    bench.service.clock.advance(DURATION.total_seconds())  # whoever swept in another test is gone
+    first, second = sweeper_of(bench, "one"), sweeper_of(bench, "two")
+    assert [first.sweep(), second.sweep(), first.sweep()] == [True, False, True]
+    bench.service.clock.advance(DURATION.total_seconds() - 1)
+    assert [second.sweep(), first.sweep()] == [False, True]
+    bench.service.clock.advance(DURATION.total_seconds())
+    assert [second.sweep(), first.sweep()] == [True, False]
+
+
+def test_a_sweeper_that_stops_leaves_its_place_at_once(make_bench):
+    bench = make_bench()
+    first, second = sweeper_of(bench, "one"), sweeper_of(bench)
+    first.start()
+    assert not second.sweep()
+    first.stop()
+    assert second.sweep()
