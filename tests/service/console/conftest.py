@@ -15,6 +15,9 @@ import soundfile
 
 from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.webhooks.courier import WebhookCourier
+from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.sender import WebhookSender
 
 sys.path.append(str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "jobs"))
@@ -124,3 +127,33 @@ def _noise() -> bytes:
 @pytest.fixture
 def bench(service: Any, account: Any) -> Bench:
     return Bench(service, account)
+
+
+class RecordingSender(WebhookSender):
+    """Answers with `answers` one after the other, then with 200."""
+
+    def __init__(self) -> None:
+        super().__init__(AddressGuard(allow_private=False))
+        self.answers: list[int | Exception] = []
+        self.urls: list[str] = []
+
+    def post(self, url: str, body: bytes, headers: Any) -> int:
+        self.urls.append(url)
+        answer = self.answers.pop(0) if self.answers else 200
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def sender() -> RecordingSender:
+    return RecordingSender()
+
+
+@pytest.fixture
+def deliver(service: Any, sender: RecordingSender) -> Callable[[], int]:
+    """Carries what the test at hand owes; what others left behind on the shared service is dropped."""
+    context = service.context
+    with context.database.writing() as connection:
+        connection.execute(webhook_deliveries.delete())
+    return WebhookCourier(context.database, context.clock, context.secrets, sender).deliver_due

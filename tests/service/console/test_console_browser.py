@@ -144,11 +144,12 @@ def test_a_wrong_address_is_pointed_out_where_it_was_entered(service, account, o
 
 
 @pytest.mark.parametrize(("dark", "text_scale"), [(False, 1.0), (True, 2.0)])
-def test_pages_are_readable(service, account, bench, open_browser, dark, text_scale):
+def test_pages_are_readable(service, account, bench, deliver, open_browser, dark, text_scale):
     url = "https://93.184.216.34/a-rather-long-path/that-must-find-room/on-a-narrow-screen"
     answer = service.client(account).post("/v2/account/webhook", json={"url": url, "secret_key": "s"})
     assert answer.status_code == 200
     bench.finish(bench.submit())
+    assert deliver() == 1
     browser = open_browser(dark=dark, text_scale=text_scale)
     sign_in(browser, service, account)
     assert browser.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark

@@ -8,42 +8,8 @@ import pytest
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.db.webhooks import webhook_deliveries
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
-from vbdesk.service.webhooks.sender import WebhookSender
 
 PUBLIC = "https://93.184.216.34/hook"
-
-
-class RecordingSender(WebhookSender):
-    """Answers with `answers` one after the other, then with 200."""
-
-    def __init__(self):
-        super().__init__(AddressGuard(allow_private=False))
-        self.answers = []
-        self.urls = []
-
-    def post(self, url, body, headers):
-        self.urls.append(url)
-        answer = self.answers.pop(0) if self.answers else 200
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-@pytest.fixture
-def sender():
-    return RecordingSender()
-
-
-@pytest.fixture
-def deliver(service, sender):
-    """Carries what the test at hand owes; what others left behind on the shared service is dropped."""
-    context = service.context
-    with context.database.writing() as connection:
-        connection.execute(webhook_deliveries.delete())
-    return WebhookCourier(context.database, context.clock, context.secrets, sender).deliver_due
 
 
 def words(page: httpx.Response) -> str:
