@@ -80,12 +80,6 @@ def v1(examined: Examined) -> httpx.Client:
 
 
 @pytest.fixture(scope="session")
-def other(examined: Examined) -> httpx.Client:
-    """A caller with an account that has nothing to do with the main one."""
-    return examined.call(examined.account("other").headers)
-
-
-@pytest.fixture(scope="session")
 def still(waiting: Examined) -> httpx.Client:
     """A caller of the service whose jobs stay queued."""
     return waiting.call(waiting.account().headers)

@@ -29,6 +29,10 @@ def encoded(samples: Samples, rate: int = 16_000, container: str = "WAV", subtyp
     return file.getvalue()
 
 
+HISS = encoded(noise(15))
+"""Acceptable, analysed in no time, and without a voice: for tests in which only the job matters."""
+
+
 def muxed(samples: Samples, rate: int, container: str, codec: str) -> bytes:
     """A file as FFmpeg writes it: `mp4` with `aac` or `alac`, `webm` or `ogg` with `libopus`, `adts` with `aac`."""
     file = io.BytesIO()

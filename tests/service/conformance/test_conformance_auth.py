@@ -69,7 +69,7 @@ def test_every_route_without_credentials_is_unauthorized(waiting: Examined, meth
     ],
 )
 def test_missing_or_invalid_credentials_are_unauthorized(examined: Examined, version: str, wrong: str) -> None:
-    account, stranger = examined.account(), examined.account("other")
+    account, stranger = examined.account(), examined.account("webhooks")
     name, right, strangers, others, path = {
         "v2": ("X-API-Key", account.api_key, stranger.api_key, account.secret_key, "/v2/models"),
         "v1": ("X-Secret-Key", account.secret_key, stranger.secret_key, account.api_key, "/api/v1/account/credits"),

@@ -168,20 +168,6 @@ def test_updated_at_moves_on_every_membership_edit(still: httpx.Client) -> None:
     assert seen[0] < seen[1] == seen[2] < seen[3] < seen[4]
 
 
-def test_group_list_pages_hold_fifty_newest_first(waiting: Examined) -> None:
-    pager = waiting.call(waiting.account("job pages").headers)
-    before = read(pager, "/v2/groups")
-    assert before == {"groups": [], "page": 0, "total_pages": 1}
-    names = [new_group() for _ in range(51)]
-    for group in names[:50]:
-        assert create(pager, group).status_code == 201
-    assert read(pager, "/v2/groups")["total_pages"] == 1
-    create(pager, names[50])
-    first, second, third = (read(pager, "/v2/groups", page=page) for page in range(3))
-    assert (first["total_pages"], second["page"], third["groups"]) == (2, 1, [])
-    assert [item["group_id"] for item in first["groups"] + second["groups"]] == names[::-1]
-
-
 def test_a_refused_group_submit_makes_no_group(still: httpx.Client) -> None:
     group = new_group()
     assert_error(post_form(still, f"/v2/signs/stress/groups/{group}/analyze", b"noise"), 400, "UNSUPPORTED_FORMAT")

@@ -27,7 +27,6 @@ def jobs(api: httpx.Client) -> dict[str, Any]:
     submitted |= {
         "sign": submit(api, "/v2/signs/mood-disruption/analyze"),
         "dialogue": submit(api, "/v2/models/breath/analyze", DIALOGUE, diarize="true"),
-        "dialogue sign": submit(api, "/v2/signs/stress/analyze", DIALOGUE, diarize="true"),
         "monologue": submit(api, "/v2/signs/stress/analyze", diarize="true"),
         "no voice": submit(api, "/v2/models/pulse/analyze", encoded(noise(15.5, level_dbfs=-30))),
         "noisy": submit(api, "/v2/models/pulse/analyze", in_noise(0)),
@@ -125,18 +124,14 @@ def test_diarized_model_result_adds_the_speakers_by_speech_time(jobs: dict) -> N
     assert (result["summary"], result["signals"]) == (first["summary"], first["signals"])
 
 
-def test_diarized_sign_result_adds_a_signal_per_speaker(jobs: dict) -> None:
-    result = jobs["dialogue sign"]["result"]
+def test_diarized_sign_result_of_one_speaker_adds_one_entry_with_its_signal(jobs: dict) -> None:
+    result = jobs["monologue"]["result"]
     assert set(result) == {"signal", "audio_quality", "speakers"}
-    assert len(result["speakers"]) == 2
-    for speaker in result["speakers"]:
-        assert set(speaker) == {"speaker", "speech_seconds", "segments", "signal"}
-        assert_signal(speaker["signal"], "stress")
-    assert result["signal"] == result["speakers"][0]["signal"]
-
-
-def test_one_speaker_gives_one_entry(jobs: dict) -> None:
-    assert [speaker["speaker"] for speaker in jobs["monologue"]["result"]["speakers"]] == ["speaker_1"]
+    (speaker,) = result["speakers"]
+    assert set(speaker) == {"speaker", "speech_seconds", "segments", "signal"}
+    assert speaker["speaker"] == "speaker_1"
+    assert_signal(speaker["signal"], "stress")
+    assert result["signal"] == speaker["signal"]
 
 
 def test_audio_fields_stay_as_they_were_accepted(jobs: dict) -> None:

@@ -15,6 +15,7 @@ from examination import (
     submit,
 )
 from receiver import Receiver
+from sounds import HISS
 
 SECRET = "whsec-Ünïcode-secret"
 
@@ -44,8 +45,8 @@ def test_account_webhook_gets_every_job_of_the_account(hooked: httpx.Client, rec
     answer = accepted(set_webhook(hooked, f"{receiver.origin}/account"))
     assert set(answer) == {"success", "message"}
     assert answer["success"] is True and isinstance(answer["message"], str)
-    model = done(hooked, submit(hooked, "/v2/models/clarity/analyze")["job_id"])
-    sign = done(hooked, submit(hooked, "/v2/signs/stress/groups/g/analyze/longitudinal")["job_id"])
+    model = done(hooked, submit(hooked, "/v2/models/clarity/analyze", HISS)["job_id"])
+    sign = done(hooked, submit(hooked, "/v2/signs/stress/groups/g/analyze/longitudinal", HISS)["job_id"])
     deliveries = {delivery.job["job_id"]: delivery for delivery in receiver.wait_for("/account", 2)}
     assert set(deliveries) == {model["job_id"], sign["job_id"]}
     for job in (model, sign):
@@ -60,7 +61,7 @@ def test_account_webhook_gets_every_job_of_the_account(hooked: httpx.Client, rec
 def test_webhook_of_the_request_overrides_the_accounts(hooked: httpx.Client, receiver: Receiver) -> None:
     accepted(set_webhook(hooked, f"{receiver.origin}/account-overridden"))
     fields = hook_to(receiver, "/own", "another secret")
-    job = done(hooked, submit(hooked, "/v2/signs/stress/analyze", **fields)["job_id"])
+    job = done(hooked, submit(hooked, "/v2/signs/stress/analyze", HISS, **fields)["job_id"])
     (delivery,) = receiver.wait_for("/own")
     assert delivery.job == job
     assert delivery.is_signed_with("another secret") and not delivery.is_signed_with(SECRET)
@@ -70,14 +71,14 @@ def test_webhook_of_the_request_overrides_the_accounts(hooked: httpx.Client, rec
 def test_latest_account_webhook_replaces_the_one_before(hooked: httpx.Client, receiver: Receiver) -> None:
     accepted(set_webhook(hooked, f"{receiver.origin}/before"))
     accepted(set_webhook(hooked, f"{receiver.origin}/after", "new secret"))
-    submit(hooked, "/v2/signs/stress/analyze")
+    submit(hooked, "/v2/signs/stress/analyze", HISS)
     (delivery,) = receiver.wait_for("/after")
     assert delivery.is_signed_with("new secret")
     assert receiver.to("/before") == []
 
 
 def test_delivery_that_fails_is_tried_again_with_the_same_id_and_body(api: httpx.Client, receiver: Receiver) -> None:
-    submit(api, "/v2/signs/stress/analyze", **hook_to(receiver, "/fail-once/a"))
+    submit(api, "/v2/signs/stress/analyze", HISS, **hook_to(receiver, "/fail-once/a"))
     first, second = receiver.wait_for("/fail-once/a", 2)
     assert first.headers["x-webhook-delivery"] == second.headers["x-webhook-delivery"]
     assert (first.body, first.headers["x-webhook-signature"]) == (second.body, second.headers["x-webhook-signature"])
@@ -85,13 +86,15 @@ def test_delivery_that_fails_is_tried_again_with_the_same_id_and_body(api: httpx
 
 
 def test_redirects_are_not_followed(api: httpx.Client, receiver: Receiver) -> None:
-    submit(api, "/v2/signs/stress/analyze", **hook_to(receiver, "/moved"))
+    submit(api, "/v2/signs/stress/analyze", HISS, **hook_to(receiver, "/moved"))
     receiver.wait_for("/moved", 2)  # a redirect is no success: it is tried again
     assert receiver.to("/ok-after-moving") == []
 
 
 def test_webhook_of_the_earlier_form_carries_its_job(api: httpx.Client, receiver: Receiver) -> None:
-    job_id = submit(api, "/v2/condition/analyze", condition="depression", **hook_to(receiver, "/earlier"))["job_id"]
+    job_id = submit(api, "/v2/condition/analyze", HISS, condition="depression", **hook_to(receiver, "/earlier"))[
+        "job_id"
+    ]
     (delivery,) = receiver.wait_for("/earlier")
     assert delivery.is_signed_with(SECRET)
     assert delivery.job == read(api, f"/v2/jobs/{job_id}")
