@@ -20,12 +20,14 @@ class Desktop:
 
     def start(self, *arguments: str) -> None:
         """Start `vbdesk desk`."""
-        self._program = subprocess.Popen([sys.executable, "-m", "vbdesk", "desk", *arguments])
+        command = [sys.executable, "-X", "faulthandler", "-m", "vbdesk", "desk", *arguments]
+        with (self._pictures / "desk.log").open("ab") as log:  # a crash in native code says there where it was
+            self._program = subprocess.Popen(command, stdout=log, stderr=log)
 
     def stop(self, timeout_s: float = 15.0) -> int:
         """Close the window as its owner would and return the exit status."""
         assert self._program is not None
-        subprocess.run(["xdotool", "search", "--name", PROGRAM, "windowclose"], check=False, capture_output=True)
+        subprocess.run(["xdotool", "key", "alt+F4"], check=True)
         return self._program.wait(timeout_s)
 
     def kill(self) -> None:
