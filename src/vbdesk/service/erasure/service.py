@@ -63,10 +63,9 @@ class Eraser:
     def erase_group(self, account_id: str, group_id: str) -> Erasure:
         """Erase a group and every job that is in it or was read against its history. Raises NotFound."""
         with self._database.writing() as connection:
-            group = groups.find(connection, account_id, group_id)
+            group = groups.find(connection, account_id, group_id, to_edit=True)
             if group is None:
                 raise NotFound("The account has no group with this id.")
-            groups.lock(connection, group.group_key)
             found = repository.list_group_jobs(connection, group.group_key)
             erasure = self._erase(connection, account_id, "group", found, group.group_key)
             groups.delete(connection, group.group_key)
@@ -78,8 +77,7 @@ class Eraser:
     ) -> Erasure:
         job_ids = [row.job_id for row in found]
         concerned = sorted({*repository.list_concerned_groups(connection, job_ids), *group_keys})
-        for group_key in concerned:
-            groups.lock(connection, group_key)
+        groups.lock(connection, concerned)
         for job_id in job_ids:
             self._credits.release(connection, job_id)
         repository.delete_jobs(connection, job_ids)

@@ -1,12 +1,13 @@
 """SQL of groups and their members."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
+from sqlalchemy.dialects import postgresql, sqlite
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.db.groups import group_states, groups, memberships
@@ -26,24 +27,30 @@ class JobFilter:
     status: JobStatus | None = None
 
 
-def insert(connection: Connection, group_key: str, account_id: str, group_id: str, now: datetime) -> None:
-    """Store a new group."""
-    connection.execute(
-        sa.insert(groups).values(
-            group_key=group_key, account_id=account_id, group_id=group_id, created_at=now, updated_at=now, revision=0
-        )
+def insert(connection: Connection, group_key: str, account_id: str, group_id: str, now: datetime) -> bool:
+    """Store a new group; False when the account has one of this id, also one that another stores at this moment."""
+    insert_new = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = insert_new(groups).values(
+        group_key=group_key, account_id=account_id, group_id=group_id, created_at=now, updated_at=now, revision=0
     )
+    unless_taken = statement.on_conflict_do_nothing().returning(groups.c.group_key)
+    return connection.execute(unless_taken).one_or_none() is not None
 
 
-def find(connection: Connection, account_id: str, group_id: str) -> Row[Any] | None:
-    """The account's group of this id."""
+def find(connection: Connection, account_id: str, group_id: str, *, to_edit: bool = False) -> Row[Any] | None:
+    """The account's group of this id; `to_edit` as `lock` does."""
     query = sa.select(groups).where(groups.c.account_id == account_id, groups.c.group_id == group_id)
-    return connection.execute(query).one_or_none()
+    return connection.execute(query.with_for_update() if to_edit else query).one_or_none()
 
 
-def lock(connection: Connection, group_key: str) -> None:
-    """Let no one else finish jobs of this group until the transaction ends (SQLite has one writer anyway)."""
-    connection.execute(sa.select(groups.c.group_key).where(groups.c.group_key == group_key).with_for_update())
+def lock(connection: Connection, group_keys: Iterable[str]) -> None:
+    """Let no one else edit these groups or finish jobs of them until the transaction ends.
+
+    SQLite has one writer anyway. Elsewhere whoever changes jobs as well takes the groups first, all of them in one
+    order: then nobody waits for each other.
+    """
+    for group_key in sorted(group_keys):
+        connection.execute(sa.select(groups.c.group_key).where(groups.c.group_key == group_key).with_for_update())
 
 
 def delete(connection: Connection, group_key: str) -> None:

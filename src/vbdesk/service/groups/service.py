@@ -41,25 +41,23 @@ class GroupService:
             Conflict: the group exists.
         """
         require_valid_id(group_id)
-        if repository.find(connection, account.account_id, group_id) is not None:
-            raise Conflict("A group with this id exists already. Choose another id, or use the group as it is.")
         now = self._clock.now()
-        repository.insert(connection, new_id(), account.account_id, group_id, now)
+        if not repository.insert(connection, new_id(), account.account_id, group_id, now):
+            raise Conflict("A group with this id exists already. Choose another id, or use the group as it is.")
         return GroupCreated(group_id=group_id, job_count=0, created_at=now)
 
     def ensure(self, connection: Connection, account: Account, group_id: str) -> str:
-        """Key of the group, created if new."""
-        row = repository.find(connection, account.account_id, group_id)
-        if row is not None:
-            key: str = row.group_key
-            return key
-        key = new_id()
-        repository.insert(connection, key, account.account_id, group_id, self._clock.now())
-        return key
+        """Key of the group, created if new; it is not deleted before the transaction ends."""
+        while True:  # whoever made it may also delete it before we see it
+            row = repository.find(connection, account.account_id, group_id, to_edit=True)
+            if row is not None:
+                key: str = row.group_key
+                return key
+            repository.insert(connection, new_id(), account.account_id, group_id, self._clock.now())
 
-    def require(self, connection: Connection, account: Account, group_id: str) -> str:
-        """Key of the group. Raises NotFound."""
-        row = repository.find(connection, account.account_id, group_id)
+    def require(self, connection: Connection, account: Account, group_id: str, *, to_edit: bool = False) -> str:
+        """Key of the group; `to_edit` when it or its members are to be changed. Raises NotFound."""
+        row = repository.find(connection, account.account_id, group_id, to_edit=to_edit)
         if row is None:
             raise NotFound("There is no group with this id.")
         key: str = row.group_key
@@ -79,7 +77,7 @@ class GroupService:
 
     def delete(self, connection: Connection, account: Account, group_id: str) -> GroupDeleted:
         """Remove the group; its jobs are kept. Raises NotFound."""
-        group_key = self.require(connection, account, group_id)
+        group_key = self.require(connection, account, group_id, to_edit=True)
         repository.delete(connection, group_key)
         self._lifecycle.settle(connection, [group_key])
         return GroupDeleted(group_id=group_id)
@@ -101,7 +99,7 @@ class GroupService:
 
     def add_jobs(self, connection: Connection, account: Account, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
         """Put existing jobs into the group; an unknown id does not affect the rest. Raises NotFound."""
-        group_key = self.require(connection, account, group_id)
+        group_key = self.require(connection, account, group_id, to_edit=True)
         wanted = list(dict.fromkeys(job_ids))
         statuses = repository.statuses_among(connection, account.account_id, wanted)
         members = repository.members_among(connection, group_key, wanted)
@@ -118,7 +116,7 @@ class GroupService:
 
     def remove_job(self, connection: Connection, account: Account, group_id: str, job_id: str) -> JobRemoved:
         """Take a job out of the group; the job is kept, what was computed is cleared. Raises NotFound."""
-        group_key = self.require(connection, account, group_id)
+        group_key = self.require(connection, account, group_id, to_edit=True)
         if not repository.remove_member(connection, group_key, job_id):
             raise NotFound("The group has no job with this id.")
         repository.clear_states(connection, group_key)

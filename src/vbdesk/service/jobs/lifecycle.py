@@ -67,7 +67,7 @@ class JobLifecycle:
 
     def analysed(self, connection: Connection, job_id: str, result: str) -> None:
         """Take the finished analysis: the job is done, or waits for its turn in its group's history."""
-        row = repository.find(connection, job_id)
+        row = self._find_to_end(connection, job_id)
         if row is None:
             return
         if row.history_key is None:
@@ -92,7 +92,7 @@ class JobLifecycle:
         waiting = set(group_keys)
         while waiting:
             group_key = waiting.pop()
-            groups.lock(connection, group_key)
+            groups.lock(connection, [group_key])
             for row in groups.list_unfinished(connection, group_key):
                 if row.analysis is None or row.history_key != group_key:
                     break
@@ -118,9 +118,16 @@ class JobLifecycle:
         return add_longitudinal(result, fields, unconfirmed)
 
     def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus) -> None:
-        row = repository.find(connection, job_id)
+        row = self._find_to_end(connection, job_id)
         if row is not None:
             self._end(connection, row, status)
+
+    def _find_to_end(self, connection: Connection, job_id: str) -> Row[Any] | None:
+        """The job, once its groups are ours to change."""
+        row = repository.find(connection, job_id)
+        if row is not None:
+            groups.lock(connection, groups.keys_of_job(connection, job_id) | ({row.history_key} - {None}))
+        return row
 
     def _end(
         self,

@@ -152,10 +152,10 @@ class JobService:
     ) -> None:
         account, form = submission.account, submission.form
         now = self._clock.now()
-        self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
         group_key = None
-        if submission.group_id is not None:
+        if submission.group_id is not None:  # before the credits: whoever ends a job takes them in this order too
             group_key = self._groups.ensure(connection, account, submission.group_id)
+        self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
         repository.insert(
             connection,
             job_id=job_id,

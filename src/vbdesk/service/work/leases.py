@@ -19,7 +19,7 @@ def take(connection: Connection, task: str, holder: str, now: datetime) -> bool:
     statement = insert(leases).values(task=task, **values)
     free = sa.or_(leases.c.holder == holder, leases.c.expires_at <= now)
     statement = statement.on_conflict_do_update(index_elements=[leases.c.task], set_=values, where=free)
-    return connection.execute(statement).rowcount == 1
+    return connection.execute(statement.returning(leases.c.task)).one_or_none() is not None
 
 
 def give_up(connection: Connection, task: str, holder: str) -> None:

@@ -1,0 +1,170 @@
+"""What can go wrong only where many write at once: races on PostgreSQL."""
+
+import http.server
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import ClassVar
+
+import pytest
+from worker_tasks import analyse_at_once, nothing_to_prepare
+
+from vbdesk.contract.ids import new_id
+from vbdesk.service.clock import SystemClock
+from vbdesk.service.webhooks.courier import WebhookCourier
+from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.work import leases
+from vbdesk.service.work.dbos_engine import DbosQueue
+from vbdesk.service.work.runtime import Runtime
+
+
+@pytest.fixture
+def make_pg_bench(make_bench, postgresql):
+    return lambda **settings: make_bench(**postgresql.make(None), **settings)
+
+
+@pytest.fixture
+def bench(make_pg_bench):
+    return make_pg_bench()
+
+
+def at_once(calls, threads=8):
+    """Run the calls side by side; their results in order."""
+    with ThreadPoolExecutor(threads) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+def test_submits_that_create_one_group_at_once_all_join_it(bench):
+    answers = at_once(
+        [lambda: bench.post("/v2/signs/stress/groups/new/analyze/longitudinal") for _ in range(8)]
+        + [lambda: bench.client.post("/v2/groups", json={"group_id": "new"})]
+    )
+    assert {answer.status_code for answer in answers[:8]} == {200}
+    assert answers[8].status_code in (201, 409)
+    assert bench.get("/v2/groups/new/jobs")["total_jobs"] == 8
+    assert len(bench.get("/v2/groups")["groups"]) == 1
+
+
+def test_a_group_made_twice_at_once_is_made_once(bench):
+    answers = at_once([lambda: bench.client.post("/v2/groups", json={"group_id": "new"})] * 8)
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+
+
+def test_a_job_added_twice_at_once_is_added_once(bench):
+    jobs = [bench.submit("/v2/signs/stress/analyze") for _ in range(3)]
+    bench.client.post("/v2/groups", json={"group_id": "g"}).raise_for_status()
+    answers = at_once([lambda: bench.client.post("/v2/groups/g/jobs", json={"job_ids": jobs}).json()] * 6)
+    assert sorted(len(answer["added"]) for answer in answers) == [0] * 5 + [3]
+    assert sorted(len(answer["skipped"]) for answer in answers) == [0] + [3] * 5
+
+
+def test_submits_and_deletions_of_their_group_race_without_a_fault(bench):
+    def submit():
+        return bench.post("/v2/signs/stress/groups/g/analyze").status_code
+
+    def delete():
+        return bench.client.delete("/v2/groups/g").status_code
+
+    codes = Counter(at_once([submit, delete, delete, submit] * 5))
+    assert codes[200] >= 10
+    assert set(codes) <= {200, 404}
+
+
+def test_jobs_of_one_subject_that_end_at_once_are_read_in_their_order(bench):
+    days = range(1, 9)
+    jobs = [
+        bench.submit("/v2/signs/stress/groups/g/analyze/longitudinal", recorded_at=f"2026-02-{day:02d}T08:00:00Z")
+        for day in days
+    ]
+    at_once([lambda job=job: bench.finish(job) if job != jobs[3] else bench.fail(job) for job in reversed(jobs)])
+    assert [bench.status(job) for job in jobs] == ["done"] * 3 + ["failed"] + ["done"] * 4
+    baselines = [bench.read(job)["result"]["signal"]["baseline_score"] for job in jobs if job != jobs[3]]
+    assert baselines[0] is None
+    assert None not in baselines[1:]
+    assert bench.credits() == 100_000 - 7 * 10
+
+
+def test_one_key_submitted_at_once_makes_one_job(bench):
+    jobs = at_once([lambda: bench.submit("/v2/signs/stress/analyze", headers={"Idempotency-Key": "k"})] * 6)
+    assert len(set(jobs)) == 1
+    assert (bench.credits(), bench.stored_audio()) == (100_000 - 10, jobs[:1])
+
+
+def test_the_last_credits_are_spent_once(make_pg_bench):
+    bench = make_pg_bench(credits=50)
+    codes = at_once([lambda: bench.post("/v2/signs/stress/analyze").status_code] * 10)
+    assert sorted(codes) == [200] * 5 + [402] * 5
+    assert bench.credits() == 0
+
+
+def test_of_many_processes_one_takes_the_lease(bench):
+    context = bench.service.context
+
+    def take():
+        with context.database.writing() as connection:
+            return leases.take(connection, "task", new_id(), context.clock.now())
+
+    for _ in range(3):
+        assert Counter(at_once([take] * 8)) == {True: 1, False: 7}
+        context.clock.advance(leases.DURATION.total_seconds())
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    deliveries: ClassVar[Counter[str]] = Counter()
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.deliveries[self.headers["X-Webhook-Delivery"]] += 1
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_two_couriers_deliver_each_webhook_once(make_pg_bench):
+    bench = make_pg_bench(allow_private_addresses=True)
+    context = bench.service.context
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with closing(server.socket):
+        hook = {"url": f"http://127.0.0.1:{server.server_port}/", "secret_key": "secret"}
+        bench.client.post("/v2/account/webhook", json=hook).raise_for_status()
+        jobs = [bench.submit("/v2/signs/stress/analyze") for _ in range(12)]
+        for job in jobs:
+            bench.finish(job)
+        sender = WebhookSender(AddressGuard(allow_private=True))
+        couriers = [WebhookCourier(context.database, context.clock, context.secrets, sender) for _ in range(2)]
+        while any(at_once([courier.deliver_due for courier in couriers])):
+            pass
+        server.shutdown()
+    assert sorted(Receiver.deliveries.values()) == [1] * 12
+    assert {delivery.state for delivery in bench.deliveries()} == {"sent"}
+
+
+def test_the_engine_runs_what_was_submitted(make_pg_bench):
+    opened = []
+
+    class LateQueue:
+        """The database does not exist before the bench does."""
+
+        def enqueue(self, connection, job_id):
+            opened[0].enqueue(connection, job_id)
+
+    bench = make_pg_bench(clock=SystemClock(), queue=LateQueue())
+    context = bench.service.context
+    with closing(DbosQueue(context.settings.resolved_database_url)) as queue:
+        opened.append(queue)
+        before = bench.submit_to("g", longitudinal=True)
+        runtime = Runtime(context, queue, workers=2, analysis=analyse_at_once, prepare_child=nothing_to_prepare)
+        runtime.start()
+        jobs = [before, *at_once([lambda: bench.submit_to("g", longitudinal=True)] * 6)]
+        ends_at = time.monotonic() + 30
+        while {bench.status(job) for job in jobs} != {"done"}:
+            assert time.monotonic() < ends_at, [bench.status(job) for job in jobs]
+            time.sleep(0.1)
+        runtime.stop(grace_s=2)
+    assert bench.credits() == 100_000 - 7 * 60
