@@ -353,3 +353,15 @@ def test_the_collection_of_odd_files_is_judged_as_expected(shared_audio: Path) -
             wrong.append((row["path"], row["expect"], outcome))
     assert len(odd) > 60
     assert wrong == []
+
+
+def test_a_flac_stream_of_unknown_length_is_read_to_its_end(tmp_path: Path, speech_file: Path) -> None:
+    """As encoders write it into a pipe: the count of samples in the header (36 bits up to byte 26) is 0."""
+    content = bytearray(speech_file.read_bytes())
+    content[21] &= 0xF0
+    content[22:26] = bytes(4)
+    streamed = tmp_path / "streamed.flac"
+    streamed.write_bytes(content)
+    told, untold = decode(speech_file), decode(streamed)
+    assert untold.duration_s == told.duration_s
+    assert np.array_equal(untold.samples, told.samples)

@@ -26,6 +26,7 @@ from vbdesk.voice.resample import StreamResampler, resample
 CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
 MIN_SAMPLE_RATE = 4_000  # Hz; below there is no voice to measure
 BLOCK_FRAMES = 1 << 16
+UNKNOWN_FRAMES = 1 << 62
 MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, holes are not
 MAX_MISSING_S = 1.0  # of what an M4A file says it holds
 SILENT_CHANNEL = 1e-6  # energy against the loudest channel: -60 dB
@@ -162,7 +163,11 @@ def _read(file: BinaryIO, container: Container) -> Iterator[tuple[int, Block]]:
     with sound:
         if sound.subtype not in _SOUNDFILE_SUBTYPES:
             raise UnsupportedFormat(f"The sound in the file is coded as {sound.subtype}.")
-        yield from _read_with_soundfile(sound)
+        if sound.frames < UNKNOWN_FRAMES:
+            yield from _read_with_soundfile(sound)
+            return
+    file.seek(0)  # a FLAC stream that was written without knowing its length: libsndfile stops after one block
+    yield from _read_with_av(file, container)
 
 
 def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
