@@ -12,7 +12,7 @@ from vbdesk.service.work.slots import SlotPool
 
 AT_ONCE = 2
 MEMORY_BYTES = 1024**3  # beyond what a child holds when ready; 20 minutes take a quarter of it
-TIMEOUT_S = 20.0  # the longest recording takes 1.5 s on an idle computer
+TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle computer
 MAX_TASKS = 5_000
 """Recordings looked at by one child. Its replacement takes a second to start, so this is seldom."""
 
