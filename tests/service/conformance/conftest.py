@@ -64,7 +64,9 @@ def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
 
     yield start
     for own in started:
-        own.stop()
+        own.ask_to_stop()
+    for own in started:
+        own.wait_until_stopped()
 
 
 @pytest.fixture(scope="session")

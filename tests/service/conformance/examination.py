@@ -160,14 +160,21 @@ class OwnService:
             time.sleep(0.02)
         self.base_url = json.loads(self._ready_file.read_text())["base_url"]
 
-    def stop(self) -> None:
+    def ask_to_stop(self) -> None:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
+
+    def wait_until_stopped(self) -> None:
+        assert self._process is not None
         try:
-            self._process.wait(30)
+            assert self._process.wait(30) == 0, f"the service did not end cleanly: {self._log.read_text()[-2000:]}"
         finally:
             self._process.kill()
             self._process.wait()
+
+    def stop(self) -> None:
+        self.ask_to_stop()
+        self.wait_until_stopped()
 
     def account(self, name: str, *, plan: str = "enterprise", credits: int = 1_000_000) -> Account:
         """The account of this name, made when it is first asked for."""

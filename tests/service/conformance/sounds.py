@@ -39,12 +39,16 @@ def muxed(samples: Samples, rate: int, container: str, codec: str) -> bytes:
     with av.open(file, "w", format=container) as output:
         stream = output.add_stream(codec, rate=rate)
         stream.layout = "mono"
-        kind = stream.format.name
-        step = stream.codec_context.frame_size or 4096
-        for start in range(0, len(samples), step):
-            output.mux(stream.encode(_frame(samples[start : start + step], rate, kind, start)))
-        output.mux(stream.encode(None))
+        encode_into(output, stream, samples)
     return file.getvalue()
+
+
+def encode_into(output: av.container.OutputContainer, stream: av.AudioStream, samples: Samples) -> None:
+    """All of `samples` through the encoder of `stream`."""
+    step = stream.codec_context.frame_size or 4096
+    for start in range(0, len(samples), step):
+        output.mux(stream.encode(_frame(samples[start : start + step], stream.rate, stream.format.name, start)))
+    output.mux(stream.encode(None))
 
 
 def video_in_mp4(seconds: float) -> bytes:
@@ -60,11 +64,8 @@ def video_in_mp4(seconds: float) -> bytes:
             image = av.VideoFrame.from_ndarray(np.full((32, 32, 3), number % 255, np.uint8), format="rgb24")
             image.pts, image.time_base = number, Fraction(1, 5)
             output.mux(picture.encode(image))
-        samples = noise(seconds)
-        for start in range(0, len(samples), 1024):
-            output.mux(sound.encode(_frame(samples[start : start + 1024], 16_000, "fltp", start)))
         output.mux(picture.encode(None))
-        output.mux(sound.encode(None))
+        encode_into(output, sound, noise(seconds))
     return file.getvalue()
 
 

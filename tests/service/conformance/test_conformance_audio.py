@@ -1,13 +1,15 @@
 """What counts as a recording: formats by content, lengths and sizes at their edges, and sound worth analysing."""
 
 import functools
+import io
 from typing import Any
 
+import av
 import httpx
 import numpy as np
 import pytest
 from examination import DATA, SPEECH, assert_error, post_form, submit
-from sounds import encoded, muxed, noise, noise_of, video_in_mp4
+from sounds import encode_into, encoded, muxed, noise, noise_of, video_in_mp4
 
 PATH = "/v2/signs/stress/analyze"
 MIB_32 = 32 * 1024 * 1024
@@ -202,3 +204,34 @@ def test_quiet_and_noisy_audio_is_accepted(still: httpx.Client) -> None:
 
 def test_length_is_judged_before_quality(still: httpx.Client) -> None:
     assert_error(post_form(still, PATH, encoded(np.zeros(16_000, np.float32))), 400, "AUDIO_TOO_SHORT")
+
+
+def with_cover(container: str, codec: str) -> bytes:
+    """A recording with a picture attached, as music players write them."""
+    file = io.BytesIO()
+    with av.open(file, "w", format=container) as output:
+        sound = output.add_stream(codec, rate=44_100)
+        sound.layout = "mono"
+        cover = output.add_stream("mjpeg", rate=1)
+        cover.width = cover.height = 64
+        cover.pix_fmt = "yuvj420p"
+        cover.disposition = av.stream.Disposition.attached_pic
+        image = av.VideoFrame.from_ndarray(np.full((64, 64, 3), 99, np.uint8), format="rgb24")
+        for packet in [*cover.encode(image), *cover.encode(None)]:
+            packet.pts = packet.dts = 0
+            output.mux(packet)
+        encode_into(output, sound, noise(16, 44_100))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(("container", "codec"), [("mp4", "aac"), ("mp3", "libmp3lame"), ("flac", "flac")])
+def test_attached_cover_is_no_video(still: httpx.Client, container: str, codec: str) -> None:
+    submit(still, PATH, with_cover(container, codec))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_sound_are_refused(still: httpx.Client, value: float) -> None:
+    samples = noise(16)
+    samples[5] = value
+    body = encoded(samples, subtype="FLOAT")
+    assert_error(send(still, body, "take.wav", "audio/wav"), 400, "UNSUPPORTED_FORMAT")
