@@ -28,7 +28,9 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
         yield service
         service.close()
         return
-    own = OwnService(tmp_path_factory.mktemp("examined"), workers=2, allow_private_addresses="true")
+    own = OwnService(
+        tmp_path_factory.mktemp("examined"), ["main", "webhooks"], workers=2, allow_private_addresses="true"
+    )
     own.start()
     service = Examined(own.base_url, None, own)
     yield service
@@ -41,7 +43,9 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
     """A service that accepts and never analyses, and lets webhooks go to public addresses only."""
     if os.environ.get("VBDESK_CONFORMANCE_URL"):
         pytest.skip("needs a service whose jobs stay queued")
-    own = OwnService(tmp_path_factory.mktemp("waiting"), workers=0)
+    own = OwnService(
+        tmp_path_factory.mktemp("waiting"), ["main", "other", "standard", "full", "poor", "broke"], workers=0
+    )
     own.start()
     service = Examined(own.base_url, None, own)
     yield service
@@ -57,7 +61,7 @@ def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
     started: list[OwnService] = []
 
     def start(*, workers: int, **settings: str) -> OwnService:
-        own = OwnService(tmp_path_factory.mktemp("own"), workers=workers, **settings)
+        own = OwnService(tmp_path_factory.mktemp("own"), ["hundred"], workers=workers, **settings)
         own.start()
         started.append(own)
         return own

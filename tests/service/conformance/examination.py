@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,6 +112,17 @@ LONGITUDINAL_FIELDS = {
     "z_score",
     "population_z",
 }
+# what an examiner needs in accounts: plan and credits by name
+ACCOUNTS = {
+    "main": ("enterprise", 1_000_000),
+    "other": ("enterprise", 1_000_000),
+    "full": ("enterprise", 1_000_000),
+    "webhooks": ("enterprise", 1_000_000),
+    "poor": ("enterprise", 109),
+    "broke": ("enterprise", 0),
+    "standard": ("standard", 1_000),
+    "hundred": ("enterprise", 100),
+}
 ENDS = ("done", "failed", "timed-out")
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
 
@@ -132,9 +145,12 @@ class Account:
 
 
 class OwnService:
-    """A service of the examiner's own, started and looked after with the operator's documented commands."""
+    """A service of the examiner's own, started and looked after with the operator's documented commands.
 
-    def __init__(self, folder: Path, *, workers: int, **settings: str) -> None:
+    Its accounts are made in the background while the first tests run.
+    """
+
+    def __init__(self, folder: Path, accounts: Sequence[str], *, workers: int, **settings: str) -> None:
         self.data_dir = folder / "data"
         self.base_url = ""
         self._ready_file, self._log = folder / "ready.json", folder / "serve.log"
@@ -142,7 +158,8 @@ class OwnService:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
         self._environment = kept | {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
         self._process: subprocess.Popen[bytes] | None = None
-        self._accounts: dict[str, Account] = {}
+        self._account_names = accounts
+        self._accounts: dict[str, Future[Account]] = {}
 
     def start(self, workers: int | None = None) -> None:
         self._workers = self._workers if workers is None else workers
@@ -159,8 +176,12 @@ class OwnService:
                 raise AssertionError(f"the service did not start: {self._log.read_text()[-2000:]}")
             time.sleep(0.02)
         self.base_url = json.loads(self._ready_file.read_text())["base_url"]
+        self._background = ThreadPoolExecutor(1)
+        for name in [name for name in self._account_names if name not in self._accounts]:
+            self._accounts[name] = self._background.submit(self._make_account, *ACCOUNTS[name])
 
     def ask_to_stop(self) -> None:
+        self._background.shutdown(cancel_futures=True)
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
@@ -176,14 +197,14 @@ class OwnService:
         self.ask_to_stop()
         self.wait_until_stopped()
 
-    def account(self, name: str, *, plan: str = "enterprise", credits: int = 1_000_000) -> Account:
-        """The account of this name, made when it is first asked for."""
-        if name not in self._accounts:
-            plan_and_credits = ["--plan", plan, "--credits", str(credits)]
-            made = self._admin("account", "create", "--name", name, *plan_and_credits)
-            key = self._admin("key", "create", "--account", made["account_id"], "--name", "conformance")
-            self._accounts[name] = Account(made["account_id"], key["api_key"], made["secret_key"])
-        return self._accounts[name]
+    def account(self, name: str = "main") -> Account:
+        return self._accounts[name].result()
+
+    def _make_account(self, plan: str, credits: int) -> Account:
+        plan_and_credits = ["--plan", plan, "--credits", str(credits)]
+        made = self._admin("account", "create", "--name", "Examiner", *plan_and_credits)
+        key = self._admin("key", "create", "--account", made["account_id"], "--name", "conformance")
+        return Account(made["account_id"], key["api_key"], made["secret_key"])
 
     def _admin(self, *arguments: str) -> Any:
         command = [*_vbdesk(), "admin", *arguments, "--data-dir", str(self.data_dir), "--json"]
@@ -198,12 +219,12 @@ class Examined:
         self._main, self._own = main, own
         self._callers: list[httpx.Client] = []
 
-    def account(self, name: str = "main", *, plan: str = "enterprise", credits: int = 1_000_000) -> Account:
+    def account(self, name: str = "main") -> Account:
         if name == "main" and self._main is not None:
             return self._main
         if self._own is None:
             pytest.skip("needs a further account on the examined service")
-        return self._own.account(name, plan=plan, credits=credits)
+        return self._own.account(name)
 
     def call(self, headers: dict[str, str] | None = None) -> httpx.Client:
         self._callers.append(caller(self.base_url, headers))

@@ -71,7 +71,7 @@ def test_v1_costs_as_its_use_case_and_fifty_more_diarized(
 
 
 def test_credits_pay_to_the_last_one_and_then_402_keeps_nothing(waiting: Examined) -> None:
-    account = waiting.account("poor", credits=109)
+    account = waiting.account("poor")
     poor, group = waiting.call(account.headers), new_group()
     submit(poor, "/v2/models/pulse/analyze")
     refused = [
@@ -111,6 +111,6 @@ def test_everything_but_an_analysis_is_free(still: httpx.Client) -> None:
 
 
 def test_402_comes_before_the_audio_is_judged(waiting: Examined) -> None:
-    broke = waiting.call(waiting.account("broke", credits=0).headers)
+    broke = waiting.call(waiting.account("broke").headers)
     assert_error(post_form(broke, "/v2/signs/stress/analyze", b"no recording"), 402, "INSUFFICIENT_CREDITS")
     assert_error(post_form(broke, "/v2/signs/stress/analyze", SPEECH), 402, "INSUFFICIENT_CREDITS")

@@ -38,7 +38,7 @@ def impatient(start_own_service: Callable[..., OwnService]) -> Iterator[httpx.Cl
     """A caller of a service whose jobs and upload addresses are given no time."""
     settings = {"job_timeout_s": "0.05", "upload_valid_s": "0.5", "allow_private_addresses": "true"}
     service = start_own_service(workers=1, **settings)
-    with caller(service.base_url, service.account("main", credits=100).headers) as client:
+    with caller(service.base_url, service.account("hundred").headers) as client:
         yield client
 
 
@@ -94,7 +94,7 @@ def test_upload_put_in_time_may_be_analysed_after_the_address_expired(impatient:
 def failing(start_own_service: Callable[..., OwnService], receiver: Receiver) -> Iterator[tuple[httpx.Client, Any]]:
     """A job whose audio went bad on the disk before any worker lived, with a caller of its service."""
     service = start_own_service(workers=0, allow_private_addresses="true")
-    headers = service.account("main", credits=100).headers
+    headers = service.account("hundred").headers
     hook = {"webhook_url": f"{receiver.origin}/failed", "webhook_secret_key": SECRET}
     with caller(service.base_url, headers) as client:
         job = submit(client, "/v2/models/pulse/groups/g/analyze", **hook)

@@ -118,13 +118,13 @@ def test_shape_comes_before_size(still: httpx.Client) -> None:
 
 
 def test_shape_comes_before_credits(waiting: Examined) -> None:
-    broke = waiting.call(waiting.account("broke", credits=0).headers)
+    broke = waiting.call(waiting.account("broke").headers)
     assert_error(post_form(broke, "/v2/signs/stress/analyze", None), 400, "INVALID_REQUEST")
     assert_error(post_form(broke, "/v2/signs/unknown/analyze"), 404, "NOT_FOUND")
 
 
 def test_size_comes_before_credits(waiting: Examined) -> None:
-    broke = waiting.call(waiting.account("broke", credits=0).headers)
+    broke = waiting.call(waiting.account("broke").headers)
     assert_error(post_form(broke, "/v2/signs/stress/analyze", TOO_LARGE), 413, "AUDIO_TOO_LARGE")
 
 

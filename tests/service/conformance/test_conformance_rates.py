@@ -72,7 +72,7 @@ class Minute:
 
 @pytest.fixture(scope="module")
 def minute(waiting: Examined) -> Minute:
-    account = waiting.account("standard", plan="standard", credits=1_000)
+    account = waiting.account("standard")
     imposter = waiting.call({"X-Account-ID": account.account_id, "X-API-Key": "wrong"})
     caller = waiting.call(account.headers | account.v1_headers)
     minute = Minute()
