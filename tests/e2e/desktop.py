@@ -20,9 +20,12 @@ class Desktop:
 
     def start(self, *arguments: str) -> None:
         """Start `vbdesk desk`."""
-        command = [sys.executable, "-X", "faulthandler", "-m", "vbdesk", "desk", *arguments]
+        self.start_program([sys.executable, "-X", "faulthandler", "-m", "vbdesk", "desk", *arguments])
+
+    def start_program(self, command: list[str], cwd: Path | None = None) -> None:
+        """Start a program that opens the window."""
         with (self._pictures / "desk.log").open("ab") as log:  # a crash in native code says there where it was
-            self._program = subprocess.Popen(command, stdout=log, stderr=log)
+            self._program = subprocess.Popen(command, cwd=cwd, stdout=log, stderr=log)
 
     def stop(self, timeout_s: float = 15.0) -> int:
         """Close the window as its owner would and return the exit status."""
@@ -68,10 +71,10 @@ class Desktop:
         """Everything a screen reader could reach."""
         return self._a11y("tree", PROGRAM)
 
-    def look(self, name: str) -> Path:
-        """A screenshot."""
+    def look(self, name: str, *, window: bool = False) -> Path:
+        """A screenshot of the screen, or of the window alone."""
         path = self._pictures / f"{name}.png"
-        subprocess.run([str(RIG / "shot"), str(path)], check=True)
+        subprocess.run([str(RIG / "shot"), str(path), *([PROGRAM] if window else [])], check=True)
         return path
 
     def speak(self, recording: Path) -> subprocess.Popen[bytes]:
