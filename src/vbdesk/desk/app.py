@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk import theme
+from vbdesk.desk.accessibility import install_scroll_area_mend
 from vbdesk.desk.garbage import GarbageCollector
 from vbdesk.desk.main_window import MainWindow
 from vbdesk.desk.navigation import Navigator
@@ -190,6 +191,7 @@ def run(
     application.setDesktopFileName("vbdesk")
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
+    install_scroll_area_mend()
     if scheme is Scheme.SYSTEM:
         scheme = PreferenceStore(outside.config_dir).load().scheme  # one small file, before the first paint
     theme.install(Theme(scheme))

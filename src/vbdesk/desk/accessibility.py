@@ -1,0 +1,25 @@
+"""Mends of what Qt tells screen readers."""
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtWidgets import QAccessibleWidget, QWidget
+
+_SCROLL_AREAS = ("QScrollArea", "QAbstractScrollArea")
+
+
+def install_scroll_area_mend() -> None:
+    """Describe scroll areas by Qt's interface of plain widgets; call once, after the application is made.
+
+    WORKAROUND for Qt 6 (6.11.3 too; no report in its tracker is known to us): `QAccessibleAbstractScrollArea::child` in
+    qtbase/src/widgets/accessible/complexwidgets.cpp does not check its index. It counts a scroll bar only while that
+    shows, so a reader that counted two children, and asks for the second after the page went out of sight, made Qt read
+    past the end of a list and crash. `QAccessibleWidget` counts hidden children too, and checks.
+    """
+    QAccessible.installFactory(_plain_for_scroll_areas)
+
+
+def _plain_for_scroll_areas(class_name: str, about: QObject | None) -> QAccessibleInterface | None:
+    """Qt asks for each class of an object in turn, the most derived first; None leaves it to Qt."""
+    if class_name in _SCROLL_AREAS and isinstance(about, QWidget):
+        return QAccessibleWidget(about, QAccessible.Role.Client)
+    return None

@@ -1,0 +1,38 @@
+"""What screen readers are told stays sound while the window changes under them."""
+
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QWidget
+
+from vbdesk.desk.accessibility import install_scroll_area_mend
+from vbdesk.desk.widgets.card import scrolled
+
+
+def test_a_reader_may_ask_for_the_scroll_bar_of_a_page_that_has_just_been_left(qtbot):
+    install_scroll_area_mend()
+    content = QWidget()
+    content.setMinimumHeight(2000)
+    area = scrolled(content)
+    qtbot.addWidget(area)
+    area.resize(200, 200)
+    with qtbot.waitExposed(area):
+        area.show()
+    told = QAccessible.queryAccessibleInterface(area)
+    counted = told.childCount()
+    assert area.verticalScrollBar().isVisible()
+    area.hide()
+    assert told.childCount() == counted  # fewer, and the next line would bring the program down
+    assert told.child(counted - 1).object() is not None
+    assert told.child(counted) is None
+
+
+def test_what_is_in_a_scroll_area_is_found_by_a_reader(qtbot):
+    install_scroll_area_mend()
+    content = QWidget()
+    area = scrolled(content)
+    qtbot.addWidget(area)
+    area.setAccessibleName("Trajectory charts")
+    told = QAccessible.queryAccessibleInterface(area)
+    assert told.text(QAccessible.Text.Name) == "Trajectory charts"
+    insides = [told.child(index) for index in range(told.childCount())]
+    assert area.viewport() in [inside.object() for inside in insides]
+    assert QAccessible.queryAccessibleInterface(content).parent().object() is area.viewport()
