@@ -170,7 +170,7 @@ class RecordSetupViewModel(QObject):
         if self.subject.recordings is None:
             return ""
         if self.subject.recordings == 0:
-            return "New subject"
+            return "First recording on this computer"
         count = "1 recording" if self.subject.recordings == 1 else f"{self.subject.recordings} recordings"
         last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
         return f"Known subject · {count}{last}"
