@@ -11,7 +11,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
-from hostile_bodies import bombs, hostile_bodies, in_form, sound_files
+from hostile_bodies import bombs, broken_forms, hostile_bodies, in_form, sound_files
 
 from vbdesk.service.work.inspection import FencedInspector
 
@@ -51,6 +51,14 @@ def test_hostile_bodies_are_refused_in_words_and_leave_nothing(fenced, caplog):
     storage = fenced.context.storage
     assert len(list(storage.keys("audio"))) == accepted
     assert list(storage.incoming.iterdir()) == []
+
+
+def test_forms_that_no_library_writes_are_refused_in_words(fenced):
+    client = fenced.client(fenced.add_account())
+    for form in broken_forms():
+        answer = post(client, form)
+        assert answer.status_code in (400, 422), form.name
+        assert answer.json()["code"] in ("INVALID_REQUEST", "VALIDATION_ERROR", "UNSUPPORTED_FORMAT"), form.name
 
 
 def test_bombs_are_refused_for_what_they_are(fenced):

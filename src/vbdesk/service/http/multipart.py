@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import Request
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
@@ -106,7 +106,7 @@ class _Reader:
                     raise AudioTooLarge
                 parser.write(chunk)
                 await self._write_file_data()
-        except MultipartParseError:
+        except FormParserError:
             raise InvalidRequest("The multipart form is broken. Send it again.") from None
         except ClientDisconnect:
             self._complete = False
