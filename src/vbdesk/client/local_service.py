@@ -37,6 +37,7 @@ class LocalService:
         self._data_dir = data_dir
         self._workers = workers
         self._child: subprocess.Popen[bytes] | None = None
+        self._stopped = False
 
     @property
     def log_path(self) -> Path:
@@ -64,6 +65,8 @@ class LocalService:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=os.name == "posix"
             )
         try:
+            if self._stopped:
+                raise LocalServiceFailed("The service on this computer was stopped while it was starting.")
             return self._wait_until_ready(ready_file, timeout_s)
         except BaseException:
             self.stop()
@@ -76,7 +79,8 @@ class LocalService:
         return None if self._child is None else self._child.poll()
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Ask the child to finish, wait, and end it if it does not."""
+        """Ask the child to finish, wait, and end it if it does not; a start under way in another thread ends too."""
+        self._stopped = True
         if self._child is None:
             return
         self._child.terminate()

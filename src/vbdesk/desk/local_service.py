@@ -63,12 +63,16 @@ class LocalServiceKeeper(QObject):
 
     @Slot(object)
     def _on_ready(self, endpoint: Endpoint) -> None:
+        if self._ending is not None:
+            return  # asked to stop while it was starting
         self._failures = 0
         self._look.start()
         self.ready.emit(endpoint.base_url)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
+        if self._ending is not None:
+            return
         self.failed.emit(failure.sentence)
         self._try_again()
 
