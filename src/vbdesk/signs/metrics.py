@@ -1,7 +1,7 @@
 """Extended metrics: descriptive scales of how a voice sounds, read window by window."""
 
 import math
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
@@ -10,8 +10,10 @@ from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import ExtendedMetric
 from vbdesk.signs.data_file import DataModel
 from vbdesk.signs.norms import Standardised
-from vbdesk.signs.passage import Passage
 from vbdesk.signs.uncertainty import standard_error
+
+if TYPE_CHECKING:  # who only reads metrics, as the service does, must not load the extractor
+    from vbdesk.signs.passage import Passage
 
 DECIMALS = 4
 SMALLEST_STD = 10**-DECIMALS  # no reading is without spread; less than this only looks like none
@@ -92,7 +94,7 @@ class MetricSet(DataModel):
         return self
 
 
-def extended_metrics(metric_set: MetricSet, model: ModelName, passage: Passage) -> list[ExtendedMetric]:
+def extended_metrics(metric_set: MetricSet, model: ModelName, passage: "Passage") -> list[ExtendedMetric]:
     """The metrics that `model` carries, those without enough measured features left out."""
     return [
         _measure(name, metric_set.metrics[name], metric_set.rules, passage)
@@ -101,7 +103,7 @@ def extended_metrics(metric_set: MetricSet, model: ModelName, passage: Passage) 
     ]
 
 
-def _measure(name: str, metric: Metric, rules: MetricRules, passage: Passage) -> ExtendedMetric:
+def _measure(name: str, metric: Metric, rules: MetricRules, passage: "Passage") -> ExtendedMetric:
     mean, std = _mean_and_std(metric, rules, passage)
     return ExtendedMetric(
         metric_id=name,
@@ -113,7 +115,7 @@ def _measure(name: str, metric: Metric, rules: MetricRules, passage: Passage) ->
     )
 
 
-def _mean_and_std(metric: Metric, rules: MetricRules, passage: Passage) -> tuple[float, float]:
+def _mean_and_std(metric: Metric, rules: MetricRules, passage: "Passage") -> tuple[float, float]:
     usable = [window for window in passage.windows if window.speech_s >= rules.min_speech_seconds_per_window]
     if len(usable) < rules.min_windows:
         spread = standard_error(lambda z: metric.score(z, rules.slope), passage.replicates)
