@@ -22,7 +22,7 @@ class WebhookConfig(WireModel):
     """Where finished jobs are reported, and the key that signs the reports."""
 
     url: Annotated[AnyUrl, Field(min_length=1, max_length=MAX_WEBHOOK_URL_LENGTH)]
-    secret_key: SecretStr
+    secret_key: Annotated[SecretStr, Field(min_length=1)]
 
 
 class WebhookConfigured(WireModel):

@@ -1,7 +1,7 @@
 """Timestamps of the interface: every allowed form in, one form out."""
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -10,6 +10,8 @@ _FORM = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}:\d{2})(?:[.,](?P<fraction>\d+))?"
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
+
+_ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
 
 
 def parse_timestamp(text: str) -> datetime:
@@ -23,19 +25,23 @@ def parse_timestamp(text: str) -> datetime:
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise ValueError("Give the time as ISO 8601, for example 2026-03-01T09:30:00Z.")
-    moment = datetime.fromisoformat(f"{match['date']}T{match['time']}")
-    moment = moment.replace(microsecond=int((match["fraction"] or "0")[:6].ljust(6, "0")))
-    zone = UTC
-    if match["sign"]:
-        if int(match["minutes"]) > 59:
-            raise ValueError("The minutes of the zone offset must be below 60.")
-        offset = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"]))
-        zone = timezone(offset if match["sign"] == "+" else -offset)
+        raise ValueError(_ADVICE)
     try:
-        return moment.replace(tzinfo=zone).astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("The time lies outside the years 1 to 9999.") from error
+        moment = datetime.fromisoformat(f"{match['date']}T{match['time']}")
+        moment = moment.replace(microsecond=int((match["fraction"] or "0")[:6].ljust(6, "0")), tzinfo=_zone(match))
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"There is no such time or zone. {_ADVICE}") from error
+
+
+def _zone(match: re.Match[str]) -> tzinfo:
+    if not match["sign"]:
+        return UTC
+    minutes = int(match["minutes"])
+    if minutes > 59:
+        raise ValueError("minutes of the offset")
+    offset = timedelta(hours=int(match["hours"]), minutes=minutes)
+    return timezone(offset if match["sign"] == "+" else -offset)
 
 
 def format_timestamp(moment: datetime) -> str:
