@@ -27,7 +27,8 @@ def test_every_allowed_form_is_read(text, expected):
 @pytest.mark.parametrize(
     "text",
     ["", "yesterday", "2026-03-01", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-03-01T25:00:00Z",
-     "2026-03-01T09:30:00+5", "2026-03-01T09:30:00+01:75", "2026-03-01T09:30:00+99:00", "0001-01-01T00:00:00+02:00", "1772357400"],
+     "2026-03-01T09:30:00+5", "2026-03-01T09:30:00+01:75", "2026-03-01T09:30:00+99:00",
+     "0001-01-01T00:00:00+02:00", "1772357400"],
 )  # fmt: skip
 def test_anything_else_is_refused_with_advice(text):
     with pytest.raises(ValueError, match=r"Give the time as ISO 8601, for example 2026-03-01T09:30:00Z\.$"):
