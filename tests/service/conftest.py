@@ -26,6 +26,7 @@ from vbdesk.service.app import create_app
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.errors import audio_rejected
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import load_settings
@@ -64,7 +65,7 @@ class DirectInspector:
     async def inspect(self, path: Path) -> AudioFacts:
         seen = await asyncio.to_thread(look_at, path)
         if isinstance(seen, Refusal):
-            raise seen.as_error()
+            raise audio_rejected(seen.code, seen.message)
         return seen
 
 

@@ -147,6 +147,11 @@ class AudioPoorQuality(AudioRejected):
     default_message = "The recording holds no sound that can be analysed. Check the microphone and record again."
 
 
+def audio_rejected(code: ErrorCode, message: str) -> AudioRejected:
+    """The refusal of a recording that this code stands for."""
+    return next(refusal for refusal in AudioRejected.__subclasses__() if refusal.code == code)(message)
+
+
 class ProcessingFailed(ServiceError):
     """The service's own fault."""
 

@@ -1,23 +1,13 @@
-"""The look at a recording before it is accepted: format, duration, and whether there is any sound."""
+"""The look at a recording before it is accepted: format, duration, and whether there is any sound.
+
+Meant for a process of its own, whose memory is small: nothing of the service is imported here.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from vbdesk.contract.errors import ErrorCode
-from vbdesk.service.errors import (
-    AudioPoorQuality,
-    AudioRejected,
-    AudioTooLarge,
-    AudioTooLong,
-    AudioTooShort,
-    UnsupportedFormat,
-)
-
-_REFUSALS: dict[ErrorCode, type[AudioRejected]] = {
-    refusal.code: refusal
-    for refusal in (AudioTooLarge, UnsupportedFormat, AudioTooShort, AudioTooLong, AudioPoorQuality)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +22,10 @@ class AudioFacts:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a recording is not taken, as it comes out of another process."""
+    """Why a recording is not taken."""
 
     code: ErrorCode
     message: str
-
-    def as_error(self) -> AudioRejected:
-        """The refusal as it is raised."""
-        return _REFUSALS[self.code](self.message)
 
 
 class AudioInspector(Protocol):
@@ -55,12 +41,13 @@ class AudioInspector(Protocol):
         ...
 
 
-def look_at(path: Path) -> AudioFacts | Refusal:
-    """Decode the recording. Meant for a process of its own: decoders are large, and bytes from strangers can end them.
+def load_decoders() -> None:
+    """Import what decoding needs, once in every process that looks."""
+    import vbdesk.voice.decode  # noqa: F401
 
-    Raises:
-        OSError: the file cannot be read.
-    """
+
+def look_at(path: Path) -> AudioFacts | Refusal:
+    """Decode the recording. Raises OSError when the file cannot be read."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError
 

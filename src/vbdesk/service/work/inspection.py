@@ -5,8 +5,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from vbdesk.service.errors import ProcessingFailed, UnsupportedFormat
-from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
+from vbdesk.service.errors import ProcessingFailed, UnsupportedFormat, audio_rejected
+from vbdesk.service.jobs.audio import AudioFacts, Refusal, load_decoders, look_at
 from vbdesk.service.work.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.work.slots import SlotPool
 
@@ -66,14 +66,9 @@ class FencedInspector:
             log.warning("A recording ended the process that looked at it. %s", failure)
             raise UnsupportedFormat from None
         if isinstance(seen, Refusal):
-            raise seen.as_error()
+            raise audio_rejected(seen.code, seen.message)
         return seen
 
 
 _OUR_FAULTS = frozenset({"FileNotFoundError", "PermissionError", "OSError", "ImportError", "ModuleNotFoundError"})
 """What a decoder never raises for the sake of a file's content."""
-
-
-def load_decoders() -> None:
-    """Import what decoding needs, once in every child."""
-    import vbdesk.voice.decode  # noqa: F401
