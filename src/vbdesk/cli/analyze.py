@@ -1,9 +1,11 @@
 """`vbdesk analyze`: one recording, analysed here and now, without a service."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
@@ -24,9 +26,9 @@ def analyze(
     """Analyse a recording on this computer and print the result."""
     target = _target(model, sign)
     if not file.exists():
-        _stop(f"There is no file {file}.", USAGE)
+        fail(f"There is no file {file}.", USAGE)
     if not file.is_file():
-        _stop(f"{file} is not a file. Name a recording.", USAGE)
+        fail(f"{file} is not a file. Name a recording.", USAGE)
     result = _analyze(file, target, diarize)
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
@@ -38,11 +40,11 @@ def _target(model: str | None, sign: str | None) -> "Target":
     from vbdesk.signs.target import Target, UnknownTarget
 
     if (model is None) == (sign is None):
-        _stop("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
+        fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
     try:
         return Target("model", model) if model is not None else Target("sign", sign or "")
     except UnknownTarget as error:
-        _stop(str(error), USAGE)
+        fail(str(error), USAGE)
 
 
 def _analyze(file: Path, target: "Target", diarize: bool) -> "ModelResult | SignResult":
@@ -54,9 +56,9 @@ def _analyze(file: Path, target: "Target", diarize: bool) -> "ModelResult | Sign
     try:
         return analyze_recording(decode(file), target, diarize=diarize)
     except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
-        _stop(str(error), FAILURE)
+        fail(str(error), FAILURE)
     except OSError as error:
-        _stop(f"{file} cannot be read: {error.strerror}.", FAILURE)
+        fail(f"{file} cannot be read: {error.strerror}.", FAILURE)
 
 
 def _readable(result: "ModelResult | SignResult") -> list[str]:
@@ -90,9 +92,3 @@ def _quality_line(quality: "AudioQuality") -> str:
     speech = "unknown" if quality.voice_percentage is None else f"{quality.voice_percentage:.0f} % of the recording"
     clarity = "unknown" if quality.audio_clarity is None else f"{quality.audio_clarity:.0f} of 100"
     return f"Speech {speech}, clarity {clarity}, issues: {', '.join(quality.issues) or 'none'}"
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    """Say in one line why it did not work, and end."""
-    typer.echo(" ".join(message.split()), err=True)
-    raise typer.Exit(code)

@@ -19,6 +19,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from vbdesk.cli.display import has_display
+from vbdesk.cli.output import fail
+
 if TYPE_CHECKING:
     from vbdesk.client.client import Client
     from vbdesk.client.credentials import Credentials
@@ -74,11 +77,11 @@ def demo(
         with tempfile.TemporaryDirectory(prefix="vbdesk-demo-", ignore_cleanup_errors=True) as folder:
             _run(Path(folder), window)
     except KeyboardInterrupt:
-        _stop("Stopped; nothing is left running.", 130)
+        fail("Stopped; nothing is left running.", 130)
     except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError) as error:
-        _stop(str(error), 1)
+        fail(str(error), 1)
     except OSError as error:
-        _stop(f"{error.strerror or error}. Try again in a folder that can be written to.", 1)
+        fail(f"{error.strerror or error}. Try again in a folder that can be written to.", 1)
 
 
 def _run(folder: Path, window: bool) -> None:
@@ -96,7 +99,7 @@ def _run(folder: Path, window: bool) -> None:
         _draw(trajectory)
         if not window:
             return
-        if not _has_display():
+        if not has_display():
             console.print(
                 "There is no display here, so the desk was not opened. `vbdesk desk` opens it where there is one."
             )
@@ -246,7 +249,7 @@ def _number(value: float | None, form: str = ".2f") -> str:
 
 def _draw(read: "TrajectoryRead") -> None:
     """Write the chart, on a screen that is not there where there is none."""
-    if not _has_display():
+    if not has_display():
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication
 
@@ -275,12 +278,6 @@ def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "
     )
 
 
-def _has_display() -> bool:
-    if sys.platform in {"win32", "darwin"}:
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
 def _progress() -> Progress:
     return Progress(
         SpinnerColumn(), TextColumn("{task.description:<26}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
@@ -290,8 +287,3 @@ def _progress() -> Progress:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    typer.echo(" ".join(message.split()), err=True)
-    raise typer.Exit(code)

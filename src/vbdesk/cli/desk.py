@@ -1,9 +1,13 @@
 """`vbdesk desk`: the window."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from vbdesk.cli.display import has_display
+from vbdesk.cli.output import fail
 
 
 def desk(
@@ -13,14 +17,16 @@ def desk(
     dark: Annotated[bool, typer.Option("--dark", help="Dark colours, whatever the system has.")] = False,
 ) -> None:
     """Open the desk: record, send, and read results."""
+    if light and dark:
+        fail("Choose --light or --dark, not both.", 2)
+    if not has_display() and "QT_QPA_PLATFORM" not in os.environ:
+        fail("There is no display here. Start the desk in a graphical session.")
     import platformdirs
 
     from vbdesk.desk.app import run
     from vbdesk.desk.outside import Outside
     from vbdesk.desk.theme import Scheme
 
-    if light and dark:
-        raise typer.BadParameter("Choose --light or --dark, not both.")
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
     if data_dir is None:
         data, config = platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False)

@@ -11,7 +11,11 @@ from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="The voice biomarker desk."
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="The voice biomarker desk.",
 )
 
 

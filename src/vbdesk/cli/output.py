@@ -6,6 +6,6 @@ import typer
 
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
-    """Say why and end."""
-    typer.echo(sentence, err=True)
+    """Say why, in one line, and end."""
+    typer.echo(" ".join(sentence.split()), err=True)
     raise typer.Exit(status)
