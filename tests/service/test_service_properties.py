@@ -23,7 +23,8 @@ from vbdesk.service.db.session import Database
 from vbdesk.service.errors import Conflict, InsufficientCredits, NotFound
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
-from vbdesk.service.limits.windows import RateWindows, rate_metadata
+from vbdesk.service.limits.memory import MemoryRateWindows
+from vbdesk.service.limits.windows import RateWindows, SharedRateWindows, rate_metadata
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 QUICK = settings(max_examples=25, stateful_step_count=25, deadline=None, database=None)
@@ -246,6 +247,9 @@ class BruteForceWindow:
     def __init__(self) -> None:
         self._passed: list[float] = []
 
+    def counted(self, moment: float) -> int:
+        return sum(earlier + 60 > moment for earlier in self._passed)
+
     def hit(self, limit: int, moment: float) -> int:
         counted = sorted(earlier for earlier in self._passed if earlier + 60 > moment)
         if len(counted) < limit:
@@ -259,31 +263,33 @@ class BruteForceWindow:
 
 
 # Steps on a grid of eighths of a second: exact in binary, and two requests often meet at the window's very edge.
-STEPS = st.lists(st.integers(-16, 480).map(lambda eighths: eighths / 8), min_size=1, max_size=40)
+STEPS = st.lists(st.integers(0, 480).map(lambda eighths: eighths / 8), min_size=1, max_size=40)
 
 
 @settings(max_examples=150, deadline=None, database=None)
 @given(steps=STEPS, limit=st.integers(1, 5))
 def test_the_limiter_answers_as_brute_force_does(steps: list[float], limit: int) -> None:
     with in_memory(rate_metadata) as database:
-        windows, model = RateWindows(database), BruteForceWindow()
-        moment = NOON
+        both: list[RateWindows] = [SharedRateWindows(database), MemoryRateWindows()]
+        model, moment = BruteForceWindow(), NOON
         for step in steps:
             moment += timedelta(seconds=step)
-            assert windows.hit("a", "general", limit, moment) == model.hit(limit, moment.timestamp())
+            expected = model.hit(limit, moment.timestamp())
+            assert [windows.hit("a", "general", limit, moment) for windows in both] == [expected] * 2
+            counted = model.counted(moment.timestamp())
+            assert [windows.counted("a", "general", moment) for windows in both] == [counted] * 2
 
 
 @settings(max_examples=50, deadline=None, database=None)
 @given(steps=st.lists(st.floats(0, 30), min_size=1, max_size=60), limit=st.integers(1, 5))
 def test_whoever_waits_as_told_is_let_through_and_never_more_than_the_limit_pass(steps, limit) -> None:
-    with in_memory(rate_metadata) as database:
-        windows, passed, moment = RateWindows(database), [], NOON
-        for step in steps:
-            moment += timedelta(seconds=step)
-            wait_s = windows.hit("a", "general", limit, moment)
-            assert wait_s == ceil(wait_s) <= 60
-            if wait_s:
-                moment += timedelta(seconds=wait_s)
-                assert windows.hit("a", "general", limit, moment) == 0
-            passed.append(moment)
-            assert sum(moment - earlier < timedelta(seconds=60) for earlier in passed) <= limit
+    windows, passed, moment = MemoryRateWindows(), [], NOON
+    for step in steps:
+        moment += timedelta(seconds=step)
+        wait_s = windows.hit("a", "general", limit, moment)
+        assert wait_s == ceil(wait_s) <= 60
+        if wait_s:
+            moment += timedelta(seconds=wait_s)
+            assert windows.hit("a", "general", limit, moment) == 0
+        passed.append(moment)
+        assert sum(moment - earlier < timedelta(seconds=60) for earlier in passed) <= limit

@@ -7,7 +7,8 @@ from vbdesk.service.db.session import Database
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.limits.windows import RateWindows
+from vbdesk.service.limits.memory import MemoryRateWindows
+from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
 from vbdesk.service.secret_box import load_or_create_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.local import LocalObjectStore
@@ -23,12 +24,10 @@ def open_database(settings: Settings) -> Database:
 
 
 def open_rates(settings: Settings) -> RateWindows:
-    """The rate counters: a file of their own beside SQLite, the same database on a server."""
-    if settings.database_url and not settings.database_url.startswith("sqlite"):
-        rates = RateWindows(Database(create_engine(settings.database_url)))
-    else:
-        url = f"sqlite:///{(settings.data_dir / 'rate.db').as_posix()}"
-        rates = RateWindows(Database(create_engine(url, synchronous="OFF")))
+    """The rate counters: in memory beside SQLite, which one process serves; in the same database on a server."""
+    if settings.resolved_database_url.startswith("sqlite"):
+        return MemoryRateWindows()
+    rates = SharedRateWindows(Database(create_engine(settings.database_url)))
     rates.create_tables()
     return rates
 

@@ -92,7 +92,7 @@ def _authenticate(request: Request, context: Context, credential: Credential) ->
     token = request.headers.get(_CREDENTIAL_HEADERS[credential], "")
     account = authenticate(request, context, credential, account_id, token)
     if credential is Credential.API_KEY:
-        _note_use(context, token)
+        _note_use(context, account, token)
     return account
 
 
@@ -116,11 +116,9 @@ def authenticate(request: Request, context: Context, credential: Credential, acc
         raise
 
 
-def _note_use(context: Context, api_key: str) -> None:
+def _note_use(context: Context, account: Account, api_key: str) -> None:
     accounts = AccountService(context.clock)
-    with context.database.reading() as connection:
-        noted = accounts.use_is_noted(connection, api_key)
-    if not noted:
+    if not accounts.use_is_noted(account):
         with context.database.writing() as connection:
             accounts.note_use(connection, api_key)
 

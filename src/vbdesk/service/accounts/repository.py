@@ -51,19 +51,36 @@ def insert_key(
     )
 
 
-def find_live_key_hash(connection: Connection, account_id: str, key_id: str) -> bytes | None:
-    """Hash of the account's key, unless it is revoked or not the account's."""
-    query = sa.select(api_keys.c.key_hash).where(
-        api_keys.c.key_id == key_id, api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
+_CREDENTIALS = (
+    sa.select(
+        accounts.c.account_id,
+        accounts.c.plan,
+        accounts.c.secret_key_hash,
+        api_keys.c.key_hash,
+        api_keys.c.last_used_at,
     )
-    return connection.execute(query).scalar_one_or_none()
+    .join_from(
+        accounts,
+        api_keys,
+        sa.and_(
+            api_keys.c.account_id == accounts.c.account_id,
+            api_keys.c.key_id == sa.bindparam("key_id"),
+            api_keys.c.revoked_at.is_(None),
+        ),
+        isouter=True,
+    )
+    .where(accounts.c.account_id == sa.bindparam("account_id"))
+)
 
 
-def last_use(connection: Connection, key_id: str) -> datetime | None:
-    """When the key was last noted as used."""
-    return connection.execute(
-        sa.select(api_keys.c.last_used_at).where(api_keys.c.key_id == key_id)
-    ).scalar_one_or_none()
+def find_credentials(
+    connection: Connection, account_id: str, key_id: str
+) -> sa.Row[str, str, bytes, bytes | None, datetime | None] | None:
+    """`(account_id, plan, secret_key_hash, key_hash, last_used_at)`.
+
+    The last two are None unless the account has this key and it is not revoked.
+    """
+    return connection.execute(_CREDENTIALS, {"account_id": account_id, "key_id": key_id}).one_or_none()
 
 
 def note_use(connection: Connection, key_id: str, now: datetime) -> None:

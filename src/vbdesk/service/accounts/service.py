@@ -26,10 +26,11 @@ class Credential(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who asks."""
+    """Who asks; `key_last_used_at` is that of the API key, where one was shown that was used before."""
 
     account_id: str
     plan: Plan
+    key_last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +137,16 @@ class AccountService:
         Raises:
             Unauthorized: no such account, or not its credential. Either way the same steps are taken.
         """
-        row = repository.find_account(connection, account_id)
-        if kind is Credential.SECRET_KEY:
-            stored = row.secret_key_hash if row else None
-        else:
-            stored = repository.find_live_key_hash(connection, account_id, credentials.key_id_of(token))
+        key_id = credentials.key_id_of(token) if kind is Credential.API_KEY else ""
+        row = repository.find_credentials(connection, account_id, key_id)
+        stored = row and (row.key_hash if kind is Credential.API_KEY else row.secret_key_hash)
         if not credentials.matches(token, stored or credentials.NO_HASH) or row is None:
             raise Unauthorized
-        return Account(row.account_id, Plan(row.plan))
+        return Account(row.account_id, Plan(row.plan), row.last_used_at)
 
-    def use_is_noted(self, connection: Connection, api_key: str) -> bool:
-        """Whether the key was noted as used lately."""
-        last = repository.last_use(connection, credentials.key_id_of(api_key))
+    def use_is_noted(self, account: Account) -> bool:
+        """Whether the key that opened the account was noted as used lately."""
+        last = account.key_last_used_at
         return last is not None and self._clock.now() - last < NOTED_FOR
 
     def note_use(self, connection: Connection, api_key: str) -> None:

@@ -1,8 +1,9 @@
-"""Exact sliding windows: the moments of the counted requests, packed into one row per counter."""
+"""Exact sliding windows that processes share: the moments of the counted requests, packed into one row per counter."""
 
 import math
 import struct
 from datetime import datetime
+from typing import Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,11 +24,32 @@ rate_windows = sa.Table(
 """`moments`: little-endian doubles, seconds since 1970, ascending; `latest`: the last of them."""
 
 
-class RateWindows:
-    """Counts requests per owner and bucket, exactly, across threads and processes.
+class RateWindows(Protocol):
+    """Counts requests per owner and bucket, exactly."""
 
-    The counters live apart from the database, without waiting for the disk: what a power cut loses is worth a minute.
-    """
+    def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
+        """Count one request of `owner` at `now`.
+
+        Returns 0 when it is within `limit`; otherwise the whole seconds, rounded up, until the oldest counted request
+        leaves the window. A refused request is not counted.
+        """
+        ...
+
+    def counted(self, owner: str, bucket: str, now: datetime) -> int:
+        """Requests of `owner` in the window that ends at `now`."""
+        ...
+
+    def remove_past(self, now: datetime) -> None:
+        """Remove counters that count nothing any more, lest strangers' addresses pile up."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+class SharedRateWindows:
+    """Counts requests per owner and bucket in a database, across threads and processes."""
 
     def __init__(self, database: Database, window_s: float = RATE_WINDOW_S) -> None:
         self._database = database
@@ -38,11 +60,7 @@ class RateWindows:
         rate_metadata.create_all(self._database.engine)
 
     def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
-        """Count one request of `owner` at `now`.
-
-        Returns 0 when it is within `limit`; otherwise the whole seconds, rounded up, until the oldest counted request
-        leaves the window. A refused request is not counted.
-        """
+        """Count one request of `owner` at `now`; see `RateWindows.hit`."""
         moment = now.timestamp()
         key = (rate_windows.c.owner == owner) & (rate_windows.c.bucket == bucket)
         with self._database.writing() as connection:
