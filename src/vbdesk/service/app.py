@@ -33,11 +33,11 @@ _EVERYWHERE = (
 _health = APIRouter(include_in_schema=False)
 
 ROUTERS: tuple[APIRouter, ...] = (
+    *jobs_routes.ROUTERS,  # first, for they are asked most and routers are asked in turn
     _health,
     catalog_router,
     credits_router,
     uploads_router,
-    *jobs_routes.ROUTERS,
     *groups_routes.ROUTERS,
     *webhooks_routes.ROUTERS,
     *earlier_routes.ROUTERS,

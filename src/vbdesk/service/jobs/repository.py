@@ -22,12 +22,15 @@ def insert(connection: Connection, **values: Any) -> None:
     connection.execute(sa.insert(jobs).values(**values))
 
 
+_FIND = sa.select(jobs).where(jobs.c.job_id == sa.bindparam("job_id"))
+_FIND_OF_ACCOUNT = _FIND.where(jobs.c.account_id == sa.bindparam("account_id"))  # made once: callers poll
+
+
 def find(connection: Connection, job_id: str, account_id: str | None = None) -> Row[Any] | None:
     """The job, if it exists and belongs to the account (where one is given)."""
-    query = sa.select(jobs).where(jobs.c.job_id == job_id)
-    if account_id is not None:
-        query = query.where(jobs.c.account_id == account_id)
-    return connection.execute(query).one_or_none()
+    if account_id is None:
+        return connection.execute(_FIND, {"job_id": job_id}).one_or_none()
+    return connection.execute(_FIND_OF_ACCOUNT, {"job_id": job_id, "account_id": account_id}).one_or_none()
 
 
 def existing(connection: Connection, job_ids: Collection[str]) -> set[str]:

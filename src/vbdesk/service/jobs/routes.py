@@ -5,7 +5,6 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection
 
-from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import GroupJob, Job, JobList, JobType
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
@@ -13,7 +12,7 @@ from vbdesk.service.catalog.service import known_model, known_sign
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.http.paging import PageNumber
-from vbdesk.service.jobs.service import JobService
+from vbdesk.service.jobs.service import JobService, require
 from vbdesk.service.jobs.submit import submit, submit_to_group
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import job_json
@@ -26,13 +25,18 @@ def _name_is_known(request: Request, _connection: Connection, _account: Account)
         known_sign(request.path_params["sign_name"])
 
 
+def _find_job(request: Request, connection: Connection, account: Account) -> None:
+    """Callers poll: the job is read where its absence is noticed, in one visit to the database."""
+    request.state.job = require(connection, account, request.path_params["job_id"])
+
+
 _ALONE: dict[str, Any] = {"openapi_extra": analyze_form(), "responses": refusals(*AUDIO_REFUSALS)}
 _IN_GROUP = {**_ALONE, "openapi_extra": analyze_form(recorded_at=True)}
 
 analyze_router = guarded_router(Bucket.ANALYZE, check=_name_is_known)
 list_router = guarded_router(Bucket.GENERAL)
-polling_router = guarded_router(Bucket.POLLING)
-ROUTERS: tuple[APIRouter, ...] = (analyze_router, list_router, polling_router)
+polling_router = guarded_router(Bucket.POLLING, check=_find_job)
+ROUTERS: tuple[APIRouter, ...] = (polling_router, analyze_router, list_router)
 
 
 @analyze_router.post("/v2/models/{model_name}/analyze", **_ALONE)
@@ -90,9 +94,7 @@ def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber
         return JobService(context).list_jobs(connection, account, page)
 
 
-@polling_router.get("/v2/jobs/{job_id}", response_model=Job, responses=refusals(ErrorCode.NOT_FOUND))
-def read_job(job_id: str, account: CurrentAccount, context: CurrentContext) -> Response:
+@polling_router.get("/v2/jobs/{job_id}", response_model=Job)
+async def read_job(job_id: str, request: Request) -> Response:
     """One job in whatever state; its stored result goes out as it is."""
-    with context.database.reading() as connection:
-        row = JobService(context).read(connection, account, job_id)
-    return Response(job_json(row), media_type="application/json")
+    return Response(job_json(request.state.job), media_type="application/json")

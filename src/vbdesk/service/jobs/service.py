@@ -61,13 +61,6 @@ class JobService:
         self._webhooks = webhooks_of(context)
         self._groups = GroupService(context.clock, lifecycle_of(context), context.settings.page_size)
 
-    def read(self, connection: Connection, account: Account, job_id: str) -> Row[Any]:
-        """The stored job. Raises NotFound, also for another account's."""
-        row = repository.find(connection, job_id, account.account_id)
-        if row is None:
-            raise NotFound("There is no job with this id.")
-        return row
-
     def list_jobs(self, connection: Connection, account: Account, page_number: int) -> JobList:
         """One page, newest first."""
         page = Page(page_number, self._context.settings.page_size, repository.count(connection, account.account_id))
@@ -124,7 +117,7 @@ class JobService:
         try:
             with self._context.database.writing() as connection:
                 self._store(connection, submission, audio, job_id, audio_key)
-                row = self.read(connection, submission.account, job_id)
+                row = require(connection, submission.account, job_id)
         except IntegrityError:
             self._context.storage.delete(audio_key)
             repeat = self.find_repeat(submission)  # a submit with the same key was faster
@@ -189,3 +182,11 @@ class JobService:
     def _cost(self, submission: Submission) -> int:
         costs = self._context.settings.token_costs
         return costs.of(submission.target.sign_count, diarize=submission.form.diarize)
+
+
+def require(connection: Connection, account: Account, job_id: str) -> Row[Any]:
+    """The stored job. Raises NotFound, also for another account's."""
+    row = repository.find(connection, job_id, account.account_id)
+    if row is None:
+        raise NotFound("There is no job with this id.")
+    return row

@@ -21,7 +21,7 @@ from vbdesk.service.http.description import AUDIO, AUDIO_REFUSALS, form, refusal
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.http.paging import PageNumber
 from vbdesk.service.jobs.form import AnalyzeForm
-from vbdesk.service.jobs.service import JobService, Submission
+from vbdesk.service.jobs.service import JobService, Submission, require
 from vbdesk.service.jobs.submit import IDEMPOTENCY_HEADER, submit_form
 from vbdesk.service.legacy.fetch import AudioFetcher
 from vbdesk.service.legacy.names import v1_condition_in_path
@@ -56,7 +56,7 @@ def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber
 def read_job(job_id: UUID, account: CurrentAccount, context: CurrentContext) -> Response:
     """One job; an id that is not a UUID is 422, an unknown one 404."""
     with context.database.reading() as connection:
-        row = JobService(context).read(connection, account, str(job_id))
+        row = require(connection, account, str(job_id))
     return Response(v1_job_json(row), media_type="application/json")
 
 
