@@ -72,7 +72,8 @@ def demo(
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.voice.errors import AudioError
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job starts with Ctrl-C ignored
+        signal.signal(number, _interrupt)
     try:
         with tempfile.TemporaryDirectory(prefix="vbdesk-demo-", ignore_cleanup_errors=True) as folder:
             _run(Path(folder), window)

@@ -38,6 +38,8 @@ def show_webhook(
 def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
     """Set or change the webhook, by the rules of the API."""
     url, secret_key = fields.get("url", "").strip(), fields.get("secret_key", "")
+    if not secret_key:
+        return _webhook_page(visit, context, 422, signing_error="Enter the secret that signs the reports.", url=url)
     webhooks = webhooks_of(context)
     try:
         config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key})
@@ -46,8 +48,6 @@ def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -
         return _webhook_page(visit, context, 422, url_error=_NO_URL, url=url)
     except AddressRefused as refusal:
         return _webhook_page(visit, context, 422, url_error=str(refusal), url=url)
-    if not secret_key:
-        return _webhook_page(visit, context, 422, signing_error="Enter the secret that signs the reports.", url=url)
     with context.database.writing() as connection:
         webhooks.configure(connection, visit.account.account_id, str(config.url), secret_key)
     return go_to("/webhook", "webhook-set")
