@@ -169,18 +169,23 @@ def test_a_file_that_turns_out_too_large_is_stopped_and_leaves_nothing(service, 
     assert leftovers(service) == []
 
 
+def wait_for(condition):
+    pause = threading.Event()
+    for _ in range(100):
+        if condition():
+            return
+        pause.wait(0.05)
+    raise AssertionError("waited in vain")
+
+
 def test_a_put_that_breaks_off_leaves_nothing_and_may_be_tried_again(service, account, grant):
     url = urlsplit(grant["upload_url"])
     head = [f"PUT {url.path}?{url.query} HTTP/1.1", f"Host: {url.netloc}", "Content-Length: 1000000"]
     head += [f"{name}: {value}" for name, value in grant["required_headers"].items()]
     with socket.create_connection((url.hostname, url.port), timeout=5) as connection:
         connection.sendall("\r\n".join([*head, "", ""]).encode() + bytes(300_000))
-    pause = threading.Event()
-    for _ in range(100):
-        if not leftovers(service):
-            break
-        pause.wait(0.05)
-    assert leftovers(service) == []
+        wait_for(lambda: leftovers(service) != [])
+    wait_for(lambda: leftovers(service) == [])
     with pytest.raises(InvalidRequest):
         resolve(service, account, grant["upload_ref"])
     assert put(grant).status_code == 200
