@@ -173,7 +173,7 @@ def _opened(data_dir: Path) -> Iterator[_Service]:
 @contextmanager
 def _eraser(data_dir: Path) -> Iterator["Eraser"]:
     from vbdesk.service.clock import SystemClock
-    from vbdesk.service.composition import open_eraser
+    from vbdesk.service.erasure.wiring import open_eraser
 
     with _database(data_dir) as (settings, database):
         yield open_eraser(settings, database, SystemClock())

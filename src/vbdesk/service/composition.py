@@ -4,17 +4,13 @@ from vbdesk.service.clock import Clock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
-from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.audio import AudioInspector
-from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
 from vbdesk.service.secret_box import load_or_create_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.signing import UploadSigner
-from vbdesk.service.webhooks.guard import AddressGuard
-from vbdesk.service.webhooks.service import WebhookService
 
 
 def open_database(settings: Settings) -> Database:
@@ -54,13 +50,6 @@ def open_context(
         inspector=inspector,
         storage_origin=settings.storage_url or storage_origin,
     )
-
-
-def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
-    """What erases jobs and groups, beside a service or without one."""
-    guard = AddressGuard(allow_private=settings.allow_private_addresses)
-    webhooks = WebhookService(load_or_create_secrets(settings.data_dir), clock, guard)
-    return Eraser(database, open_storage(settings), JobLifecycle(clock, webhooks), clock)
 
 
 def open_storage(settings: Settings) -> LocalObjectStore:

@@ -12,10 +12,10 @@ from worker_tasks import analyse_slowly, nothing_to_prepare
 
 from vbdesk.cli.admin import app
 from vbdesk.contract.ids import new_id
-from vbdesk.service.composition import open_eraser
 from vbdesk.service.db import metadata
 from vbdesk.service.db.credits import credit_entries
 from vbdesk.service.db.groups import cohort_snapshots
+from vbdesk.service.erasure.wiring import open_eraser
 from vbdesk.service.errors import NotFound
 from vbdesk.service.jobs.retention import remove_orphans
 from vbdesk.service.work.runner import JobRunner

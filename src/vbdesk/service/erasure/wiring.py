@@ -1,0 +1,18 @@
+"""The eraser over a data folder."""
+
+from vbdesk.service.clock import Clock
+from vbdesk.service.composition import open_storage
+from vbdesk.service.db.session import Database
+from vbdesk.service.erasure.service import Eraser
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.secret_box import load_or_create_secrets
+from vbdesk.service.settings import Settings
+from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.service import WebhookService
+
+
+def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
+    """What erases jobs and groups, beside a service or without one."""
+    guard = AddressGuard(allow_private=settings.allow_private_addresses)
+    webhooks = WebhookService(load_or_create_secrets(settings.data_dir), clock, guard)
+    return Eraser(database, open_storage(settings), JobLifecycle(clock, webhooks), clock)
