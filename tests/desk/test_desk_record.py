@@ -102,6 +102,14 @@ def test_a_vanished_microphone_keeps_the_take(user):
     assert user.page.review.review.seconds == pytest.approx(20, abs=1)
 
 
+def test_a_tick_by_a_screen_reader_notes_the_consent_and_its_time(user):
+    setup = user.page.ready.setup
+    setup.consent.toggle()  # its action on a tick box; nothing is clicked
+    assert user.page.ready.setup._model.form.consented_at is not None
+    setup.consent.toggle()
+    assert user.page.ready.setup._model.form.consented_at is None
+
+
 def test_consent_and_tags_travel_with_the_recording(user):
     user.enters_subject("ward4-0172")
     user.page.ready.setup.consent.click()

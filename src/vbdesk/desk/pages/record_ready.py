@@ -94,7 +94,7 @@ class SetupCard(Card):
         self.target.activated.connect(self._on_target)
         self.tags.changed.connect(self._on_tags)
         self.note.textChanged.connect(self._on_note)
-        self.consent.clicked.connect(model.set_consent)
+        self.consent.toggled.connect(model.set_consent)
         model.subject_changed.connect(self._show_subject)
         model.subjects_changed.connect(self._show_known)
         model.devices_changed.connect(self._show_devices)

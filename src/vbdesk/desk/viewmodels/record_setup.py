@@ -138,7 +138,8 @@ class RecordSetupViewModel(QObject):
 
     def set_consent(self, given: bool) -> None:
         """Note that the person agrees, and when; or that they do not."""
-        self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
+        if given != (self.form.consented_at is not None):  # a tick set from here must not move the time
+            self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
 
     def choose_device(self, index: int) -> None:
         """Choose one of `devices`."""
