@@ -109,15 +109,6 @@ def _pass_on(child: "subprocess.Popen[str]", answers: "queue.SimpleQueue[str | N
     answers.put(None)
 
 
-def list_devices() -> list[Device]:
-    """The microphones there are, asked once; about 0.3 s. Raises DevicesUnknown."""
-    lister = PortAudioLister()
-    try:
-        return lister.devices()
-    finally:
-        lister.close()
-
-
 class DeviceWatch:
     """Calls back, from a thread of its own, whenever the list of microphones is another than before."""
 

@@ -5,7 +5,6 @@ from enum import StrEnum
 MAX_AUDIO_BYTES = 32 * 1024 * 1024
 MIN_DURATION_S = 15.0
 MAX_DURATION_S = 1200.0
-AUDIO_CONTENT_TYPES = ("audio/wav", "audio/flac", "audio/mpeg", "audio/mp4")
 
 MAX_GROUP_ID_LENGTH = 512
 MAX_JOBS_PER_ADD = 100

@@ -21,7 +21,6 @@ MAX_WINDOWS = 750  # beyond, windows stand farther apart: 20 minutes then take w
 MIN_WINDOWS = 4  # about 3 s of speech; less cannot tell two voices
 LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
 SAME_TURN_S = 0.5  # a pause inside a turn
-STEP_S = 0.05  # resolution of the edges between two speakers
 
 
 @dataclass(frozen=True, slots=True)

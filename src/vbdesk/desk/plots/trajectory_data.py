@@ -51,7 +51,6 @@ class Course:
     own_low: Floats
     own_high: Floats
     anomaly: Flags
-    sustained: Flags
 
     def stretches(self) -> list[slice]:
         """Runs of timepoints without a gap of more than `GAP_DAYS` between neighbours."""
@@ -179,7 +178,6 @@ def _course(sign: SignTrajectory) -> Course:
         own_low=np.array([point.normal_range[0] for point in series], dtype=np.float64),
         own_high=np.array([point.normal_range[1] for point in series], dtype=np.float64),
         anomaly=np.array([point.anomaly for point in series], dtype=np.bool_),
-        sustained=np.array([point.kind == "sustained" for point in series], dtype=np.bool_),
     )
 
 

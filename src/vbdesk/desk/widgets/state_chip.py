@@ -1,8 +1,6 @@
 """The chip of a recording's state in the outbox."""
 
-from PySide6.QtWidgets import QWidget
-
-from vbdesk.desk.widgets.badges import Chip, ChipLook
+from vbdesk.desk.widgets.badges import ChipLook
 from vbdesk.outbox.states import OutboxState
 
 STATE_LOOKS: dict[OutboxState, ChipLook] = {
@@ -16,14 +14,3 @@ STATE_LOOKS: dict[OutboxState, ChipLook] = {
     OutboxState.TIMED_OUT: ChipLook("Timed out", "error", "fail", "failtint"),
     OutboxState.NEEDS_ATTENTION: ChipLook("Needs attention", "warning", "warn", "warntint"),
 }
-
-
-class StateChip(Chip):
-    """Where a recording is on its way."""
-
-    def __init__(self, state: OutboxState, parent: QWidget | None = None) -> None:
-        super().__init__(STATE_LOOKS[state], parent)
-
-    def show_state(self, state: OutboxState) -> None:
-        """Show another state."""
-        self.show_look(STATE_LOOKS[state])
