@@ -1,15 +1,17 @@
 """What is computed from a group and kept until the group changes: its trajectory and its aggregate."""
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 from sqlalchemy import Connection, Row
+from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.base import WireModel
 from vbdesk.contract.catalog import SignName
@@ -20,6 +22,8 @@ from vbdesk.service.groups import cohort, history, repository
 
 MAX_AGE = timedelta(minutes=1)
 """A cached state is as of its moment: after this it is computed anew though the group did not change."""
+
+log = logging.getLogger(__name__)
 
 LABELS = {sign.value: sign.label for sign in SignName}
 
@@ -37,17 +41,25 @@ class _Key:
     kind: StateKind
 
 
+@dataclass(frozen=True, slots=True)
+class _Computation:
+    """A state that is being computed, from the group as it was at `revision` or later."""
+
+    revision: int
+    answer: Future[str]
+
+
 class GroupStates:
     """Computes states in the background and hands out the cached ones."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="vbdesk-group-states")
-        self._in_flight: dict[_Key, Future[str]] = {}
+        self._in_flight: dict[_Key, _Computation] = {}
         self._lock = Lock()
 
     def read(self, group: Row[Any], kind: StateKind, clock: Clock, wait_s: float | None) -> str:
-        """The state as JSON: the cached one if it is still true, else a new one.
+        """The state as JSON, of the group as it is in `group` or later: the cached one if it still holds, or a new one.
 
         Raises:
             TimeoutError: it is still being computed after `wait_s`; ask again.
@@ -60,40 +72,49 @@ class GroupStates:
         return self._computing(group, kind, clock).result(wait_s)
 
     def _computing(self, group: Row[Any], kind: StateKind, clock: Clock) -> Future[str]:
+        """One computation serves all who ask, except those who know of a later change than it may have seen."""
         key = _Key(group.group_key, kind)
         with self._lock:
             running = self._in_flight.get(key)
-            if running is not None and not running.done():
-                return running
-            future = self._workers.submit(self._compute, group.account_id, group.group_id, key, clock)
-            self._in_flight[key] = future
-        future.add_done_callback(partial(self._forget, key))
-        return future
+            if running is not None and running.revision >= group.revision:
+                return running.answer
+            computation = _Computation(group.revision, Future())
+            self._in_flight[key] = computation
+        self._workers.submit(self._run, group.account_id, group.group_id, key, computation, clock)
+        return computation.answer
 
-    def _forget(self, key: _Key, future: Future[str]) -> None:
-        with self._lock:
-            if self._in_flight.get(key) is future:
-                del self._in_flight[key]
+    def _run(self, account_id: str, group_id: str, key: _Key, computation: _Computation, clock: Clock) -> None:
+        """Compute, keep and answer; a state that cannot be kept is answered all the same."""
+        try:
+            now = clock.now()
+            with self._database.reading() as connection:
+                group = repository.find(connection, account_id, group_id)  # first: what follows is no older than it
+                computed = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now)
+            body = computed.model_dump_json()
+            if group is not None:
+                self._keep(group, key, now, body)
+        except BaseException as error:
+            computation.answer.set_exception(error)
+        else:
+            computation.answer.set_result(body)
+        finally:
+            with self._lock:
+                if self._in_flight.get(key) is computation:
+                    del self._in_flight[key]
 
-    def _compute(self, account_id: str, group_id: str, key: _Key, clock: Clock) -> str:
-        now = clock.now()
-        with self._database.reading() as connection:
-            group = repository.find(connection, account_id, group_id)
-            computed = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now)
-        body = computed.model_dump_json()
-        with self._database.writing() as connection:
-            present = repository.find(connection, account_id, group_id)
-            if group is not None and present is not None and _is_same(group, present, key):
+    def _keep(self, group: Row[Any], key: _Key, now: datetime, body: str) -> None:
+        """Store the state unless the group changed meanwhile: what was erased must not come back."""
+        try:
+            with self._database.writing() as connection:
+                present = repository.find(connection, group.account_id, group.group_id, to_edit=True)
+                if present is None or (present.group_key, present.revision) != (key.group_key, group.revision):
+                    return
                 repository.store_state(
                     connection, key.group_key, key.kind, revision=group.revision, computed_at=now, body=body
                 )
                 repository.touch(connection, key.group_key, now)
-        return body
-
-
-def _is_same(group: Row[Any], present: Row[Any], key: _Key) -> bool:
-    """Whether the group did not change while its state was computed: what was erased meanwhile must not come back."""
-    return bool(present.group_key == key.group_key and present.revision == group.revision)
+        except SQLAlchemyError:
+            log.exception("A %s was computed and could not be stored; the next read computes it again.", key.kind)
 
 
 @lru_cache(maxsize=4)
