@@ -1,7 +1,8 @@
 """The whole analysis: a recording and a target in, a result out. Nothing is kept and nothing is random."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import AudioQuality, IssueCode, ModelResult, SignResult, SpeakerResult
@@ -22,6 +23,8 @@ from vbdesk.voice.speakers import diarize as find_speakers
 __all__ = ["Heard", "Target", "analyze", "listen", "read"]
 
 DECIMALS = 4
+
+AnyResult = TypeVar("AnyResult", ModelResult, SignResult, ModelResult | SignResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def listen(recording: Recording, *, diarize: bool = False) -> Heard:
     activity = detect_speech(recording)
     quality = assess(recording, activity)
     frames = analyse_frames(recording.samples)
-    listening = _listening(quality, load_reference())
+    listening = listening_for(quality, load_reference())
     speakers = find_speakers(recording, activity) if diarize else None
     if speakers is None or len(speakers) < 2:
         return Heard(quality, [hear(frames, activity.segments, activity.speech_s, None, listening)], speakers)
@@ -69,14 +72,19 @@ def listen(recording: Recording, *, diarize: bool = False) -> Heard:
 def read(heard: Heard, target: Target) -> ModelResult | SignResult:
     """Read what was heard for `target`."""
     reference = load_reference()
+    return read_voices(heard, lambda passage: _result(passage, heard.quality, target, reference))
+
+
+def read_voices(heard: Heard, read_voice: Callable[[Passage], AnyResult]) -> AnyResult:
+    """The result of the one who speaks most, with those of all speakers beside it where they were told apart."""
     if heard.speakers is None:
-        return _result(heard.passages[0], heard.quality, target, reference)
-    results = [_result(passage, heard.quality, target, reference) for passage in heard.passages]
+        return read_voice(heard.passages[0])
+    results = [read_voice(passage) for passage in heard.passages]
     speakers = [_speaker(turns, own) for turns, own in zip(heard.speakers, results, strict=True)]
     return results[0].model_copy(update={"speakers": speakers})
 
 
-def _listening(quality: Quality, reference: Reference) -> Listening:
+def listening_for(quality: Quality, reference: Reference) -> Listening:
     """What this recording allows to measure."""
     narrow = IssueCode.NARROW_BANDWIDTH in quality.issues
     left_out = reference.calibration.scoring.not_measured_in_narrow_band if narrow else frozenset()
@@ -90,11 +98,7 @@ def _listening(quality: Quality, reference: Reference) -> Listening:
 def _result(passage: Passage, quality: Quality, target: Target, reference: Reference) -> ModelResult | SignResult:
     readings = _readings(passage, quality, target, reference)
     signals = [make_signal(reading, reference) for reading in readings]
-    audio_quality = AudioQuality(
-        issues=quality.issues,
-        voice_percentage=round(quality.voice_percentage, DECIMALS),
-        audio_clarity=None if quality.audio_clarity is None else round(quality.audio_clarity, DECIMALS),
-    )
+    audio_quality = wire_quality(quality)
     if target.kind == "sign":
         return SignResult(signal=signals[0], audio_quality=audio_quality)
     return ModelResult(
@@ -105,14 +109,28 @@ def _result(passage: Passage, quality: Quality, target: Target, reference: Refer
     )
 
 
-def _readings(passage: Passage, quality: Quality, target: Target, reference: Reference) -> list[Reading]:
-    calibration = reference.calibration
-    conditions = Conditions(
+def wire_quality(quality: Quality) -> AudioQuality:
+    """The quality as it goes over the wire."""
+    return AudioQuality(
+        issues=quality.issues,
+        voice_percentage=round(quality.voice_percentage, DECIMALS),
+        audio_clarity=None if quality.audio_clarity is None else round(quality.audio_clarity, DECIMALS),
+    )
+
+
+def conditions_of(passage: Passage, quality: Quality) -> Conditions:
+    """What limits every reading of this voice."""
+    return Conditions(
         speech_seconds=passage.speech_s,
         voice_percentage=quality.voice_percentage,
         audio_clarity=quality.audio_clarity,
         female_share=passage.female_share,
     )
+
+
+def _readings(passage: Passage, quality: Quality, target: Target, reference: Reference) -> list[Reading]:
+    calibration = reference.calibration
+    conditions = conditions_of(passage, quality)
     readings = []
     for name in target.signs:
         sign = calibration.signs[name]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
@@ -10,6 +11,30 @@ from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules, SignCalibratio
 from vbdesk.signs.norms import Standardised
 
 CUT_TOLERANCE = 1e-9  # an index computed to lie on a cut reaches it
+
+
+class Scale(Protocol):
+    """What an index needs to become a score and a level; every calibration is one."""
+
+    @property
+    def logit_intercept(self) -> float:
+        """Of the score at index 0."""
+        ...
+
+    @property
+    def logit_slope(self) -> float:
+        """Of the score, per unit of the index."""
+        ...
+
+    @property
+    def cuts(self) -> dict[Level, float]:
+        """Index from which each level holds, in ascending order."""
+        ...
+
+    @property
+    def max_level(self) -> Level:
+        """Highest level that the evidence allows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +86,12 @@ def index_of(sign: SignCalibration, z: Standardised, female_share: float | None)
     return (raw - sign.reference_mean) / sign.reference_sd
 
 
-def score_of(sign: SignCalibration, index: float) -> float:
+def score_of(sign: Scale, index: float) -> float:
     """The score, 0 to 1: 0.2 at the healthy mean, 0.5 at the cut for `consider`."""
     return 1 / (1 + math.exp(-(sign.logit_intercept + sign.logit_slope * index)))
 
 
-def level_of(sign: SignCalibration, index: float) -> Level:
+def level_of(sign: Scale, index: float) -> Level:
     """The highest level whose cut the index reaches, lowered to what the evidence allows."""
     reached = Level.NONE
     for level, cut in sign.cuts.items():
@@ -77,12 +102,19 @@ def level_of(sign: SignCalibration, index: float) -> Level:
 
 def conclusive(rules: ScoringRules, sign: SignCalibration, z: Standardised, conditions: Conditions) -> bool:
     """Whether the recording carries enough for a level of this sign."""
+    available = weight_available(sign, z, conditions.female_share)
+    return applies(rules, sign, conditions.female_share) and carries_enough(
+        rules, conditions, noise_sensitive=rules.noise_sensitive(sign), available=available
+    )
+
+
+def carries_enough(rules: ScoringRules, conditions: Conditions, *, noise_sensitive: bool, available: float) -> bool:
+    """Whether there is speech enough, clear enough, with `available` (0 to 1) of what the sign weighs measured."""
     return (
-        applies(rules, sign, conditions.female_share)
-        and conditions.speech_seconds >= rules.min_speech_seconds
+        conditions.speech_seconds >= rules.min_speech_seconds
         and not _below(conditions.voice_percentage, rules.min_voice_percentage)
-        and not (_below(conditions.audio_clarity, rules.min_audio_clarity) and rules.noise_sensitive(sign))
-        and weight_available(sign, z, conditions.female_share) >= rules.min_weight_available
+        and not (_below(conditions.audio_clarity, rules.min_audio_clarity) and noise_sensitive)
+        and available >= rules.min_weight_available
     )
 
 
