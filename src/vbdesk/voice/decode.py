@@ -18,22 +18,25 @@ from av.stream import Disposition
 from numpy.typing import NDArray
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.voice.channels import Block, ChannelSurvey, Mix, mix_down
 from vbdesk.voice.container import identify
 from vbdesk.voice.errors import AudioTooLarge, AudioTooLong, AudioTooShort, NothingToAnalyse, UnsupportedFormat
 from vbdesk.voice.recording import ANALYSIS_RATE, Container, Recording, Samples
 from vbdesk.voice.resample import StreamResampler, resample
+from vbdesk.voice.wav_header import find_sound
 
 CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
 MIN_SAMPLE_RATE = 4_000  # Hz; below there is no voice to measure
-BLOCK_FRAMES = 1 << 16
+MAX_SAMPLE_RATE = 768_000  # Hz; above, a header is wrong
+MAX_CHANNELS = 32
+BLOCK_FRAMES = 1 << 16  # handled at a time
 UNKNOWN_FRAMES = 1 << 62
 MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, holes are not
-MAX_MISSING_S = 1.0  # of what an M4A file says it holds
-SILENT_CHANNEL = 1e-6  # energy against the loudest channel: -60 dB
+MAX_MISSING_S = 1.0  # of what a WAV or M4A file says it holds
+LARGEST_VALUE = 1e6  # 120 dB over full scale: float files in whole numbers lie below, what is no sound above
 SILENCE_DBFS = -60.0
 FRAME_S = 0.02
-
-Block = NDArray[np.float32]  # shape (frames, channels)
+SILENCE_FRAMES_AT_ONCE = 1000
 
 _SOUNDFILE_SUBTYPES = {"PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "ALAW"}
 _DEMUXERS: dict[Container, str] = {"wav": "wav", "flac": "flac", "mp3": "mp3", "m4a": "mov"}
@@ -48,10 +51,11 @@ _CODECS: dict[Container, tuple[str, ...]] = {
 def decode(path: Path, *, check_duration: bool = True) -> Recording:
     """Read the recording at `path`.
 
-    Channels are averaged; a channel that holds nothing is left out, so that a one-sided stereo file keeps its level.
+    Channels are put together by the rule of `channels`. Where a plain average does not serve, which shows at the end
+    only, the file is read a second time.
 
     Args:
-        path: a WAV, FLAC, MP3 or M4A file under any name.
+        path: a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) file under any name.
         check_duration: hold the recording to the limits of the interface; without it, only there must be sound.
 
     Raises:
@@ -67,12 +71,16 @@ def decode(path: Path, *, check_duration: bool = True) -> Recording:
         raise AudioTooLarge("The file is too large.")
     with path.open("rb") as file:
         container = identify(file)
-        file.seek(0)
-        longest_s = MAX_DURATION_S + (CODEC_PADDING_S if container in ("mp3", "m4a") else 0.0)
-        mixdown = _Mixdown(longest_s if check_duration else inf)
-        for sample_rate, block in _read(file, container):
-            mixdown.add(sample_rate, block)
-    recording = mixdown.finish(container, size_bytes)
+        longest_s = inf
+        if check_duration:
+            longest_s = MAX_DURATION_S + (CODEC_PADDING_S if container in ("mp3", "m4a") else 0.0)
+        mixdown = _Mixdown(longest_s)
+        mixdown.read(file, container)
+        mix = mixdown.mix()
+        if mix.gain is None:
+            mixdown = _Mixdown(longest_s, mix)
+            mixdown.read(file, container)
+    recording = mixdown.finish(mix.gain, container, size_bytes)
     if check_duration and recording.duration_s < MIN_DURATION_S:
         raise AudioTooShort(f"The recording is {recording.duration_s:.1f} seconds long.")
     if _is_silent(recording.samples):
@@ -88,7 +96,7 @@ def from_samples(samples: NDArray[np.floating], sample_rate: int) -> Recording:
         sample_rate: Hz.
     """
     block = samples.astype(np.float32, copy=False)
-    mono = block if block.ndim == 1 else block.mean(axis=1)
+    mono = block if block.ndim == 1 else mix_down(block, sample_rate)
     return Recording(
         samples=resample(mono, sample_rate),
         duration_s=len(mono) / sample_rate,
@@ -100,53 +108,94 @@ def from_samples(samples: NDArray[np.floating], sample_rate: int) -> Recording:
 
 
 class _Mixdown:
-    """Collects blocks of a file into mono samples at the analysis rate, and counts."""
+    """Collects blocks of a file into mono samples at the analysis rate, and counts.
 
-    def __init__(self, longest_s: float) -> None:
+    Without a mix, the channels are averaged and watched; with one, it is followed.
+    """
+
+    def __init__(self, longest_s: float, mix: Mix | None = None) -> None:
         self._longest_s = longest_s
+        self._given = mix
         self._sample_rate = 0
+        self._channels = 0
         self._frames = 0
-        self._energy = np.zeros(0)  # of each channel
+        self._survey: ChannelSurvey | None = None
         self._resampler = StreamResampler(ANALYSIS_RATE)
         self._mono = bytearray()  # grows in place; an array would have to be copied
 
-    def add(self, sample_rate: int, block: Block) -> None:
+    def read(self, file: BinaryIO, container: Container) -> None:
+        file.seek(0)
+        for sample_rate, block in _gathered(_read(file, container)):
+            self._add(sample_rate, block)
         if self._frames == 0:
-            if sample_rate < MIN_SAMPLE_RATE:
-                raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too low.")
+            raise UnsupportedFormat("There is no sound in the file.")
+        self._mono += self._resampler.finish().tobytes()
+
+    def _add(self, sample_rate: int, block: Block) -> None:
+        if self._frames == 0:
+            _check_layout(sample_rate, block.shape[1])
             self._sample_rate = sample_rate
-            self._energy = np.zeros(block.shape[1])
             self._resampler = StreamResampler(sample_rate)
         if sample_rate != self._sample_rate:
             raise UnsupportedFormat("The sampling rate changes within the file.")
-        if not np.isfinite(block).all():
+        if not np.abs(block).max() <= LARGEST_VALUE:  # nor is it for what is not a number
             raise UnsupportedFormat("The file holds values that are not sound.")
         self._frames += len(block)
         if self._frames > self._longest_s * sample_rate:
             raise AudioTooLong("The recording is too long.")
-        if block.shape[1] == len(self._energy):  # AAC may turn from mono to stereo after its first frame
-            self._energy += np.square(block, dtype=np.float64).sum(axis=0)
-        else:
-            self._energy = np.square(block, dtype=np.float64).sum(axis=0)
-        self._mono += self._resampler.feed(block.mean(axis=1)).tobytes()
+        self._mono += self._resampler.feed(self._mixed(block)).tobytes()
 
-    def finish(self, container: Container, size_bytes: int) -> Recording:
-        if self._frames == 0:
-            raise UnsupportedFormat("There is no sound in the file.")
-        self._mono += self._resampler.finish().tobytes()
+    def _mixed(self, block: Block) -> Samples:
+        channels = block.shape[1]
+        if channels != self._channels:  # AAC may turn from mono to stereo after its first frame
+            self._channels = channels
+            self._survey = ChannelSurvey(self._sample_rate, channels) if channels > 1 else None
+        if self._given is not None and len(self._given.weights) == channels:
+            return block @ self._given.weights.astype(np.float32)
+        if self._survey is None:
+            return np.ascontiguousarray(block[:, 0])
+        self._survey.add(block)
+        return block @ np.full(channels, 1 / channels, np.float32)
+
+    def mix(self) -> Mix:
+        return self._survey.mix() if self._survey else Mix(np.ones(1), 1.0)
+
+    def finish(self, gain: float | None, container: Container, size_bytes: int) -> Recording:
         samples: Samples = np.frombuffer(self._mono, np.float32)
-        channels = len(self._energy)
-        sounding = int((self._energy > SILENT_CHANNEL * self._energy.max()).sum())
-        if 0 < sounding < channels:
-            samples *= channels / sounding
+        if gain is not None and gain != 1:
+            samples *= np.float32(gain)
         return Recording(
             samples=samples,
             duration_s=self._frames / self._sample_rate,
             sample_rate=self._sample_rate,
-            channels=channels,
+            channels=self._channels,
             container=container,
             size_bytes=size_bytes,
         )
+
+
+def _check_layout(sample_rate: int, channels: int) -> None:
+    if sample_rate < MIN_SAMPLE_RATE:
+        raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too low.")
+    if sample_rate > MAX_SAMPLE_RATE:
+        raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too high.")
+    if channels > MAX_CHANNELS:
+        raise UnsupportedFormat(f"There are {channels} channels.")
+
+
+def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]]:
+    """Join pieces, of which a compressed file has thousands, to blocks of a size that is quick to handle."""
+    held: list[Block] = []
+    frames = held_rate = 0
+    for sample_rate, piece in pieces:
+        if held and (sample_rate != held_rate or piece.shape[1] != held[0].shape[1] or frames >= BLOCK_FRAMES):
+            yield held_rate, np.concatenate(held)
+            held, frames = [], 0
+        if len(piece):
+            held.append(piece)
+            held_rate, frames = sample_rate, frames + len(piece)
+    if held:
+        yield held_rate, np.concatenate(held)
 
 
 def _read(file: BinaryIO, container: Container) -> Iterator[tuple[int, Block]]:
@@ -154,6 +203,15 @@ def _read(file: BinaryIO, container: Container) -> Iterator[tuple[int, Block]]:
     if container in ("mp3", "m4a"):
         yield from _read_with_av(file, container)
         return
+    if container == "wav":
+        chunk = find_sound(file)
+        if chunk is not None and chunk.missing_s > MAX_MISSING_S:
+            raise UnsupportedFormat("The file is cut off.")
+        if chunk is not None and chunk.was_never_closed:
+            file.seek(0)
+            yield from _read_with_av(file, container, ignore_length="1")
+            return
+    file.seek(0)
     try:
         sound = sf.SoundFile(file)
     except sf.LibsndfileError:  # a rarer header, such as BW64
@@ -178,9 +236,10 @@ def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
         raise UnsupportedFormat("The file is damaged or cut off.") from error
 
 
-def _read_with_av(file: BinaryIO, container: Container) -> Iterator[tuple[int, Block]]:
+def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
+    """Read with FFmpeg; `options` are those of its demuxer."""
     try:
-        with av.open(file, mode="r", format=_DEMUXERS[container], metadata_errors="ignore") as opened:
+        with av.open(file, mode="r", format=_DEMUXERS[container], options=options, metadata_errors="ignore") as opened:
             stream = _sound_stream(opened, container)
             declared_s = _declared_seconds(stream) if container == "m4a" else 0.0
             packets = damaged = 0
@@ -231,7 +290,8 @@ def _to_float(frame: AudioFrame) -> Block:
         return (values.astype(np.float32) - np.float32(128)) / np.float32(128)
     if values.dtype in (np.int16, np.int32):
         return values.astype(np.float32) / np.float32(2 ** (8 * values.itemsize - 1))
-    return values.astype(np.float32, copy=False)
+    with np.errstate(over="ignore"):  # to infinity, which is refused with the rest of what is no sound
+        return values.astype(np.float32, copy=False)
 
 
 def _is_silent(samples: Samples) -> bool:
@@ -244,4 +304,6 @@ def _is_silent(samples: Samples) -> bool:
     frames = samples[: count * length].reshape(count, length)
     if count > 2:
         frames = frames[1:-1]
-    return count == 0 or bool(frames.std(axis=1).max() <= 10 ** (SILENCE_DBFS / 20))
+    limit = 10 ** (SILENCE_DBFS / 20)
+    parts = np.array_split(frames, max(1, count // SILENCE_FRAMES_AT_ONCE))
+    return all(part.size == 0 or part.std(axis=1).max() <= limit for part in parts)

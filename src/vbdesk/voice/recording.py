@@ -24,7 +24,7 @@ class Recording:
     """A recording ready for analysis.
 
     Attributes:
-        samples: shape (n,), float32, mono (mean of the channels), `ANALYSIS_RATE` Hz, full scale = 1.
+        samples: shape (n,), float32, mono (see `channels`), `ANALYSIS_RATE` Hz, full scale = 1.
         duration_s: true duration by counted samples at the file's own rate.
         sample_rate: the file's own rate in Hz.
         channels: the file's own channel count.

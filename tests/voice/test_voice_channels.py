@@ -1,0 +1,94 @@
+"""Which channels carry the voice, and that putting them together loses nothing of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile as sf
+import soxr
+from numpy.typing import NDArray
+
+from vbdesk.voice.decode import decode, from_samples
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording
+
+Floats = NDArray[np.float32]
+
+
+def hiss(count: int, level: float = 0.05, seed: int = 1) -> Floats:
+    return level * np.random.default_rng(seed).standard_normal(count).astype(np.float32)
+
+
+def decode_channels(folder: Path, *channels: Floats, rate: int = ANALYSIS_RATE) -> Recording:
+    path = folder / "take.wav"
+    sf.write(path, np.column_stack(channels), rate, subtype="FLOAT")
+    return decode(path)
+
+
+def correlation(recording: Recording, voice: Floats) -> float:
+    return float(np.corrcoef(recording.samples, voice)[0, 1])
+
+
+def level_db(recording: Recording, voice: Floats) -> float:
+    return float(10 * np.log10(np.mean(recording.samples**2) / np.mean(voice**2)))
+
+
+@pytest.mark.parametrize("rate", [16_000, 44_100])
+@pytest.mark.parametrize("copies", [2, 4])
+def test_copies_are_the_mono_recording_sample_for_sample(
+    tmp_path: Path, kathleen: Recording, rate: int, copies: int
+) -> None:
+    voice = soxr.resample(kathleen.samples, ANALYSIS_RATE, rate)
+    mono = decode_channels(tmp_path, voice, rate=rate)
+    assert np.array_equal(decode_channels(tmp_path, *[voice] * copies, rate=rate).samples, mono.samples)
+
+
+def test_channels_in_antiphase_do_not_cancel(tmp_path: Path, kathleen: Recording) -> None:
+    voice = kathleen.samples
+    assert np.array_equal(decode_channels(tmp_path, voice, -voice).samples, voice)
+    assert np.array_equal(from_samples(np.column_stack([voice, -voice]), ANALYSIS_RATE).samples, voice)
+
+
+def test_two_microphones_wired_against_each_other_add_up(tmp_path: Path, kathleen: Recording) -> None:
+    voice = kathleen.samples
+    recording = decode_channels(tmp_path, voice + hiss(len(voice), 0.001), -0.7 * voice + hiss(len(voice), 0.001, 2))
+    assert correlation(recording, voice) > 0.999
+    assert level_db(recording, voice) == pytest.approx(0, abs=0.1)
+
+
+@pytest.mark.parametrize("channel", [0, 1, 3])
+def test_the_only_channel_that_sounds_keeps_its_level(tmp_path: Path, kathleen: Recording, channel: int) -> None:
+    channels = [np.zeros_like(kathleen.samples) for _ in range(4)]
+    channels[channel] = kathleen.samples
+    assert np.abs(decode_channels(tmp_path, *channels).samples - kathleen.samples).max() < 1e-6
+
+
+@pytest.mark.parametrize("noise_level", [0.005, 0.05, 0.3])
+def test_a_channel_that_only_hisses_is_left_out(tmp_path: Path, kathleen: Recording, noise_level: float) -> None:
+    voice = kathleen.samples
+    assert np.array_equal(decode_channels(tmp_path, hiss(len(voice), noise_level), voice).samples, voice)
+
+
+def test_a_channel_that_only_hums_is_left_out(tmp_path: Path, male: Recording) -> None:
+    hum = 0.2 * np.sin(2 * np.pi * 50 * np.arange(len(male.samples)) / ANALYSIS_RATE).astype(np.float32)
+    assert np.array_equal(decode_channels(tmp_path, hum, male.samples).samples, male.samples)
+
+
+def test_a_constant_in_a_channel_is_not_sound(tmp_path: Path, male: Recording) -> None:
+    constant = np.full_like(male.samples, 0.9)
+    assert np.array_equal(decode_channels(tmp_path, constant, male.samples).samples, male.samples)
+
+
+def test_both_sides_of_a_call_are_kept_at_their_level(tmp_path: Path, kathleen: Recording, male: Recording) -> None:
+    silence = np.zeros(len(kathleen.samples) + len(male.samples), np.float32)
+    left, right = silence.copy(), silence.copy()
+    left[: len(kathleen.samples)] = kathleen.samples
+    right[len(kathleen.samples) :] = male.samples
+    recording = decode_channels(tmp_path, left + hiss(len(left), 1e-4), right + hiss(len(left), 1e-4, 2))
+    assert correlation(recording, left + right) > 0.999
+    assert level_db(recording, left + right) == pytest.approx(0, abs=3)
+
+
+def test_one_channel_of_noise_is_as_good_as_another(tmp_path: Path) -> None:
+    """Nobody speaks: nothing is left out, nothing fails."""
+    noise = [hiss(20 * ANALYSIS_RATE, seed=seed) for seed in (1, 2)]
+    assert decode_channels(tmp_path, *noise).channels == 2
