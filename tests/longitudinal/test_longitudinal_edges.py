@@ -15,6 +15,7 @@ from vbdesk.longitudinal import (
     cohort_reference,
     cohort_values,
     job_fields,
+    job_standings,
     snapshot,
     trajectory,
     unconfirmed_changes,
@@ -146,7 +147,7 @@ def test_a_slow_sign_waits_for_a_second_timepoint(histories):
     limit_crossed = next(k for k, point in enumerate(points) if point.z_sustained >= 3.1 - 0.35 * math.log(3))
     assert not points[limit_crossed].anomaly
     assert points[limit_crossed + 1].anomaly
-    waiting = [entry.job_id for entry in history if unconfirmed_changes(history, entry.job_id)]
+    waiting = [entry.job_id for entry in history if unconfirmed_changes(job_standings(history, entry.job_id))]
     assert waiting == [history[limit_crossed].job_id]
 
 

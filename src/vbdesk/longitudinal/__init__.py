@@ -3,7 +3,7 @@
 from vbdesk.longitudinal.aggregate import aggregate
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference, cohort_values, snapshot
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
-from vbdesk.longitudinal.job_fields import job_fields, unconfirmed_changes
+from vbdesk.longitudinal.job_fields import job_fields, job_standings, unconfirmed_changes, wire_fields
 from vbdesk.longitudinal.trajectory import trajectory
 
 __all__ = [
@@ -14,7 +14,9 @@ __all__ = [
     "cohort_reference",
     "cohort_values",
     "job_fields",
+    "job_standings",
     "snapshot",
     "trajectory",
     "unconfirmed_changes",
+    "wire_fields",
 ]

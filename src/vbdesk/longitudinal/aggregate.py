@@ -37,15 +37,20 @@ SHARE_LEVEL = 0.95
 
 
 def aggregate(
-    group_id: str, history: Sequence[HistoryEntry], as_of: datetime, labels: Mapping[str, str]
+    group_id: str,
+    history: Sequence[HistoryEntry],
+    as_of: datetime,
+    labels: Mapping[str, str],
+    status_counts: Mapping[str, int] | None = None,
 ) -> AggregateRead:
     """Read a group as a cohort: what was recorded, how regularly, and how its signs are distributed.
 
     Args:
         group_id: the group.
-        history: its jobs in any order and any status; counts by status are of all of them, the rest is of the window.
+        history: its jobs in any order and any status.
         as_of: moment of the read, aware.
         labels: display name by sign; a sign without one shows its name.
+        status_counts: jobs of the whole group by status; counted in `history` by default.
     """
     parameters = shipped_parameters()
     window = window_as_of(history, as_of, parameters.window.future_hours)
@@ -56,7 +61,7 @@ def aggregate(
         group_id=group_id,
         as_of=as_of,
         window=AggregateWindow(days=HISTORY_DAYS, jobs_used=len(entries), truncated=window.truncated),
-        job_counts=_job_counts(history),
+        job_counts=_job_counts(Counter(status_counts or (entry.status for entry in history))),
         recordings=_recordings(entries, parameters.quality),
         adherence=_adherence([entry.recorded_at.astimezone(UTC) for entry in entries], as_of),
         recommended_actions={action: actions[action.value] for action in RecommendedAction},
@@ -76,10 +81,9 @@ def wilson_interval(successes: int, n: int) -> tuple[float, float] | None:
     return max((centre - half) / scale, 0.0), min((centre + half) / scale, 1.0)
 
 
-def _job_counts(history: Sequence[HistoryEntry]) -> JobCounts:
-    counts = Counter(entry.status for entry in history)
+def _job_counts(counts: Counter[str]) -> JobCounts:
     return JobCounts(
-        total=len(history),
+        total=counts.total(),
         queued=counts["queued"],
         running=counts["running"],
         done=counts["done"],

@@ -5,17 +5,16 @@ Signs of one class that were measured in the same recordings share times and qua
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vbdesk.longitudinal.anomaly import Verdicts, judge
 from vbdesk.longitudinal.filter import Estimates, estimate
 from vbdesk.longitudinal.gains import GainStep, gain_steps
-from vbdesk.longitudinal.history import HistoryEntry
+from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import Parameters, SignClass
-from vbdesk.longitudinal.precision import variance_factors
+from vbdesk.longitudinal.precision import interval_factors, variance_factors
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints, daily_timepoints
 
@@ -70,23 +69,23 @@ def measured(entry: HistoryEntry, sign: str) -> bool:
 
 def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[Course]:
     """Follow `signs` through `entries` (a window, in order); signs measured in fewer than two of them are left out."""
-    factors = variance_factors(entries, parameters.quality)
+    quality_factors = variance_factors(entries, parameters.quality)
     seconds = np.array([entry.recorded_at.timestamp() for entry in entries])
     shared: dict[tuple[str, bytes, bytes], list[tuple[str, Array]]] = {}
     for sign in signs:
-        scores, inconclusive = _readings(entries, sign)
+        readings = [entry.signs.get(sign) for entry in entries]
+        scores = np.array([None if r is None else r.score for r in readings], dtype=np.float64)
         present = np.isfinite(scores)
         if np.count_nonzero(present) >= MIN_RECORDINGS:
-            key = (parameters.class_name(sign), present.tobytes(), (present & inconclusive).tobytes())
+            factors = _factors(readings, quality_factors, parameters.class_of(sign), parameters)
+            key = (parameters.class_name(sign), present.tobytes(), factors[present].tobytes())
             shared.setdefault(key, []).append((sign, scores))
     courses = []
-    for (class_name, present_bytes, inconclusive_bytes), members in shared.items():
+    for (class_name, present_bytes, factors_bytes), members in shared.items():
         present = np.frombuffer(present_bytes, dtype=np.bool_)
-        inconclusive = np.frombuffer(inconclusive_bytes, dtype=np.bool_)
-        worst = parameters.quality.factor_range[1]
         timepoints = daily_timepoints(
             seconds[present],
-            np.where(inconclusive, worst, factors)[present],
+            np.frombuffer(factors_bytes),
             started_logit(np.stack([scores[present] for _, scores in members], axis=1), parameters.scale.offset),
             shared_variance=parameters.timepoint.shared_variance,
             usable_factor=parameters.quality.usable_factor,
@@ -125,9 +124,16 @@ def _filter(
     return Course(signs, sign_class, recordings, timepoints, steps, estimates, verdicts)
 
 
-def _readings(entries: Sequence[HistoryEntry], sign: str) -> tuple[Array, NDArray[np.bool_]]:
-    """Scores (NaN where there is none) and whether they are inconclusive, shape (n,) each."""
-    readings = [entry.signs.get(sign) for entry in entries]
-    scores = np.array([None if r is None else r.score for r in readings], dtype=np.float64)
-    scores[~np.isfinite(scores)] = np.nan
-    return scores, np.array([r is not None and r.level == INCONCLUSIVE for r in readings], dtype=np.bool_)
+def _factors(
+    readings: Sequence[SignReading | None], quality_factors: Array, sign_class: SignClass, parameters: Parameters
+) -> Array:
+    """Variance factor of each reading, shape (n,): the recording's, or worse where the reading itself says so."""
+    rule = parameters.quality
+    factors = quality_factors
+    if any(r is not None and r.interval is not None for r in readings):
+        unknown = (nan, nan)
+        intervals = np.array([unknown if r is None or r.interval is None else r.interval for r in readings])
+        own = interval_factors(intervals, sign_class.reading_variance, parameters.scale.offset, rule)
+        factors = np.maximum(factors, own)
+    inconclusive = np.array([r is not None and r.level == INCONCLUSIVE for r in readings])
+    return np.where(inconclusive, rule.factor_range[1], factors)

@@ -13,11 +13,13 @@ class SignReading:
         score: 0..1, or None where nothing was measurable; such a reading is left out of the history.
         level: the level on the wire; `inconclusive` readings count, with the least weight.
         flagged: whether the level is consider, moderate or elevated.
+        interval: 90 % interval of the score as the recording itself tells it, None where it does not.
     """
 
     score: float | None
     level: str
     flagged: bool
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,19 +27,18 @@ def job_fields(
     Raises:
         ValueError: the job is not in the history.
     """
-    return {
-        sign: _wire(standing, None if references is None else references.get(sign))
-        for sign, standing in job_standings(history, job_id).items()
-    }
+    return wire_fields(job_standings(history, job_id), references)
 
 
-def unconfirmed_changes(history: Sequence[HistoryEntry], job_id: str) -> frozenset[str]:
-    """Slow signs that have changed at this job's timepoint, and become an anomaly only if another confirms it.
+def wire_fields(
+    standings: Mapping[str, Standing | None], references: Mapping[str, CohortReference] | None = None
+) -> dict[str, LongitudinalFields]:
+    """Longitudinal fields by sign, rounded for the wire; all None where a sign has no standing yet."""
+    return {sign: _wire(standing, (references or {}).get(sign)) for sign, standing in standings.items()}
 
-    Raises:
-        ValueError: the job is not in the history.
-    """
-    standings = job_standings(history, job_id)
+
+def unconfirmed_changes(standings: Mapping[str, Standing | None]) -> frozenset[str]:
+    """Slow signs that have changed at this timepoint, and become an anomaly only if another confirms it."""
     return frozenset(sign for sign, standing in standings.items() if standing is not None and standing.unconfirmed)
 
 

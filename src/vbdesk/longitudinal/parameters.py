@@ -43,6 +43,7 @@ class QualityRule(_Section):
     unknown_voice_percentage: Positive
     unknown_noise_factor: Positive
     usable_factor: Positive
+    score_interval_level: Share
 
 
 class TimepointRule(_Section):

@@ -1,4 +1,4 @@
-"""How far one recording can be trusted: its quality as a factor on the variance of a reading [F2]."""
+"""How far one reading can be trusted, as a factor on its variance: by the recording's quality and its own interval."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,12 @@ import numpy as np
 
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import QualityRule
-from vbdesk.longitudinal.scale import Array
+from vbdesk.longitudinal.scale import Array, started_logit
+from vbdesk.longitudinal.student import normal_quantile
 
 
 def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array:
-    """Variance factor of each recording, shape (n,); 1 is 30 s of speech in quiet, more is worse.
+    """Variance factor of each recording, shape (n,); 1 is 30 s of speech in quiet, more is worse [F2].
 
     Little speech and noise enlarge it; what is unknown (None or NaN) counts as an ordinary recording.
     """
@@ -22,6 +23,24 @@ def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Arra
     noise_factor = rule.noise_at_zero ** (np.maximum(rule.clear_from - clarity, 0.0) / rule.clear_from)
     noise_factor = np.where(np.isfinite(clarity), noise_factor, rule.unknown_noise_factor)
     return np.clip(length_factor * noise_factor, *rule.factor_range)
+
+
+def interval_factors(intervals: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
+    """Variance factor that each score's own interval speaks of, shape (n,); 0 where there is no interval.
+
+    It is a lower bound beside the quality's: resampling one recording cannot see what differs from day to day, so a
+    narrow interval does not make a reading better than its quality, and a wide one makes it worse.
+
+    Args:
+        intervals: shape (n, 2), ends of the scores' intervals; NaN where unknown.
+        reading_variance: of one reference recording, started logit.
+        offset: the started logit's.
+        rule: tells the level of the intervals and the largest factor.
+    """
+    ends = started_logit(intervals, offset)
+    sd = (ends[:, 1] - ends[:, 0]) / (2.0 * normal_quantile(rule.score_interval_level))
+    factors = np.minimum(sd * sd / reading_variance, rule.factor_range[1])
+    return np.where(np.isfinite(factors), factors, 0.0)
 
 
 def _known(values: Sequence[float | None], unknown: float) -> Array:

@@ -1,7 +1,7 @@
 """The account's groups as each other's population: one snapshot a day, never across accounts."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -12,25 +12,31 @@ from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.groups import cohort_snapshots, groups
 from vbdesk.service.db.session import Database
-from vbdesk.service.groups import repository
-from vbdesk.service.jobs.reading import history_entry
+from vbdesk.service.groups import entries
 
 SNAPSHOT_EVERY = timedelta(days=1)
 
 
 def references(connection: Connection, account_id: str, group_key: str) -> dict[str, CohortReference]:
-    """Population reference by sign, from the account's other groups; signs with too few groups are left out."""
+    """Population reference by sign, from the account's other groups; signs with too few groups are left out.
+
+    A deleted group stays in the snapshot until the next, so that comparing the days tells nothing of it; but as soon as
+    too few of the snapshot's groups exist, nothing is said.
+    """
     query = sa.select(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id)
     row = connection.execute(query).one_or_none()
     if row is None:
         return {}
     existing = _group_keys(connection, account_id)
     levels: dict[str, list[float]] = defaultdict(list)
+    present: Counter[str] = Counter()
     for other_key, level_by_sign in json.loads(row.body).items():
-        if other_key in existing and other_key != group_key:
+        if other_key != group_key:
             for sign, level in level_by_sign.items():
                 levels[sign].append(level)
-    found = {sign: cohort_reference(values) for sign, values in levels.items()}
+                present[sign] += other_key in existing
+    least = shipped_parameters().cohort.min_groups
+    found = {sign: cohort_reference(values) for sign, values in levels.items() if present[sign] >= least}
     return {sign: snapshot(reference, row.taken_at) for sign, reference in found.items() if reference is not None}
 
 
@@ -58,8 +64,7 @@ class CohortSnapshots:
         levels = {}
         for group_key in sorted(group_keys):
             with self._database.reading() as connection:
-                rows = repository.list_history(connection, group_key)
-            values = cohort_values([history_entry(row, row.reading, row.status) for row in rows], now)
+                values = cohort_values(entries.load(connection, group_key, now), now)
             if values:
                 levels[group_key] = values
         with self._database.writing() as connection:

@@ -1,4 +1,4 @@
-"""A group's jobs as the longitudinal method wants them."""
+"""What a job's own group says of it."""
 
 from typing import Any
 
@@ -6,14 +6,9 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.longitudinal import LongitudinalFields
-from vbdesk.longitudinal import HistoryEntry, job_fields, unconfirmed_changes
-from vbdesk.service.groups import cohort, repository
+from vbdesk.longitudinal import job_standings, unconfirmed_changes, wire_fields
+from vbdesk.service.groups import cohort, entries
 from vbdesk.service.jobs.reading import history_entry
-
-
-def load(connection: Connection, group_key: str) -> list[HistoryEntry]:
-    """Every job of the group, in any state."""
-    return [history_entry(row, row.reading, row.status) for row in repository.list_history(connection, group_key)]
 
 
 def read_job(
@@ -24,7 +19,9 @@ def read_job(
     Beside them the slow signs whose change waits for a second timepoint. The job counts into its own history even if
     it was taken out of the group meanwhile.
     """
-    others = [entry for entry in load(connection, job.history_key) if entry.job_id != job.job_id]
+    members = entries.load(connection, job.history_key, job.recorded_at)
+    others = [entry for entry in members if entry.job_id != job.job_id]
     history = [*others, history_entry(job, reading, JobStatus.DONE.value)]
     references = cohort.references(connection, job.account_id, job.history_key)
-    return job_fields(history, job.job_id, references), unconfirmed_changes(history, job.job_id)
+    standings = job_standings(history, job.job_id)
+    return wire_fields(standings, references), unconfirmed_changes(standings)

@@ -118,14 +118,25 @@ def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: P
     return connection.execute(query).all()
 
 
-def list_history(connection: Connection, group_key: str) -> Sequence[AnyRow]:
-    """What a history is made of, for every job of the group."""
+def list_history(connection: Connection, group_key: str, *, after: datetime) -> Sequence[AnyRow]:
+    """What a history is made of, for every finished job of the group that was recorded after this moment."""
     query = (
-        sa.select(jobs.c.job_id, jobs.c.recorded_at, jobs.c.status, jobs.c.audio_duration_seconds, jobs.c.reading)
+        sa.select(jobs.c.job_id, jobs.c.recorded_at, jobs.c.audio_duration_seconds, jobs.c.reading)
         .select_from(_members())
-        .where(memberships.c.group_key == group_key)
+        .where(memberships.c.group_key == group_key, jobs.c.recorded_at > after, _DONE)
     )
     return connection.execute(query).all()
+
+
+def count_by_status(connection: Connection, group_key: str) -> dict[str, int]:
+    """Jobs of the group in each status that any of them has."""
+    query = (
+        sa.select(jobs.c.status, sa.func.count().label("jobs"))
+        .select_from(_members())
+        .where(memberships.c.group_key == group_key)
+        .group_by(jobs.c.status)
+    )
+    return {row.status: row.jobs for row in connection.execute(query)}
 
 
 def list_unfinished(connection: Connection, group_key: str) -> Sequence[AnyRow]:

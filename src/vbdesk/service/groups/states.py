@@ -1,6 +1,7 @@
 """What is computed from a group and kept until the group changes: its trajectory and its aggregate."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.base import WireModel
 from vbdesk.contract.catalog import SignName
+from vbdesk.contract.jobs import JobStatus
 from vbdesk.longitudinal import aggregate, trajectory
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
-from vbdesk.service.groups import cohort, history, repository
+from vbdesk.service.groups import cohort, entries, repository
 
 MAX_AGE = timedelta(minutes=1)
 """A cached state is as of its moment: after this it is computed anew though the group did not change."""
@@ -125,11 +127,21 @@ def states_of(database: Database) -> GroupStates:
 
 def _trajectory(connection: Connection, account_id: str, group_id: str, group_key: str, now: datetime) -> WireModel:
     references = cohort.references(connection, account_id, group_key)
-    return trajectory(group_id, history.load(connection, group_key), now, labels=LABELS, references=references)
+    counts = Counter(repository.count_by_status(connection, group_key))
+    return trajectory(
+        group_id,
+        entries.load(connection, group_key, now),
+        now,
+        labels=LABELS,
+        references=references,
+        done_job_count=counts[JobStatus.DONE],
+        pending_job_count=counts[JobStatus.QUEUED] + counts[JobStatus.RUNNING],
+    )
 
 
 def _aggregate(connection: Connection, _account_id: str, group_id: str, group_key: str, now: datetime) -> WireModel:
-    return aggregate(group_id, history.load(connection, group_key), now, LABELS)
+    counts = repository.count_by_status(connection, group_key)
+    return aggregate(group_id, entries.load(connection, group_key, now), now, LABELS, counts)
 
 
 _COMPUTE: dict[StateKind, Callable[[Connection, str, str, str, datetime], WireModel]] = {

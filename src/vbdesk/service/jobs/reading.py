@@ -28,7 +28,8 @@ def reading_of(result: Result) -> str:
             "issues": quality.issues,
             "recommended_action": result.summary.recommended_action if isinstance(result, ModelResult) else None,
             "signs": {
-                signal.name: [_measured_score(signal), signal.level, signal.flagged] for signal in signals_of(result)
+                signal.name: [_measured_score(signal), signal.level, signal.flagged, signal.score_interval]
+                for signal in signals_of(result)
             },
         },
         separators=(",", ":"),
