@@ -36,6 +36,8 @@ def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = 
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataFileError(f"{path.name} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"{path.name} is not text in UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
         raise DataFileError(f"{path.name} is not valid TOML: {error}.") from error
     try:

@@ -1,0 +1,1 @@
+"""Signs of a lab's own: found, checked, and read like those that ship."""

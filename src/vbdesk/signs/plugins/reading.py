@@ -1,0 +1,55 @@
+"""Reading a sign of a lab's own: the same rules, the same resampling and the same result as for those that ship."""
+
+from vbdesk.contract.levels import Level
+from vbdesk.contract.results import Signal, SignResult
+from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
+from vbdesk.signs.engine import DECIMALS, Heard, conditions_of, listen, read_voices, wire_quality
+from vbdesk.signs.passage import Passage
+from vbdesk.signs.plugins.discovery import PluginSign
+from vbdesk.signs.reference import load_reference
+from vbdesk.signs.scoring import Conditions, carries_enough, level_of, score_of
+from vbdesk.signs.uncertainty import NORMAL_90, standard_error
+from vbdesk.voice.recording import Recording
+
+
+def analyze_plugin(recording: Recording, sign: PluginSign, *, diarize: bool = False) -> SignResult:
+    """Analyse `recording` for a sign of a lab's own. Raises PluginError when its model fails."""
+    return read_plugin(listen(recording, diarize=diarize), sign)
+
+
+def read_plugin(heard: Heard, sign: PluginSign) -> SignResult:
+    """Read what was heard for a sign of a lab's own. Raises PluginError when its model fails."""
+    rules, quality = load_reference().calibration.scoring, wire_quality(heard.quality)
+
+    def read_voice(passage: Passage) -> SignResult:
+        signal = read_signal(passage, conditions_of(passage, heard.quality), sign, rules)
+        return SignResult(signal=signal, audio_quality=quality)
+
+    return read_voices(heard, read_voice)
+
+
+def read_signal(passage: Passage, conditions: Conditions, sign: PluginSign, rules: ScoringRules) -> Signal:
+    """One voice's signal. Where nothing was measured the score says nothing: the reference mean."""
+    file = sign.file
+    available = sum(abs(weight) for name, weight in file.weights.items() if name in passage.z)
+    if not available:
+        return _signal(sign, SCORE_AT_MEAN, Level.INCONCLUSIVE, None)
+    index = sign.index(passage.z)
+    half_width = NORMAL_90 * standard_error(sign.index, passage.replicates)
+    interval = (score_of(file, index - half_width), score_of(file, index + half_width))
+    noise_sensitive = file.noise_sensitive(rules)
+    enough = carries_enough(rules, conditions, noise_sensitive=noise_sensitive, available=available)
+    return _signal(sign, score_of(file, index), level_of(file, index) if enough else Level.INCONCLUSIVE, interval)
+
+
+def _signal(sign: PluginSign, score: float, level: Level, interval: tuple[float, float] | None) -> Signal:
+    return Signal(
+        name=sign.file.name,
+        label=sign.file.label,
+        score=round(score, DECIMALS),
+        level=level,
+        flagged=level.flagged,
+        evidence_grade=sign.file.evidence_grade,
+        score_interval=None if interval is None else (round(interval[0], DECIMALS), round(interval[1], DECIMALS)),
+        sign_version=sign.file.version,
+    )

@@ -1,0 +1,164 @@
+"""What computes a sign of a lab's own: from z values to one number, higher where the sign is stronger."""
+
+import hashlib
+import io
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.signs.plugins.sign_file import CallableModel, LinearModel, OnnxModel, PickledModel
+
+LARGEST_SHARE = 1 - 1e-6  # keeps the logit of a probability finite
+LARGEST_FILE_BYTES = 200 * 1024 * 1024
+
+Scorer = Callable[[Mapping[str, float]], float]
+"""z in -3..3 of those features that were measured, to a finite number."""
+
+EstimatorOutput = Callable[[NDArray[np.float32]], float]
+
+
+class PluginError(Exception):
+    """A sign of a lab's own cannot be used; the message says why and what to do."""
+
+
+def linear_scorer(model: LinearModel) -> Scorer:
+    """The weighted sum. A feature that was not measured adds nothing."""
+    weights = dict(model.weights)
+    return lambda z: sum(weight * z[feature] for feature, weight in weights.items() if feature in z)
+
+
+def callable_scorer(model: CallableModel, function: Any) -> Scorer:
+    """The function of an entry point, given a mapping from feature to z without those that were not measured."""
+    if not callable(function):
+        raise PluginError("the entry point names something that cannot be called. Name a function of one mapping.")
+    wanted = frozenset(model.features)
+    return lambda z: float(function({feature: value for feature, value in z.items() if feature in wanted}))
+
+
+def onnx_scorer(model: OnnxModel, folder: Path) -> Scorer:
+    """The network, run on one row; what was not measured is 0, the reference mean.
+
+    Raises:
+        PluginError: the file is absent, changed, or not a model of one row of `features`.
+    """
+    content = read_verified(folder / model.file, model.sha256)
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # the same bits on every computer
+    try:
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises kinds of its own that share no base
+        raise PluginError(f"{model.file} is not a model that ONNX Runtime can run: {_first_line(error)}") from error
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or len(inputs[0].shape) != 2 or inputs[0].shape[1] not in (len(model.features), None):
+        raise PluginError(f"{model.file} must take one table of {len(model.features)} columns, one for each feature.")
+    outputs = [output.name for output in session.get_outputs()]
+    wanted = model.output or outputs[-1]
+    if wanted not in outputs:
+        raise PluginError(f"{model.file} has no output {wanted!r}. It has: {', '.join(outputs)}.")
+    dtype = np.float64 if inputs[0].type == "tensor(double)" else np.float32
+
+    def run(row: NDArray[np.float32]) -> float:
+        (output,) = session.run([wanted], {inputs[0].name: row.astype(dtype)})
+        value = _last_number(output)
+        return _logit(value) if model.gives == "probability" else value
+
+    return _on_rows(model.features, run)
+
+
+def pickled_scorer(model: PickledModel, folder: Path, *, allowed: bool) -> Scorer:
+    """A scikit-learn estimator; what was not measured is 0, the reference mean.
+
+    Raises:
+        PluginError: pickles are not allowed, or the file is absent, changed, of another scikit-learn, or no estimator.
+    """
+    if not allowed:
+        raise PluginError(
+            "it is a pickle, and opening one runs whatever code is in it. Write the model as ONNX, or allow pickles."
+        )
+    content = read_verified(folder / model.file, model.sha256)
+    try:
+        import joblib
+        import sklearn
+    except ImportError as error:
+        raise PluginError("it needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.") from error
+    if sklearn.__version__ != model.scikit_learn:
+        raise PluginError(
+            f"it was fitted with scikit-learn {model.scikit_learn}, and {sklearn.__version__} is installed. "
+            "Install that version, or write the model as ONNX."
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            estimator = joblib.load(io.BytesIO(content))
+        except Exception as error:  # a pickle may raise anything
+            raise PluginError(f"{model.file} cannot be opened: {_first_line(error)}") from error
+    return _on_rows(model.features, _estimator_output(estimator, model.file))
+
+
+def read_verified(path: Path, sha256: str) -> bytes:
+    """The bytes of the model file, once they are known to be the right ones.
+
+    Raises:
+        PluginError: it is absent, too large, or not the file that the calibration was made with.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            raise PluginError(f"{path.name} is larger than {LARGEST_FILE_BYTES // 1024**2} MiB.")
+        content = path.read_bytes()
+    except OSError as error:
+        raise PluginError(f"{path.name} cannot be read: {error.strerror}.") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise PluginError(f"{path.name} is not the file it was calibrated with: its SHA-256 is {found}, not {sha256}.")
+    return content
+
+
+def score(scorer: Scorer, z: Mapping[str, float]) -> float:
+    """Run the model.
+
+    Raises:
+        PluginError: it fails, or gives something that is not a finite number.
+    """
+    try:
+        value = float(scorer(z))
+    except Exception as error:  # other people's code
+        raise PluginError(f"its model fails: {type(error).__name__}: {_first_line(error)}") from error
+    if not math.isfinite(value):
+        raise PluginError(f"its model gives {value}, which is not a number to work with.")
+    return value
+
+
+def _estimator_output(estimator: Any, file: str) -> EstimatorOutput:
+    if hasattr(estimator, "predict_proba"):
+        return lambda row: _logit(_last_number(estimator.predict_proba(row)))
+    for method in ("decision_function", "predict"):
+        if hasattr(estimator, method):
+            return lambda row: _last_number(getattr(estimator, method)(row))
+    raise PluginError(f"{file} holds no estimator: it has neither predict_proba, decision_function nor predict.")
+
+
+def _on_rows(features: list[str], run: EstimatorOutput) -> Scorer:
+    return lambda z: run(np.array([[z.get(feature, 0.0) for feature in features]], dtype=np.float32))
+
+
+def _last_number(output: Any) -> float:
+    """The last column of one row: of two classes, that of the sign."""
+    if isinstance(output, list) and output and isinstance(output[0], dict):  # how skl2onnx writes probabilities
+        return float(list(output[0].values())[-1])
+    return float(np.asarray(output).reshape(-1)[-1])
+
+
+def _logit(share: float) -> float:
+    held = min(max(share, 1 - LARGEST_SHARE), LARGEST_SHARE)
+    return math.log(held / (1 - held))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -1,0 +1,205 @@
+"""The calibration file of a sign of your own: what it is, what computes it, and what its numbers mean."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, FiniteFloat, ValidationInfo, model_validator
+
+from vbdesk.contract.catalog import ModelName, SignName
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.signs.calibration import SCORE_AT_CONSIDER, SCORE_AT_MEAN, WEIGHT_SUM_TOLERANCE, ScoringRules
+from vbdesk.signs.data_file import StrictDataModel
+
+FORMAT = 1
+SMALLEST_CUT = 0.01  # of the index, in reference SD
+
+Positive = Annotated[FiniteFloat, Field(gt=0)]
+Rate = Annotated[FiniteFloat, Field(gt=0, lt=0.5)]
+Text = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[str], Field(min_length=1)]
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class LinearModel(StrictDataModel):
+    """A weighted sum of z values, written out in the file itself."""
+
+    kind: Literal["linear"]
+    weights: Annotated[dict[str, FiniteFloat], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _weights_sum_to_one(self) -> Self:
+        if 0 in self.weights.values():
+            raise ValueError("a weight of 0 says nothing: leave the feature out")
+        total = sum(abs(weight) for weight in self.weights.values())
+        if abs(total - 1) > WEIGHT_SUM_TOLERANCE:
+            raise ValueError(f"the absolute weights sum to {total:.4f}, not to 1")
+        return self
+
+
+class FeatureModel(StrictDataModel):
+    """A model that takes z values of `features`, in this order."""
+
+    features: Names
+
+    @model_validator(mode="after")
+    def _names_each_feature_once(self) -> Self:
+        if len(self.features) != len(set(self.features)):
+            raise ValueError("a feature is named twice")
+        return self
+
+
+class OnnxModel(FeatureModel):
+    """A network or estimator in an ONNX file beside this one.
+
+    Attributes:
+        output: name of the output to take; the last one by default.
+        gives: `score` is taken as it is, of a `probability` its logit.
+    """
+
+    kind: Literal["onnx"]
+    file: FileName
+    sha256: Digest
+    output: str | None = None
+    gives: Literal["score", "probability"]
+
+
+class PickledModel(FeatureModel):
+    """A scikit-learn estimator in a joblib or pickle file beside this one.
+
+    Attributes:
+        scikit_learn: version that fitted it, which must be the one installed.
+    """
+
+    kind: Literal["pickle"]
+    file: FileName
+    sha256: Digest
+    scikit_learn: Text
+
+
+class CallableModel(FeatureModel):
+    """A Python function that an installed package names by an entry point of the sign's name."""
+
+    kind: Literal["callable"]
+
+
+Model = Annotated[LinearModel | OnnxModel | PickledModel | CallableModel, Field(discriminator="kind")]
+
+
+class ReferenceOutput(StrictDataModel):
+    """What the model says of people without the sign."""
+
+    mean: FiniteFloat
+    sd: Positive
+
+
+class CutPoints(StrictDataModel):
+    """Index, in reference SD, from which each level holds."""
+
+    low: Annotated[FiniteFloat, Field(ge=SMALLEST_CUT)]
+    consider: FiniteFloat
+    moderate: FiniteFloat
+    elevated: FiniteFloat
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Self:
+        if not self.low < self.consider < self.moderate < self.elevated:
+            raise ValueError("the cut-points must ascend from low to elevated")
+        return self
+
+
+class FlagRates(StrictDataModel):
+    """Share of people without the sign expected at or above each level."""
+
+    low: Rate
+    consider: Rate
+    moderate: Rate
+    elevated: Rate
+
+    @model_validator(mode="after")
+    def _descend(self) -> Self:
+        if not self.low > self.consider > self.moderate > self.elevated:
+            raise ValueError("the rates must descend from low to elevated")
+        return self
+
+
+class SignFile(StrictDataModel):
+    """A sign of a lab's own; a `scoring.Scale`. Validated against `features` and `file_name` in the validation context.
+
+    Attributes:
+        models: bundles that the sign joins: none, since a bundle is fixed and priced by the interface.
+        meaning: what the index is meant to measure; `known`: what research says.
+        max_level: highest level that the evidence allows.
+        fit: how the numbers came about; for people, and not interpreted.
+    """
+
+    format: Literal[1]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
+    label: Text
+    version: Annotated[str, Field(pattern=r"^[\w.+-]+$", max_length=60)]
+    models: list[str] = Field(default_factory=list)
+    evidence_grade: Literal["A", "B", "C", "D"]
+    max_level: Level
+    meaning: Text
+    known: Text
+    timescale: Literal["fast", "slow"]
+    confounders: Names
+    model: Model
+    reference: ReferenceOutput
+    cut_points: CutPoints
+    expected_rate: FlagRates
+    fit: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Features that the model takes, in its order."""
+        return tuple(self.weights)
+
+    @property
+    def cuts(self) -> dict[Level, float]:
+        """Index from which each level holds, in ascending order."""
+        return {level: float(getattr(self.cut_points, level.value)) for level in LEVEL_ORDER[1:]}
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Weight of each feature; equal shares where the model does not tell."""
+        if isinstance(self.model, LinearModel):
+            return self.model.weights
+        return dict.fromkeys(self.model.features, 1 / len(self.model.features))
+
+    @model_validator(mode="after")
+    def _has_a_place_in_the_catalog(self, info: ValidationInfo) -> Self:
+        if self.name in {*SignName, *ModelName}:
+            raise ValueError(f"the name {self.name} belongs to vbdesk. Choose another")
+        if self.models:
+            raise ValueError("models must be empty: bundles are fixed, so a sign of your own is asked for by itself")
+        if self.max_level in (Level.NONE, Level.INCONCLUSIVE):
+            raise ValueError(f"max_level must be one of {', '.join(LEVEL_ORDER[1:])}")
+        context: dict[str, Any] = info.context or {}
+        stem = context.get("file_name", self.name)
+        if stem != self.name:
+            raise ValueError(f"the name is {self.name}, but the file is named {stem}.toml")
+        unknown = [feature for feature in self.features if feature not in context.get("features", self.features)]
+        if unknown:
+            raise ValueError(f"{unknown[0]} is not a feature of vbdesk")
+        return self
+
+    def noise_sensitive(self, rules: ScoringRules) -> bool:
+        """Whether noise alone could move the sign."""
+        held = sum(abs(weight) for name, weight in self.weights.items() if name in rules.noise_sensitive_features)
+        return held >= rules.noise_sensitive_share
+
+    @property
+    def logit_intercept(self) -> float:
+        """Of the score at index 0, which is that of the reference mean as in every sign."""
+        return _logit(SCORE_AT_MEAN)
+
+    @property
+    def logit_slope(self) -> float:
+        """Of the score, per unit of the index: the score at the cut for `consider` is that of every sign."""
+        return (_logit(SCORE_AT_CONSIDER) - _logit(SCORE_AT_MEAN)) / self.cut_points.consider
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
