@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from vbdesk.longitudinal.case_report import trajectory_numbers
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.job_fields import job_standings
-from vbdesk.longitudinal.unrounded import unrounded_trajectory
 
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,8 +44,8 @@ def test_job_fields_speed(benchmark, history):
 
 def test_trajectory_speed(benchmark, history):
     as_of = history[-1].recorded_at
-    benchmark(unrounded_trajectory, history, as_of, SIGNS)
-    assert best_cpu_seconds(lambda: unrounded_trajectory(history, as_of, SIGNS)) <= BAR_S
+    benchmark(trajectory_numbers, history, as_of, SIGNS, {})
+    assert best_cpu_seconds(lambda: trajectory_numbers(history, as_of, SIGNS, {})) <= BAR_S
 
 
 def best_cpu_seconds(task: Callable[[], object], repeats: int = 20) -> float:

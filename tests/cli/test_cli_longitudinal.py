@@ -1,68 +1,136 @@
-"""`vbdesk longitudinal` on files."""
+"""`vbdesk longitudinal` on files and on standard input."""
 
 import json
+import math
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 
-JOBS = [
-    {
-        "job_id": f"j{k}",
-        "recorded_at": f"2026-01-{1 + 7 * k:02d}T09:00:00Z",
-        "duration_s": 60.0,
-        "voice_percentage": 65.0,
-        "audio_clarity": 80.0,
-        "signs": {"stress": {"score": score, "level": "low"}, "fatigue": {"score": 0.3}},
-    }
-    for k, score in enumerate([0.3, 0.35, 0.3, 0.6])
-]
-CSV = "job_id,recorded_at,duration_s,voice_percentage,audio_clarity,sign,score,level\n" + "".join(
-    f"{job['job_id']},{job['recorded_at']},60,65,80,{name},{sign['score']},{sign.get('level', '')}\n"
-    for job in JOBS
-    for name, sign in job["signs"].items()
-)
+GOLDEN = json.loads((Path(__file__).parents[1] / "longitudinal" / "golden.json").read_text())
+JOB = {"job_id": "a", "recorded_at": "2026-01-01T09:00:00Z", "scores": {"stress": {"score": 0.3}}}
+CASE = {"as_of": "2026-03-01T00:00:00Z", "jobs": [JOB, {**JOB, "job_id": "b", "recorded_at": "2026-01-09T09:00:00Z"}]}
 
 
 @pytest.fixture
 def run(tmp_path):
-    def invoke(name, text, *options):
-        path = tmp_path / name
-        path.write_text(text)
-        return CliRunner().invoke(app, ["longitudinal", str(path), *options])
+    def invoke(text):
+        path = tmp_path / "history.json"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return CliRunner().invoke(app, ["longitudinal", str(path)])
 
     return invoke
 
 
-def test_json_and_csv_give_the_same_unrounded_numbers(run):
-    from_json = run("history.json", json.dumps(JOBS))
-    from_csv = run("history.csv", CSV)
-    assert from_json.exit_code == 0, from_json.output
-    assert from_json.stdout == from_csv.stdout
-    stress = json.loads(from_json.stdout)["signs"]["stress"]
-    assert stress["n_timepoints"] == 4
-    assert stress["latest_score"] != round(stress["latest_score"], 4)
+def flat(value, place=""):
+    """Every leaf of nested JSON by its place."""
+    if isinstance(value, dict | list) and value:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return {name: leaf for key, item in items for name, leaf in flat(item, f"{place}/{key}").items()}
+    return {place: value}
 
 
-def test_one_job_and_one_sign_can_be_asked_for(run):
-    report = json.loads(run("history.json", json.dumps(JOBS), "--job", "j0", "--sign", "stress").stdout)
-    assert report["signs"] == {"stress": None}
-    report = json.loads(run("history.json", json.dumps(JOBS), "--job", "j3").stdout)
-    assert report["signs"]["stress"]["latest_score"] > report["signs"]["stress"]["baseline_score"]
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=[case["name"][:2] for case in GOLDEN["cases"]])
+def test_a_case_gives_what_is_expected_of_it(run, case):
+    result = run(json.dumps(case))
+    assert result.exit_code == 0, result.stderr
+    printed, expected = flat(json.loads(result.stdout)), flat(case["expected"])
+    assert printed.keys() == expected.keys()
+    for place, value in expected.items():
+        numbers = isinstance(value, float) and isinstance(printed[place], float)
+        assert (
+            math.isclose(printed[place], value, rel_tol=1e-9, abs_tol=1e-9) if numbers else printed[place] == value
+        ), place
+
+
+def test_a_case_may_come_from_standard_input(run):
+    text = json.dumps(CASE)
+    piped = CliRunner().invoke(app, ["longitudinal", "-"], input=text)
+    assert piped.exit_code == 0, piped.stderr
+    assert json.loads(piped.stdout) == json.loads(run(text).stdout)
+    empty = CliRunner().invoke(app, ["longitudinal", "-"], input="")
+    assert (empty.exit_code, empty.stdout) == (2, "")
+    assert empty.stderr.startswith("Standard input: This is not JSON")
+
+
+def test_a_byte_order_mark_and_times_in_seconds_are_read(run):
+    seconds = {**CASE, "as_of": 1772323200, "options": {"job": "a"}}
+    report = json.loads(run(b"\xef\xbb\xbf" + json.dumps(seconds).encode()).stdout)
+    assert report["job_fields"]["job_id"] == "a"
+    assert report["job_fields"]["signs"]["stress"] == {
+        "latest_score": None,
+        "baseline_score": None,
+        "deviation_from_baseline": None,
+        "anomaly": None,
+        "z_score": None,
+        "population_z": None,
+        "n_recordings": 1,
+        "n_timepoints": 1,
+    }
+
+
+def test_an_empty_history_is_a_history(run):
+    assert json.loads(run('{"as_of": 0, "jobs": []}').stdout) == {"trajectory": {}}
+
+
+def test_a_wide_interval_of_a_score_lowers_its_weight(run):
+    def latest(**more):
+        last = {**JOB, "job_id": "c", "recorded_at": "2026-01-16T09:00:00Z"}
+        last["scores"] = {"stress": {"score": 0.8, **more}}
+        report = json.loads(run(json.dumps({**CASE, "jobs": [*CASE["jobs"], last]})).stdout)
+        return report["trajectory"]["stress"]["latest_score"]
+
+    assert latest(score_interval=[0.75, 0.85]) == latest()
+    assert 0.3 < latest(score_interval=[0.2, 1.0]) < latest() - 0.05
+
+
+def changed(**changes):
+    return json.dumps(CASE | changes)
+
+
+def with_job(**changes):
+    return changed(jobs=[JOB | changes])
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "sentence"),
+    ("text", "sentence"),
     [
-        ("h.json", "[{", "is not JSON"),
-        ("h.json", "[]", "holds no recordings"),
-        ("h.json", '[{"recorded_at": "yesterday", "signs": {"stress": {"score": 0.3}}}]', "correct 0.recorded_at"),
-        ("h.csv", "recorded_at,score\n", "lacks the column sign"),
-        ("h.csv", "recorded_at,sign,score\n2026-01-01T00:00:00,stress,much\n", "correct 0.signs.stress.score"),
+        ("[{", "This is not JSON (line 1, column 3)"),
+        ("[]", "The file must hold one JSON object with as_of and jobs."),
+        ('{"jobs": []}', "as_of is missing."),
+        ('{"as_of": 0}', "jobs is missing."),
+        (changed(as_of="yesterday"), "as_of: Give the time as ISO 8601"),
+        (changed(as_of=1e30), "as_of: Give the time as ISO 8601"),
+        (changed(as_of=True), "as_of: Give the time as ISO 8601"),
+        (changed(as_of="2026-02-30T00:00:00Z"), "as_of: There is no such time"),
+        (changed(colour="red"), "colour is not a field of a history"),
+        (changed(options={"sign": "stress"}), "options.sign is not a field of a history"),
+        (changed(options={"refs": {"stress": {"location": -1, "scale": 0}}}), "options.refs.stress.scale: "),
+        (changed(options={"job": "z"}), "options.job names z, which is not among the jobs."),
+        (changed(jobs=[JOB, JOB]), "Two jobs have the id a; give each its own."),
+        (with_job(recorded_at="2026-01-01"), "jobs.0.recorded_at: Give the time as ISO 8601"),
+        (with_job(status="lost"), "jobs.0.status: "),
+        (with_job(duration_s=-1), "jobs.0.duration_s: "),
+        (with_job(voice_percentage=101), "jobs.0.voice_percentage: "),
+        (with_job(audio_clarity="loud"), "jobs.0.audio_clarity: "),
+        (with_job(scores={"stress": {"score": "much"}}), "jobs.0.scores.stress.score: "),
+        (with_job(scores={"stress": {"score": 0.3, "level": "grave"}}), "jobs.0.scores.stress.level: "),
+        (with_job(scores={"stress": 0.3}), "jobs.0.scores.stress: "),
+        (b"\xff\xfe\x00", "history.json is not text in UTF-8."),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_file_that_is_no_history_is_refused_with_a_sentence(run, name, text, sentence):
-    result = run(name, text)
-    assert result.exit_code == 2
+def test_what_is_no_history_is_refused_with_one_sentence(run, text, sentence):
+    result = run(text)
+    assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    result = CliRunner().invoke(app, ["longitudinal", str(tmp_path / "none.json")])
+    assert result.exit_code == 2
+    assert result.stderr == "none.json cannot be read: No such file or directory.\n"
+    assert CliRunner().invoke(app, ["longitudinal", str(tmp_path)]).exit_code == 2

@@ -8,6 +8,7 @@ from math import isfinite, sqrt
 
 import numpy as np
 
+from vbdesk.contract.catalog import label_of
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.limits import HISTORY_DAYS
 from vbdesk.contract.longitudinal import (
@@ -49,7 +50,7 @@ def aggregate(
         group_id: the group.
         history: its jobs in any order and any status.
         as_of: moment of the read, aware.
-        labels: display name by sign; a sign without one shows its name.
+        labels: display name by sign; a sign without one shows the words of its name.
         status_counts: jobs of the whole group by status; counted in `history` by default.
     """
     parameters = shipped_parameters()
@@ -65,7 +66,7 @@ def aggregate(
         recordings=_recordings(entries, parameters.quality),
         adherence=_adherence([entry.recorded_at.astimezone(UTC) for entry in entries], as_of),
         recommended_actions={action: actions[action.value] for action in RecommendedAction},
-        signs=[_sign(name, labels.get(name, name), entries) for name in names],
+        signs=[_sign(name, labels.get(name, label_of(name)), entries) for name in names],
     )
 
 

@@ -59,6 +59,8 @@ class Standing:
     unconfirmed: bool
     z_score: float
     level: float
+    recordings: int
+    timepoints: int
 
 
 def measured(entry: HistoryEntry, sign: str) -> bool:
@@ -108,6 +110,8 @@ def standing_of(course: Course, column: int, parameters: Parameters) -> Standing
         unconfirmed=bool(verdicts.unconfirmed[-1, column]),
         z_score=float(verdicts.z[-1, column]),
         level=level,
+        recordings=len(course.recordings),
+        timepoints=len(course.steps),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from vbdesk.contract.catalog import label_of
 from vbdesk.contract.levels import Level
 from vbdesk.contract.limits import HISTORY_DAYS, HISTORY_JOBS
 from vbdesk.contract.longitudinal import (
@@ -54,7 +55,7 @@ def trajectory(
         group_id: the group.
         history: its jobs in any order and any status.
         as_of: moment of the read, aware.
-        labels: display name by sign; a sign without one shows its name.
+        labels: display name by sign; a sign without one shows the words of its name.
         signs: only these; all that the window holds by default.
         references: population reference by sign.
         computed_at: when it was computed; `as_of` by default.
@@ -83,9 +84,9 @@ def trajectory(
         done_job_count=_count(history, (DONE,)) if done_job_count is None else done_job_count,
         pending_job_count=_count(history, PENDING) if pending_job_count is None else pending_job_count,
         signs=[
-            courses[name].sign(name, labels.get(name, name), as_of, (references or {}).get(name))
+            courses[name].sign(name, labels.get(name, label_of(name)), as_of, (references or {}).get(name))
             if name in courses
-            else _unfollowed(name, labels.get(name, name), window.entries, as_of, parameters)
+            else _unfollowed(name, labels.get(name, label_of(name)), window.entries, as_of, parameters)
             for name in names
         ],
         data_points=_data_points(window.entries, set(names), parameters),
