@@ -1,4 +1,4 @@
-"""Where in a recording somebody speaks, by the Silero detector (MIT)."""
+"""Where in a recording somebody speaks: by the Silero detector (MIT), and held vowels, which it does not hear."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
+from vbdesk.voice.short_term import runs
+from vbdesk.voice.sustained import held_voice
 
 CHUNK = 512  # samples the detector judges at a time: 32 ms
 CONTEXT = 64  # samples before the chunk that it also wants
@@ -51,7 +53,10 @@ def detect_speech(recording: Recording) -> SpeechActivity:
     """Find the speech in `recording`; pauses of at least 0.1 s are left out."""
     probabilities = speech_probabilities(recording.samples)
     length_s = len(recording.samples) / ANALYSIS_RATE
-    segments = [(start, end) for start, end in _runs_of_speech(probabilities, length_s) if end - start >= MIN_SPEECH_S]
+    heard = _runs_of_speech(probabilities, length_s)
+    segments = [
+        (start, end) for start, end in _joined([*heard, *held_voice(recording.samples)]) if end - start >= MIN_SPEECH_S
+    ]
     speech_s = sum(end - start for start, end in segments)
     return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0)
 
@@ -69,7 +74,7 @@ def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
     padded[CONTEXT + warm_up * CHUNK :][: len(samples)] = samples * np.float32(gain)
     starts = np.arange(stream_count) * per_stream * CHUNK
 
-    session = _session()
+    session = detector()
     state = np.zeros((2, stream_count, 128), np.float32)
     rate = np.array(ANALYSIS_RATE, np.int64)
     heard = np.empty((warm_up + per_stream, stream_count), np.float32)
@@ -82,7 +87,8 @@ def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
 
 
 @cache
-def _session() -> ort.InferenceSession:
+def detector() -> ort.InferenceSession:
+    """The network; takes `input` (streams, CONTEXT + CHUNK), `state` (2, streams, 128) and `sr`, gives both anew."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1  # chunks are small: a second thread only waits
     options.inter_op_num_threads = 1
@@ -92,13 +98,17 @@ def _session() -> ort.InferenceSession:
 
 
 def _runs_of_speech(probabilities: NDArray[np.float32], length_s: float) -> list[tuple[float, float]]:
-    """Stretches of speech as (start, end) in seconds, short pauses bridged."""
-    speech = np.concatenate([[False], probabilities >= SPEECH_PROBABILITY, [False]])
-    edges = np.flatnonzero(speech[1:] != speech[:-1]) * CHUNK_S
-    runs: list[tuple[float, float]] = []
-    for start, end in zip(edges[::2].tolist(), np.minimum(edges[1::2], length_s).tolist(), strict=True):
-        if runs and start - runs[-1][1] < MIN_PAUSE_S:
-            runs[-1] = (runs[-1][0], end)
+    """Stretches of speech as (start, end) in seconds."""
+    stretches = runs(probabilities >= SPEECH_PROBABILITY) * CHUNK_S
+    return [(start, min(end, length_s)) for start, end in stretches.tolist()]
+
+
+def _joined(stretches: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same in order, with what overlaps and what only a short pause parts made one."""
+    joined: list[tuple[float, float]] = []
+    for start, end in sorted(stretches):
+        if joined and start - joined[-1][1] < MIN_PAUSE_S:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            runs.append((start, end))
-    return runs
+            joined.append((start, end))
+    return joined
