@@ -1,5 +1,6 @@
 """Recordings that the tests of this room share."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from vbdesk.voice.decode import decode
 from vbdesk.voice.recording import Recording
 
 TESTS = Path(__file__).parents[1]
+sys.path.append(str(Path(__file__).parent))  # synthetic_voice, by name
 
 
 @pytest.fixture(scope="session")

@@ -27,9 +27,7 @@ def emphasised_band(samples: Samples, rate: int) -> Samples:
     bins = _SIZE * rate // ANALYSIS_RATE // 2 + 1
     delay = 0.5 / rate - 0.5 / ANALYSIS_RATE  # first samples of the two rates stand at different moments
     shift = np.exp(2j * np.pi * delay * ANALYSIS_RATE / _SIZE * np.arange(bins))
-    band = _reshape_spectrum(samples, rate, shift)
-    band[1:] -= np.float32(np.exp(-2 * np.pi * PRE_EMPHASIS_FROM / rate)) * band[:-1]
-    return band
+    return _reshape_spectrum(samples, rate, shift, pre_emphasis=float(np.exp(-2 * np.pi * PRE_EMPHASIS_FROM / rate)))
 
 
 def breath_band(samples: Samples) -> Samples:
@@ -45,8 +43,13 @@ def _rise(frequency: Floats, edge: float) -> Floats:
     return rise
 
 
-def _reshape_spectrum(samples: Samples, rate: int, factors: NDArray[np.complex128]) -> Samples:
-    """Multiply the spectrum of each block by `factors`, as many as stay of it, and bring it to `rate` Hz."""
+def _reshape_spectrum(
+    samples: Samples, rate: int, factors: NDArray[np.complex128], pre_emphasis: float = 0.0
+) -> Samples:
+    """Multiply the spectrum of each block by `factors`, as many as stay of it, and bring it to `rate` Hz.
+
+    Of each sample then `pre_emphasis` times the one before it is taken away.
+    """
     new_size, margin = _SIZE * rate // ANALYSIS_RATE, _MARGIN * rate // ANALYSIS_RATE
     weights = (factors * rate / ANALYSIS_RATE).astype(np.complex64)
 
@@ -57,7 +60,10 @@ def _reshape_spectrum(samples: Samples, rate: int, factors: NDArray[np.complex12
     def convert(part: slice) -> None:
         begin = np.arange(part.start, part.stop) * _BLOCK - _MARGIN
         spectrum = scipy.fft.rfft(cut_frames(samples, begin, _SIZE), axis=1)[:, : weights.size] * weights
-        band[part] = scipy.fft.irfft(spectrum, new_size, axis=1)[:, margin : margin + step]
+        block = scipy.fft.irfft(spectrum, new_size, axis=1)[:, margin - 1 : margin + step]
+        band[part] = block[:, 1:]
+        if pre_emphasis:
+            band[part] -= np.float32(pre_emphasis) * block[:, :-1]
 
     map_blocks(convert, count, _BLOCKS_AT_ONCE)
     return band.ravel()[: round(samples.size * rate / ANALYSIS_RATE)]

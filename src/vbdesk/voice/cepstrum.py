@@ -34,15 +34,14 @@ def cepstral_prominence(samples: Samples, speech: Indices) -> Track:
         speech: first sample and sample after the last of each stretch of speech, shape (stretches, 2); the stretches
             are joined before they are analysed.
     """
-    joined = np.concatenate([samples[first:end] for first, end in speech] or [samples[:0]])
-    frames = frame_times(joined.size, _WINDOW_S, _STEP_S)
+    frames = frame_times(int(np.diff(speech, axis=1).sum()), _WINDOW_S, _STEP_S)
     middles = np.arange(_AVERAGED_FRAMES // 2, frames.size - _AVERAGED_FRAMES // 2, _FRAMES_A_VALUE)
     if middles.size == 0:
         return empty_track()
     if middles.size > _MOST_VALUES:
         middles = middles[np.linspace(0, middles.size - 1, _MOST_VALUES).astype(np.int64)]
     length = int(_WINDOW_S * BAND_RATE)
-    band = emphasised_band(joined, BAND_RATE)
+    band = emphasised_band(np.concatenate([samples[first:end] for first, end in speech]), BAND_RATE)
     begin = np.floor((frames - _WINDOW_S / 2) * BAND_RATE).astype(np.int64)
     window = _gaussian(length)
     neighbours = np.arange(_AVERAGED_FRAMES) - _AVERAGED_FRAMES // 2

@@ -92,13 +92,13 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
     window_correlation = _autocorrelation(window[None], fft_size, lags)[0]
     shortest = int(ANALYSIS_RATE / ceiling)
 
-    mean = samples.mean(dtype=np.float64)
-    global_peak = float(np.max(np.abs(samples - np.float32(mean)))) or 1.0
+    mean = float(samples.mean(dtype=np.float64))
+    global_peak = max(float(samples.max()) - mean, mean - float(samples.min())) or 1.0
     centre = sample_before(times) + 1
     reach = min(period // 2 + 1, half)
     near, core = slice(half - reach, half + reach), slice(max(half - period, 0), half + period)
 
-    def analyse(part: slice) -> tuple[Floats, Floats, Floats]:
+    def analyse(part: slice) -> tuple[Samples, Samples, Samples]:
         frames = cut_frames(samples, centre[part] - half, 2 * half)
         frames = (frames - frames[:, core].mean(axis=1, keepdims=True)) * window
         peak = np.abs(frames[:, near]).max(axis=1).astype(np.float64)
@@ -107,7 +107,8 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
         with np.errstate(divide="ignore"):
             frequency = np.where(lag > 0, ANALYSIS_RATE / lag, 0.0)
         frequency[(frequency < floor) | (frequency >= ceiling)] = 0.0
-        return frequency, strength, np.minimum(peak / global_peak, 1.0)
+        level = np.minimum(peak / global_peak, 1.0)
+        return frequency.astype(np.float32), strength.astype(np.float32), level.astype(np.float32)
 
     frequency, strength, peak = (np.concatenate(p) for p in zip(*map_blocks(analyse, times.size, _BLOCK), strict=True))
     return Candidates(frequency, strength, peak)

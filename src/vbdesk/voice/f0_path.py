@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import Floats, Indices, cut_long, runs
 
 VOICING_THRESHOLD = 0.45
@@ -17,7 +18,7 @@ _LONGEST_STRETCH = 1000  # frames; music or hum can be "voiced" for minutes, and
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Candidates of n frames.
+    """Candidates of n frames, in single precision: there are many, and a step between two samples is far larger.
 
     Attributes:
         frequency: shape (n, k), Hz; 0 where there is no candidate.
@@ -25,9 +26,9 @@ class Candidates:
         peak: shape (n,), local peak of the waveform as a share of that of the recording, 0 to 1.
     """
 
-    frequency: Floats
-    strength: Floats
-    peak: Floats
+    frequency: Samples
+    strength: Samples
+    peak: Samples
 
 
 def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
@@ -37,24 +38,23 @@ def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
     Such frames part the recording into stretches that are solved independently and side by side.
     """
     voiced = candidates.frequency > 0
-    log_frequency = np.log2(np.where(voiced, candidates.frequency, 1.0))
-    gain = np.where(voiced, candidates.strength - OCTAVE_COST * (np.log2(ceiling) - log_frequency), -np.inf)
+    frames, states = voiced.shape[0], voiced.shape[1] + 1
+    log_frequency, gain = np.zeros((frames, states), np.float32), np.full((frames, states), -np.inf, np.float32)
+    np.log2(candidates.frequency, out=log_frequency[:, 1:], where=voiced)
+    bonus = np.float32(OCTAVE_COST) * (log_frequency[:, 1:] - np.float32(np.log2(ceiling)))
+    np.add(candidates.strength, bonus, out=gain[:, 1:], where=voiced)
     silence = 2 - candidates.peak * (1 + VOICING_THRESHOLD) / SILENCE_THRESHOLD
-    unvoiced_gain = VOICING_THRESHOLD + np.maximum(silence, 0)
+    gain[:, 0] = VOICING_THRESHOLD + np.maximum(silence, 0)
 
-    open_frames = gain.max(axis=1) + 2 * VOICING_CHANGE_COST >= unvoiced_gain
+    open_frames = gain[:, 1:].max(axis=1) + 2 * VOICING_CHANGE_COST >= gain[:, 0]
     stretches = cut_long(runs(open_frames), _LONGEST_STRETCH)
-    state = _solve(
-        stretches,
-        np.concatenate([unvoiced_gain[:, None], gain], axis=1),
-        np.concatenate([np.zeros((voiced.shape[0], 1)), log_frequency], axis=1),
-    )
-    frequency = np.concatenate([np.zeros((voiced.shape[0], 1)), candidates.frequency], axis=1)
-    path: Floats = np.take_along_axis(frequency, state[:, None], axis=1)[:, 0]
+    state = _solve(stretches, gain, log_frequency)
+    chosen = np.take_along_axis(candidates.frequency, np.maximum(state - 1, 0)[:, None], axis=1)[:, 0]
+    path: Floats = np.where(state > 0, chosen, 0).astype(np.float64)
     return path
 
 
-def _solve(stretches: Indices, gain: Floats, log_frequency: Floats) -> Indices:
+def _solve(stretches: Indices, gain: Samples, log_frequency: Samples) -> Indices:
     """State of every frame (0 = unvoiced), shape (n,). `gain` and `log_frequency` have shape (n, states)."""
     chosen = np.zeros(gain.shape[0], dtype=np.int64)
     if stretches.size == 0:
@@ -63,7 +63,7 @@ def _solve(stretches: Indices, gain: Floats, log_frequency: Floats) -> Indices:
     stretches = stretches[np.argsort(-length, kind="stable")]
     start, length = stretches[:, 0], stretches[:, 1] - stretches[:, 0]
     states = gain.shape[1]
-    change = np.full(states, VOICING_CHANGE_COST)
+    change = np.full(states, VOICING_CHANGE_COST, np.float32)
     change[0] = 0.0
     # how many stretches (sorted, longest first) still run at each step
     running = np.searchsorted(-length, -np.arange(length[0]), side="left")
@@ -75,7 +75,9 @@ def _solve(stretches: Indices, gain: Floats, log_frequency: Floats) -> Indices:
         count = running[step]
         last[count : best.shape[0]] = best[count:]
         frame = start[:count] + step
-        cost = OCTAVE_JUMP_COST * np.abs(log_frequency[frame - 1][:, None, :] - log_frequency[frame][:, :, None])
+        cost = np.float32(OCTAVE_JUMP_COST) * np.abs(
+            log_frequency[frame - 1][:, None, :] - log_frequency[frame][:, :, None]
+        )
         cost[:, 0, :] = change
         cost[:, :, 0] = change
         score = best[:count, None, :] - cost

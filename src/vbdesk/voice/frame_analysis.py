@@ -20,7 +20,7 @@ from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, Track, runs
 from vbdesk.voice.spectrum import spectral_balance
 
 _VOWEL_RANGE_DB = 15.0  # below the loud frames
-_VOWEL_HARMONICITY_DB = 3.0
+_VOWEL_HARMONICITY_DB = 1.4  # one period away; picks the frames that 3 dB at the best of all lags picked for the norms
 _FEWEST_VOWEL_FRAMES = 30
 
 
@@ -91,10 +91,12 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
     kept = plausible(pitch)
     stretches = voiced_stretches(voiced)
     harmonicity = np.full(times.size, np.nan)
-    harmonicity[voiced] = measure_harmonicity(samples, times[voiced], f0.floor)
+    harmonicity[voiced] = measure_harmonicity(samples, times[voiced], f0.floor, f0=f0.frequency[voiced])
     loud = level > np.percentile(intensity.level_dbfs, 95) - _VOWEL_RANGE_DB
     vowels = _vowel_like(voiced, loud, harmonicity)
-    breath = measure_harmonicity(breath_band(samples), times[vowels], f0.floor, BAND_SILENCE_THRESHOLD)
+    breath = measure_harmonicity(
+        breath_band(samples), times[vowels], f0.floor, silence_threshold=BAND_SILENCE_THRESHOLD
+    )
     nuclei = syllable_nuclei(level, threshold, sounding, voiced)
     return FrameAnalysis(
         speaking=Track(times[first:end], sounding[first:end].astype(float)),

@@ -11,7 +11,13 @@ _STEP = 6  # phases between the three heights that the final parabola goes throu
 
 
 def refined_peaks(
-    correlation: Samples, shortest: int, weakest: float, most: int, *, band_limited: bool = False
+    correlation: Samples,
+    shortest: int,
+    weakest: float,
+    most: int,
+    *,
+    within: tuple[Floats, Floats] | None = None,
+    band_limited: bool = False,
 ) -> tuple[Floats, Floats]:
     """Find the local maxima in each row of `correlation`, shape (rows, lags), and refine them with a parabola.
 
@@ -23,6 +29,7 @@ def refined_peaks(
         shortest: at least 1, and more than `SINC_REACH` when `band_limited`.
         weakest: height.
         most: number of peaks a row.
+        within: lowest and highest lag that count in each row, each of shape (rows,); None counts all.
         band_limited: interpolate heights as of a band-limited function before the parabola. Needed when peaks are only
             a few samples wide; then the last `SINC_REACH` lags are not searched.
 
@@ -34,6 +41,9 @@ def refined_peaks(
     rising = middle > correlation[:, shortest - 1 : end - 1]
     rows, columns = np.nonzero((middle > weakest) & rising & (middle >= correlation[:, shortest + 1 : end + 1]))
     columns += shortest
+    if within is not None:
+        counts = (columns >= within[0][rows]) & (columns <= within[1][rows])
+        rows, columns = rows[counts], columns[counts]
     around = [correlation[rows, columns + step].astype(np.float64) for step in (-1, 0, 1)]
     shift, height = _parabola(*around)
     lag = columns + shift

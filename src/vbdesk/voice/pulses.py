@@ -19,6 +19,7 @@ from vbdesk.voice.short_term import (
     Mask,
     cut_frames,
     cut_long,
+    largest_absolute,
     nearest_sample,
     runs,
     sample_before,
@@ -57,7 +58,7 @@ def find_pulses(samples: Samples, f0: F0Track) -> Floats:
     start, end = f0.times[first] - HOP_S / 2, f0.times[last] + HOP_S / 2
     middle = (start + end) / 2
     seed = _loudest_extrema(samples, middle, f0.at(middle, first, last))
-    loudest = float(np.abs(samples).max())
+    loudest = largest_absolute(samples)
     left_times, left_periods = _follow(samples, f0, _March(seed, first, last, start), -1, loudest)
     right_times, _ = _follow(samples, f0, _March(seed, first, last, end), 1, loudest)
 

@@ -72,6 +72,11 @@ def nearest_sample(times: Floats, rate: int = ANALYSIS_RATE) -> Indices:
     return np.floor(times * rate).astype(np.int64)
 
 
+def largest_absolute(samples: Samples) -> float:
+    """Largest absolute value of `samples`, shape (n,), n > 0, without a copy of them."""
+    return float(max(samples.max(), -samples.min()))
+
+
 def cut_frames(samples: Samples, starts: Indices, length: int) -> Samples:
     """Copies of the stretches of `length` samples that begin at `starts`: shape (starts, length).
 
