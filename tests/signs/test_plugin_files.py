@@ -22,7 +22,6 @@ def sign_file(name="hoarse-voice", **changes):
     return {
         "format": 1,
         "name": name,
-        "label": "Hoarse Voice",
         "version": "2.1",
         "evidence_grade": "C",
         "max_level": "moderate",

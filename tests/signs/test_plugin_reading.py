@@ -21,7 +21,6 @@ def made_sign(weights=None, scorer=None, **changes):
         {
             "format": 1,
             "name": "slow-speech",
-            "label": "Slow Speech",
             "version": "1.0",
             "evidence_grade": "C",
             "max_level": "moderate",

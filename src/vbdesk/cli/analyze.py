@@ -9,6 +9,7 @@ from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
+    from vbdesk.signs.plugins.discovery import PluginSign
     from vbdesk.signs.target import Target
 
 USAGE = 2
@@ -20,11 +21,15 @@ def analyze(
     file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
     model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
     sign: Annotated[str | None, typer.Option(help="Analyse for this sign alone, such as stress.")] = None,
+    signs_dir: Annotated[Path | None, typer.Option(help="Folder of signs of your own, for --sign.")] = None,
+    allow_pickled_signs: Annotated[
+        bool, typer.Option("--allow-pickled-signs", help="Open such a sign though it is a pickle, which can run code.")
+    ] = False,
     diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart and read each by itself.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result object as JSON.")] = False,
 ) -> None:
     """Analyse a recording on this computer and print the result."""
-    target = _target(model, sign)
+    target = _target(model, sign, signs_dir, allow_pickled_signs)
     if not file.exists():
         fail(f"There is no file {file}.", USAGE)
     if not file.is_file():
@@ -36,26 +41,37 @@ def analyze(
         typer.echo("\n".join(_readable(result)))
 
 
-def _target(model: str | None, sign: str | None) -> "Target":
+def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool) -> "Target | PluginSign":
+    from vbdesk.signs.plugins.reading import find_sign
+    from vbdesk.signs.plugins.source import PluginSource
     from vbdesk.signs.target import Target, UnknownTarget
 
     if (model is None) == (sign is None):
         fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
+    if signs_dir is not None and not signs_dir.is_dir():
+        fail(f"There is no folder {signs_dir}.", USAGE)
     try:
-        return Target("model", model) if model is not None else Target("sign", sign or "")
+        if model is not None:
+            return Target.model(model)
+        return find_sign(sign or "", PluginSource(signs_dir, allow_pickles))
     except UnknownTarget as error:
         fail(str(error), USAGE)
 
 
-def _analyze(file: Path, target: "Target", diarize: bool) -> "ModelResult | SignResult":
+def _analyze(file: Path, target: "Target | PluginSign", diarize: bool) -> "ModelResult | SignResult":
     from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.engine import analyze as analyze_recording
+    from vbdesk.signs.plugins.discovery import PluginSign
+    from vbdesk.signs.plugins.reading import analyze_plugin
+    from vbdesk.signs.plugins.scorers import PluginError
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError, ModelUnavailable
 
     try:
+        if isinstance(target, PluginSign):
+            return analyze_plugin(decode(file), target, diarize=diarize)
         return analyze_recording(decode(file), target, diarize=diarize)
-    except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
+    except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
         fail(str(error), FAILURE)
     except OSError as error:
         fail(f"{file} cannot be read: {error.strerror}.", FAILURE)

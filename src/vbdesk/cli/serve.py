@@ -15,6 +15,9 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port of the API; 0 picks a free one.")] = None,
     storage_port: Annotated[int | None, typer.Option(help="Port of the object store; 0 picks a free one.")] = None,
     workers: Annotated[int | None, typer.Option(help="Analyses run at once; 0 is the API alone.")] = None,
+    signs_dir: Annotated[
+        Path | None, typer.Option(help="Folder of your own signs. Default: signs in DATA_DIR.")
+    ] = None,
     ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once the service answers.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
 ) -> None:
@@ -26,7 +29,9 @@ def serve(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("vbdesk").setLevel(logging.INFO)
     try:
-        settings = load_settings(data_dir, host=host, port=port, storage_port=storage_port, workers=workers)
+        settings = load_settings(
+            data_dir, host=host, port=port, storage_port=storage_port, workers=workers, signs_dir=signs_dir
+        )
         run(settings, ready_file, parent_pid)
     except (SettingsInvalid, ServeRefused) as error:
         fail(str(error))

@@ -1,5 +1,6 @@
 """Models, signs, use cases and conditions: the names of everything that can be asked for."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from vbdesk.contract.base import WireModel
@@ -16,6 +17,11 @@ class ModelName(StrEnum):
     CLARITY = "clarity"
     HARBOR = "harbor"
     TIDE = "tide"
+
+
+def label_of(name: str) -> str:
+    """Display name of a sign: the title-cased words of its name."""
+    return name.replace("-", " ").title()
 
 
 class SignName(StrEnum):
@@ -45,8 +51,8 @@ class SignName(StrEnum):
 
     @property
     def label(self) -> str:
-        """Display name: the title-cased words of the name."""
-        return self.value.replace("-", " ").title()
+        """Display name."""
+        return label_of(self.value)
 
     @property
     def standalone(self) -> bool:
@@ -197,11 +203,17 @@ def model(name: ModelName) -> Model:
     return Model(name=name.value, signs=[sign.value for sign in MODEL_SIGNS[name]])
 
 
-def signs() -> SignList:
-    """The standalone signs."""
-    return SignList(signs=[Sign(name=sign.value, label=sign.label) for sign in STANDALONE_SIGNS])
+def signs(plugins: Iterable[str] = ()) -> SignList:
+    """The standalone signs, then those of a lab's own."""
+    names = [*(sign.value for sign in STANDALONE_SIGNS), *sorted(plugins)]
+    return SignList(signs=[Sign(name=name, label=label_of(name)) for name in names])
 
 
 def sign_detail(sign: SignName) -> SignDetail:
     """One sign with its condition."""
     return SignDetail(name=sign.value, label=sign.label, condition=SIGN_CONDITIONS.get(sign))
+
+
+def plugin_sign(name: str) -> SignDetail:
+    """A sign of a lab's own: no condition of the earlier form maps to it."""
+    return SignDetail(name=name, label=label_of(name), condition=None)

@@ -35,6 +35,7 @@ def open_context(
     inspector: AudioInspector,
     clock: Clock,
     storage_origin: str,
+    plugin_signs: frozenset[str] = frozenset(),
 ) -> Context:
     """Everything the app and the engine lean on."""
     secrets = load_or_create_secrets(settings.data_dir)
@@ -49,6 +50,7 @@ def open_context(
         queue=queue,
         inspector=inspector,
         storage_origin=settings.storage_url or storage_origin,
+        plugin_signs=plugin_signs,
     )
 
 

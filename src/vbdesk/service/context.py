@@ -27,7 +27,9 @@ class JobQueue(Protocol):
 class Context:
     """The outside world of the service, each part behind its own type.
 
-    `storage_origin` is the public origin of the object store, such as `http://127.0.0.1:8081`.
+    Attributes:
+        storage_origin: public origin of the object store, such as `http://127.0.0.1:8081`.
+        plugin_signs: names of the signs of the lab's own that are offered.
     """
 
     settings: Settings
@@ -40,3 +42,4 @@ class Context:
     queue: JobQueue
     inspector: AudioInspector
     storage_origin: str
+    plugin_signs: frozenset[str] = frozenset()

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
 from vbdesk.service.app import create_app
+from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
@@ -67,7 +68,8 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         inspector = FencedInspector()
         stack.callback(inspector.close)
         try:
-            context = open_context(settings, database, queue, inspector, SystemClock(), origin_of(storage_socket))
+            origin, own_signs = origin_of(storage_socket), offered_signs(settings)
+            context = open_context(settings, database, queue, inspector, SystemClock(), origin, own_signs)
         except SecretsDamaged as error:
             raise ServeRefused(str(error)) from None
         stack.callback(close_context, context)

@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from vbdesk.contract.limits import PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.resource_files import resource
+from vbdesk.signs.plugins.source import PluginSource
 
 SETTINGS_FILE = "vbdesk.toml"
 
@@ -67,6 +68,8 @@ class Settings(BaseSettings):
         allow_private_addresses: Lets webhooks and audio addresses point into private networks.
         rate_limits: Requests in 60 s, per plan and bucket.
         token_costs: Prices of analyses.
+        signs_dir: Folder of signs of the lab's own; `signs` under `data_dir` by default.
+        allow_pickled_signs: Lets such a sign be a pickle, which runs code as it is opened.
         audio_retention_days: Days that raw audio is kept; results stay.
     """
 
@@ -86,6 +89,8 @@ class Settings(BaseSettings):
     allow_private_addresses: bool = False
     rate_limits: dict[Plan, dict[Bucket, PositiveInt]] = Field(default_factory=_shipped_rate_limits)
     token_costs: TokenCosts = Field(default_factory=_shipped_costs)
+    signs_dir: Path | None = None
+    allow_pickled_signs: bool = False
     audio_retention_days: PositiveFloat = 30.0
 
     @field_validator("rate_limits", mode="after")
@@ -119,6 +124,12 @@ class Settings(BaseSettings):
     def resolved_database_url(self) -> str:
         """The database's URL, with the embedded one filled in."""
         return self.database_url or f"sqlite:///{(self.data_dir / 'vbdesk.db').as_posix()}"
+
+    @property
+    def plugin_source(self) -> PluginSource:
+        """Where signs of the lab's own are looked for."""
+        folder = self.data_dir / "signs" if self.signs_dir is None else self.signs_dir.expanduser().absolute()
+        return PluginSource(folder, self.allow_pickled_signs)
 
 
 class SettingsInvalid(ValueError):

@@ -1,11 +1,11 @@
 """Models and signs over HTTP."""
 
 from vbdesk.contract import catalog
-from vbdesk.contract.catalog import Model, ModelList, SignDetail, SignList
+from vbdesk.contract.catalog import Model, ModelList, SignDetail, SignList, SignName
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.catalog.service import known_model, known_sign
-from vbdesk.service.dependencies import guarded_router
+from vbdesk.service.dependencies import CurrentContext, guarded_router
 from vbdesk.service.http.description import refusals
 
 router = guarded_router(Bucket.GENERAL)
@@ -24,12 +24,13 @@ def read_model(model_name: str) -> Model:
 
 
 @router.get("/v2/signs")
-def list_signs() -> SignList:
+def list_signs(context: CurrentContext) -> SignList:
     """The signs that may be asked for by themselves."""
-    return catalog.signs()
+    return catalog.signs(context.plugin_signs)
 
 
 @router.get("/v2/signs/{sign_name}", responses=refusals(ErrorCode.NOT_FOUND))
-def read_sign(sign_name: str) -> SignDetail:
+def read_sign(sign_name: str, context: CurrentContext) -> SignDetail:
     """One sign with its condition id; 404 if unknown or internal to models."""
-    return catalog.sign_detail(known_sign(sign_name))
+    name = known_sign(sign_name, context.plugin_signs)
+    return catalog.plugin_sign(name) if name in context.plugin_signs else catalog.sign_detail(SignName(name))

@@ -1,7 +1,10 @@
 """Names in a path, made into what they name."""
 
-from vbdesk.contract.catalog import ModelName, SignName
-from vbdesk.service.errors import NotFound
+from collections.abc import Collection
+
+from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName, SignName
+from vbdesk.contract.errors import ErrorDetail
+from vbdesk.service.errors import NotFound, ValidationFailed
 
 
 def known_model(name: str) -> ModelName:
@@ -12,12 +15,25 @@ def known_model(name: str) -> ModelName:
         raise NotFound("There is no model with this name. See GET /v2/models.") from None
 
 
-def known_sign(name: str) -> SignName:
-    """The standalone sign of this name. Raises NotFound, also for a sign that only models hold."""
-    try:
-        sign = SignName(name)
-    except ValueError:
-        sign = None
-    if sign is None or not sign.standalone:
+def known_sign(name: str, plugins: Collection[str]) -> str:
+    """The standalone sign of this name, ours or one of `plugins`.
+
+    Raises:
+        NotFound: there is none, or only models hold it.
+    """
+    if name not in STANDALONE_SIGNS and name not in plugins:
         raise NotFound("There is no sign with this name. See GET /v2/signs.")
-    return sign
+    return name
+
+
+def require_sign(name: str, plugins: Collection[str], place: tuple[str, ...]) -> None:
+    """Refuse a name that no sign has, ours or one of `plugins`, those that only models hold included.
+
+    Raises:
+        ValidationFailed: it is the name of none; `place` is where it stood.
+    """
+    if name not in set(SignName) and name not in plugins:
+        known = ", ".join([*SignName, *sorted(plugins)])
+        raise ValidationFailed(
+            [ErrorDetail(loc=list(place), msg=f"There is no such sign. Known: {known}.", type="enum")]
+        )

@@ -1,12 +1,12 @@
 """Groups over HTTP."""
 
+import re
 from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection
 
-from vbdesk.contract.catalog import SignName
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.groups import (
     AddJobs,
@@ -23,6 +23,7 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.service.accounts.service import Account
+from vbdesk.service.catalog.service import require_sign
 from vbdesk.service.context import Context
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.errors import InvalidRequest, NotFound
@@ -37,6 +38,9 @@ from vbdesk.service.jobs.wiring import lifecycle_of
 RECOMPUTE_WAIT_S = 0.2
 RETRY_AFTER_S = 2
 JSON = "application/json"
+
+_BARE_PLUS = re.compile(r"(?<=\d) (\d\d:\d\d)$")
+"""The offset of a time whose `+` was not percent-encoded: in a query that is a space."""
 
 
 def _group_exists(request: Request, connection: Connection, account: Account) -> None:
@@ -107,9 +111,11 @@ def read_trajectory(
     group_id: str,
     account: CurrentAccount,
     context: CurrentContext,
-    sign: Annotated[list[SignName] | None, Query()] = None,
+    sign: Annotated[list[str] | None, Query()] = None,
 ) -> Response:
     """The subject's trajectory over the history window; `running` while a recompute takes longer."""
+    for name in sign or ():
+        require_sign(name, context.plugin_signs, ("query", "sign"))
     try:
         body = _state(context, account, group_id, StateKind.TRAJECTORY, RECOMPUTE_WAIT_S)
     except TimeoutError:
@@ -131,7 +137,7 @@ def _moment(name: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return parse_timestamp(text)
+        return parse_timestamp(_BARE_PLUS.sub(r"+\1", text))
     except ValueError as error:
         raise InvalidRequest(f"`{name}` is not a time. {error}") from None
 
@@ -151,9 +157,8 @@ def _running(context: Context, account: Account, group_id: str) -> TrajectoryRun
     return TrajectoryRunning(group_id=group_id, retry_after_seconds=RETRY_AFTER_S, done_job_count=done)
 
 
-def _only(signs: list[SignName], body: str) -> str:
+def _only(names: list[str], body: str) -> str:
     """The trajectory with these signs alone."""
-    names = {sign.value for sign in signs}
     whole = TrajectoryRead.model_validate_json(body)
     points = [
         point.model_copy(update={"signals": [signal for signal in point.signals if signal.name in names]})

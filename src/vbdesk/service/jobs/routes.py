@@ -9,6 +9,7 @@ from vbdesk.contract.jobs import GroupJob, Job, JobList, JobType
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import known_model, known_sign
+from vbdesk.service.context import Context
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.http.paging import PageNumber
@@ -22,7 +23,8 @@ def _name_is_known(request: Request, _connection: Connection, _account: Account)
     if "model_name" in request.path_params:
         known_model(request.path_params["model_name"])
     else:
-        known_sign(request.path_params["sign_name"])
+        context: Context = request.app.state.context
+        known_sign(request.path_params["sign_name"], context.plugin_signs)
 
 
 def _find_job(request: Request, connection: Connection, account: Account) -> None:

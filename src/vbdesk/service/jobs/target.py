@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sqlalchemy import Row
 
-from vbdesk.contract.catalog import CONDITION_SIGNS, MODEL_SIGNS, USE_CASE_MODELS, ModelName, SignName
+from vbdesk.contract.catalog import CONDITION_SIGNS, MODEL_SIGNS, USE_CASE_MODELS, ModelName
 from vbdesk.contract.jobs import JobType
 
 
@@ -21,7 +21,7 @@ class Target:
 
     job_type: JobType
     name: str
-    analysed: ModelName | SignName
+    analysed: ModelName | str
 
     @classmethod
     def of(cls, job_type: JobType, name: str) -> Self:
@@ -30,7 +30,7 @@ class Target:
             case JobType.MODEL:
                 return cls(job_type, name, ModelName(name))
             case JobType.SIGN:
-                return cls(job_type, name, SignName(name))
+                return cls(job_type, name, name)  # one of the lab's own may be gone since
             case JobType.USE_CASE:
                 return cls(job_type, name, USE_CASE_MODELS[name])
             case JobType.CONDITION:

@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from vbdesk.signs.plugins.source import PluginSource
+
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What goes to the child: where the recording lies, and what it is to be analysed for."""
+    """What goes to the child: where the recording lies, what it is analysed for, and where the lab's own signs lie."""
 
     path: Path
     kind: Literal["model", "sign"]
     name: str
     diarize: bool
+    plugins: PluginSource
 
 
 class Analysis(Protocol):
@@ -24,24 +27,24 @@ class Analysis(Protocol):
 
 
 def prepare() -> None:
-    """Import and load everything that an analysis needs, once in every child.
+    """Import what an analysis needs, and load its tables; its model sessions load with the first recording.
 
-    Imports stand inside functions: the parent passes these by name and must not load models itself.
+    Imports stand inside functions: the parent passes these by name and must not load any of it itself.
     """
-    import numpy as np
+    import vbdesk.signs.engine
+    import vbdesk.voice.decode  # noqa: F401
+    from vbdesk.signs.reference import load_reference
 
-    from vbdesk.signs.engine import Target, analyze
-    from vbdesk.voice.decode import from_samples
-    from vbdesk.voice.recording import ANALYSIS_RATE
-
-    noise = np.random.default_rng(0).standard_normal(2 * ANALYSIS_RATE).astype(np.float32) * 0.01
-    analyze(from_samples(noise, ANALYSIS_RATE), Target.model("pulse"), diarize=True)
+    load_reference()
 
 
 def analyse_file(request: AnalysisRequest) -> str:
     """Decode and analyse one recording."""
     from vbdesk.signs.engine import Target, analyze
+    from vbdesk.signs.plugins.reading import analyze_sign
     from vbdesk.voice.decode import decode
 
-    target = Target(request.kind, request.name)
-    return analyze(decode(request.path), target, diarize=request.diarize).model_dump_json()
+    recording = decode(request.path)
+    if request.kind == "sign":
+        return analyze_sign(recording, request.name, request.plugins, diarize=request.diarize).model_dump_json()
+    return analyze(recording, Target.model(request.name), diarize=request.diarize).model_dump_json()

@@ -126,7 +126,7 @@ class JobRunner:
         target = run.target.analysed
         kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
         with self._context.storage.local_copy(run.audio_key) as path:
-            request = AnalysisRequest(path, kind, target.value, run.diarize)
+            request = AnalysisRequest(path, kind, str(target), run.diarize, self._context.settings.plugin_source)
             result: str = slot.run(self._analysis, request, timeout_s=timeout_s)
         return result
 

@@ -18,22 +18,8 @@ from vbdesk.signs.plugins.scorers import (
     score,
 )
 from vbdesk.signs.plugins.sign_file import CallableModel, LinearModel, OnnxModel, SignFile
+from vbdesk.signs.plugins.source import ENTRY_POINTS, PluginSource
 from vbdesk.signs.reference import load_reference
-
-ENTRY_POINTS = "vbdesk.signs"
-
-
-@dataclass(frozen=True, slots=True)
-class PluginSource:
-    """Where to look.
-
-    Attributes:
-        folder: of `NAME.toml` files, each with its model file beside it; None, or one that is absent, holds none.
-        allow_pickles: whether estimators may be opened that run code while they are.
-    """
-
-    folder: Path | None = None
-    allow_pickles: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +42,7 @@ class PluginSign:
 class Unavailable:
     """A sign that is not offered: where it was found, and the reason, which names file and field."""
 
+    name: str
     place: str
     reason: str
 
@@ -81,7 +68,7 @@ def load_plugins(source: PluginSource) -> PluginSigns:
             path = files[name] if name in files else _file_beside(point)
             available[name] = _load(path, point, source)
         except (PluginError, DataFileError) as error:
-            unavailable.append(Unavailable(str(files.get(name, f"entry point {name}")), str(error)))
+            unavailable.append(Unavailable(name, str(files.get(name, f"entry point {name}")), str(error)))
     return PluginSigns(available, tuple(unavailable))
 
 

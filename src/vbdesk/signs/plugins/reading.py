@@ -3,13 +3,44 @@
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
 from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
-from vbdesk.signs.engine import DECIMALS, Heard, conditions_of, listen, read_voices, wire_quality
+from vbdesk.signs.engine import DECIMALS, Heard, analyze, conditions_of, listen, read_voices, wire_quality
 from vbdesk.signs.passage import Passage
-from vbdesk.signs.plugins.discovery import PluginSign
+from vbdesk.signs.plugins.discovery import PluginSign, load_plugins
+from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference import load_reference
 from vbdesk.signs.scoring import Conditions, carries_enough, level_of, score_of
+from vbdesk.signs.target import Target, UnknownTarget, standalone_names
 from vbdesk.signs.uncertainty import NORMAL_90, standard_error
 from vbdesk.voice.recording import Recording
+
+
+def find_sign(name: str, source: PluginSource) -> Target | PluginSign:
+    """The sign of this name: one that ships, or one of a lab's own.
+
+    Raises:
+        UnknownTarget: there is none, or it cannot be used; the message says why.
+    """
+    if name in standalone_names():
+        return Target.sign(name)
+    signs = load_plugins(source)
+    if name in signs.available:
+        return signs.available[name]
+    broken = [item for item in signs.unavailable if item.name == name]
+    if broken:
+        raise UnknownTarget(f"The sign {name!r} cannot be used: {broken[0].reason}")
+    known = ", ".join([*standalone_names(), *signs.available])
+    raise UnknownTarget(f"There is no sign {name!r}. Choose one of: {known}.")
+
+
+def analyze_sign(recording: Recording, name: str, source: PluginSource, *, diarize: bool = False) -> SignResult:
+    """Analyse `recording` for the sign of this name, as `find_sign` finds it. Raises UnknownTarget, PluginError."""
+    sign = find_sign(name, source)
+    if isinstance(sign, PluginSign):
+        return analyze_plugin(recording, sign, diarize=diarize)
+    result = analyze(recording, sign, diarize=diarize)
+    if isinstance(result, SignResult):
+        return result
+    raise TypeError(f"the result of a sign is not a {type(result).__name__}")
 
 
 def analyze_plugin(recording: Recording, sign: PluginSign, *, diarize: bool = False) -> SignResult:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, FiniteFloat, ValidationInfo, model_validator
 
-from vbdesk.contract.catalog import ModelName, SignName
+from vbdesk.contract.catalog import ModelName, SignName, label_of
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.signs.calibration import SCORE_AT_CONSIDER, SCORE_AT_MEAN, WEIGHT_SUM_TOLERANCE, ScoringRules
 from vbdesk.signs.data_file import StrictDataModel
@@ -136,7 +136,6 @@ class SignFile(StrictDataModel):
 
     format: Literal[1]
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
-    label: Text
     version: Annotated[str, Field(pattern=r"^[\w.+-]+$", max_length=60)]
     models: list[str] = Field(default_factory=list)
     evidence_grade: Literal["A", "B", "C", "D"]
@@ -150,6 +149,11 @@ class SignFile(StrictDataModel):
     cut_points: CutPoints
     expected_rate: FlagRates
     fit: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Display name, made as for every sign."""
+        return label_of(self.name)
 
     @property
     def features(self) -> tuple[str, ...]:
