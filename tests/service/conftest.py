@@ -62,7 +62,7 @@ class RecordingQueue:
 class DirectInspector:
     """Looks at recordings in this process: at once, and without a fence."""
 
-    async def inspect(self, path: Path) -> AudioFacts:
+    async def inspect(self, path: Path, sender: str) -> AudioFacts:
         seen = await asyncio.to_thread(look_at, path)
         if isinstance(seen, Refusal):
             raise audio_rejected(seen.code, seen.message)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from worker_tasks import (
     die_preparing,
     nothing_to_prepare,
     stall_at_a_look,
+    stall_at_one_file,
 )
 
 from vbdesk.service.errors import AudioTooLong, ProcessingFailed, UnsupportedFormat
@@ -21,13 +23,14 @@ from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.slots import SlotPool
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
+HONEST = SPEECH.with_name("speech_male_20s.flac")
 MEBIBYTE = 1024**2
 
 memory_is_bounded = pytest.mark.skipif(sys.platform != "linux", reason="the system bounds no memory")
 
 
 def inspect(inspector, path):
-    return asyncio.run(inspector.inspect(path))
+    return asyncio.run(inspector.inspect(path, "somebody"))
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,29 @@ def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(
                 inspect(inspector, SPEECH)
     finally:
         inspector.close()
+
+
+def test_files_that_stall_their_children_hold_up_only_their_sender():
+    async def crowd():
+        stalling = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(6)]
+        await asyncio.sleep(0)
+        began = time.monotonic()
+        facts = await inspector.inspect(HONEST, "honest")
+        waited_s = time.monotonic() - began
+        still_stalling = sum(not task.done() for task in stalling)
+        refusals = await asyncio.gather(*stalling, return_exceptions=True)
+        return facts, waited_s, still_stalling, refusals
+
+    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=0.7)
+    try:
+        inspect(inspector, HONEST)  # whatever must start first has started
+        facts, waited_s, still_stalling, refusals = asyncio.run(crowd())
+    finally:
+        inspector.close()
+    assert facts.content_type == "audio/flac"
+    assert waited_s < 0.6
+    assert still_stalling == 6
+    assert all(isinstance(refusal, UnsupportedFormat) for refusal in refusals)
 
 
 def test_a_child_that_cannot_start_is_the_services_fault():

@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,10 +28,9 @@ from worker_tasks import (  # noqa: E402
 @pytest.fixture
 def closing_slot() -> Iterator[Slot]:
     """A slot that the test itself closes."""
-    with ThreadPoolExecutor(1) as nursery:
-        slot = Slot(nothing_to_prepare, nursery, max_tasks=3)
-        slot.wait_ready()
-        yield slot
+    slot = Slot(nothing_to_prepare, max_tasks=3)
+    slot.wait_ready()
+    yield slot
 
 
 @pytest.fixture
@@ -86,12 +84,12 @@ def test_a_closed_slot_takes_no_task(closing_slot: Slot) -> None:
 
 
 PARENT = """
-import concurrent.futures, sys
+import sys
 sys.path.insert(0, {folder!r})
 import worker_tasks
 from vbdesk.service.work.slot import Slot
 if __name__ == "__main__":
-    slot = Slot(worker_tasks.nothing_to_prepare, concurrent.futures.ThreadPoolExecutor(1))
+    slot = Slot(worker_tasks.nothing_to_prepare)
     print(slot.run(worker_tasks.own_pid, timeout_s=30), flush=True)
     slot.run(worker_tasks.sleep_natively_holding_the_interpreter, 60, timeout_s=60)
 """

@@ -105,6 +105,12 @@ def bloat_at_a_look() -> None:
     _decode_by(lambda _path: bytearray(400 * 1024**2))
 
 
+def stall_at_one_file() -> None:
+    from vbdesk.voice.decode import decode
+
+    _decode_by(lambda path: ctypes.PyDLL(None).sleep(600) if "kathleen" in path.name else decode(path))
+
+
 def _decode_by(decode: Callable[[Path], object]) -> None:
     import vbdesk.voice.decode
 

@@ -31,8 +31,8 @@ class Refusal:
 class AudioInspector(Protocol):
     """Looks at recordings."""
 
-    async def inspect(self, path: Path) -> AudioFacts:
-        """Decode the recording as the analysis will.
+    async def inspect(self, path: Path, sender: str) -> AudioFacts:
+        """Decode the recording as the analysis will; recordings of one sender wait for each other before anyone's.
 
         Raises:
             AudioRejected: it cannot be analysed.

@@ -11,7 +11,7 @@ from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.jobs.audio import AudioFacts
-from vbdesk.service.jobs.form import AnalyzeForm, read_analyze_form
+from vbdesk.service.jobs.form import read_analyze_form
 from vbdesk.service.jobs.service import JobService, Submission
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.storage.store import ObjectMissing
@@ -55,15 +55,16 @@ async def submit_form(context: Context, submission: Submission) -> Job:
     if repeat is not None:
         return repeat
     upload_key = await run_in_threadpool(jobs.precheck, submission)
-    audio = await _inspect(context, submission.form, upload_key)
+    audio = await _inspect(context, submission, upload_key)
     return await run_in_threadpool(jobs.accept, submission, audio, upload_key)
 
 
-async def _inspect(context: Context, form: AnalyzeForm, upload_key: str | None) -> AudioFacts:
-    if form.audio is not None:
-        return await context.inspector.inspect(form.audio.path)
+async def _inspect(context: Context, submission: Submission, upload_key: str | None) -> AudioFacts:
+    sender = submission.account.account_id
+    if submission.form.audio is not None:
+        return await context.inspector.inspect(submission.form.audio.path, sender)
     try:
         with context.storage.local_copy(str(upload_key)) as path:
-            return await context.inspector.inspect(path)
+            return await context.inspector.inspect(path, sender)
     except ObjectMissing:  # its time was over just now
         raise InvalidRequest(INVALID_UPLOAD_REF) from None

@@ -4,17 +4,21 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from vbdesk.service.errors import ProcessingFailed, UnsupportedFormat, audio_rejected
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, load_decoders, look_at
 from vbdesk.service.work.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.work.slots import SlotPool
 
-AT_ONCE = 2
+AT_ONCE = 4
+AT_ONCE_OF_ONE_SENDER = 2
+"""Recordings of one account looked at together. Its others wait, so that files which stall their children until these
+are ended hold up nobody else: of every other account at most so many stand before the next one in the queue."""
+
 MEMORY_BYTES = 1024**3  # beyond what a child holds when ready; 20 minutes take a quarter of it
 TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle computer
-MAX_TASKS = 5_000
-"""Recordings looked at by one child. Its replacement takes a second to start, so this is seldom."""
+MAX_TASKS = 1_000
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +36,16 @@ class FencedInspector:
         memory_bytes: int = MEMORY_BYTES,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Start the children; they warm up in the background."""
+        """Make the slots."""
         self._timeout_s = timeout_s
         self._slots = SlotPool(AT_ONCE, prepare or load_decoders, memory_bytes=memory_bytes, max_tasks=MAX_TASKS)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def inspect(self, path: Path) -> AudioFacts:
+    async def inspect(self, path: Path, sender: str) -> AudioFacts:
         """Decode the recording as the analysis will. Raises AudioRejected, ProcessingFailed."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, path)
+        async with self._turns.setdefault(sender, asyncio.Semaphore(AT_ONCE_OF_ONE_SENDER)):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, path)
 
     def close(self) -> None:
         """End the children."""

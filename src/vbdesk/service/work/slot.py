@@ -3,6 +3,10 @@
 Time-outs must hold even for native code that never gives the interpreter back, and a crash of native code must take
 nothing else down. Both need a process of its own behind a pipe of its own; a shared pool can lose more than the guilty
 task when one child dies.
+
+On Linux children are forked from a warm process that has imported what tasks need (see `warm`): a child is there within
+milliseconds, so none waits idle, and what was imported is in memory once. Elsewhere forking is not safe: there every
+slot keeps a child that has imported all of it by itself.
 """
 
 import ctypes
@@ -13,21 +17,30 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess, SpawnProcess
 from typing import Any
 
 from vbdesk.service.work.fence import fence
 
-CONTEXT = multiprocessing.get_context("spawn")
-START_LIMIT_S = 120.0  # imports and model sessions on a busy machine
+FORKS = sys.platform == "linux"
+CONTEXT = multiprocessing.get_context("forkserver") if FORKS else multiprocessing.get_context("spawn")
+WARM = "vbdesk.service.work.warm"
+START_LIMIT_S = 120.0  # imports on a busy machine
 END_LIMIT_S = 5.0
 MAX_TASKS = 200
+IDLE_S = 20.0
+"""How long a forked child waits for its next task."""
+
+LEAVES_AFTER_S = IDLE_S + 10.0  # by itself; much later than it is still given a task, so that none is lost with it
 PR_SET_PDEATHSIG = 1
 ORPHANED = 99
+
+if FORKS:
+    CONTEXT.set_forkserver_preload([WARM])
 
 Task = Callable[..., Any]
 Prepare = Callable[[], None]
@@ -63,10 +76,11 @@ class SlotClosed(SlotError):
 
 @dataclass(slots=True)
 class _Child:
-    process: SpawnProcess
+    process: SpawnProcess | ForkServerProcess
     pipe: Connection
     ready: bool = False
     tasks_done: int = 0
+    rests_since: float = field(default_factory=time.monotonic)
 
     def kill(self) -> None:
         with suppress(ValueError):  # already ended and closed
@@ -80,32 +94,35 @@ class _Child:
         self.process.close()
         return exit_code
 
+    def worn_out(self, max_tasks: int) -> bool:
+        idle = FORKS and time.monotonic() - self.rests_since > IDLE_S
+        return idle or self.tasks_done >= max_tasks or not self.process.is_alive()
+
 
 class Slot:
-    """One supervised child, replaced whenever it was ended, has crashed or has grown old."""
+    """One supervised child at a time, replaced whenever it was ended, has crashed or is worn out."""
 
-    def __init__(
-        self, prepare: Prepare, nursery: Executor, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS
-    ) -> None:
-        """Start the first child.
+    def __init__(self, prepare: Prepare, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS) -> None:
+        """Get ready for the first task.
 
         Args:
-            prepare: run once in every new child: imports and model sessions.
-            nursery: an executor whose thread outlives the slot. On Linux a child is tied to the *thread* that started
-                it, so short-lived threads must not start any.
+            prepare: run once in every new child: imports, which a warm process may have done already.
             memory_bytes: what a task may take beyond what the prepared child holds, where the system can bound it.
             max_tasks: after so many tasks a child is replaced, lest memory creep.
         """
         self._prepare = prepare
         self._memory_bytes = memory_bytes
-        self._nursery = nursery
         self._max_tasks = max_tasks
         self._busy = threading.Lock()
         self._closing = threading.Event()
-        self._child: Future[_Child] = nursery.submit(_spawn, prepare, memory_bytes)
+        self._child: _Child | None = None
+        if FORKS:
+            forkserver.ensure_running()  # the warm process, of which there is one
+        else:
+            self._child = self._start()
 
     def wait_ready(self) -> None:
-        """Wait until the child has prepared itself, so that this does not count as a task's time.
+        """Wait until there is a prepared child, so that this does not count as a task's time.
 
         Raises:
             ChildCrashed: it died on the way.
@@ -130,78 +147,90 @@ class Slot:
                 child.pipe.send((task, args))
                 return self._receive(child, ends_at)
             except (OSError, EOFError):
-                raise self._lost() from None
+                raise self._lost(child) from None
 
     def close(self) -> None:
         """End the child at once, whatever it does. Call it once."""
         self._closing.set()
-        self._child.result().kill()  # a running task sees its child die and lets go of the lock
+        child = self._child  # one that starts after this line finds the slot closing
+        if child is not None:
+            child.kill()  # a running task sees its child die and lets go of the lock
         with self._busy:
-            self._child.result().end()
+            if self._child is not None:
+                self._child.end()
 
     def _ready_child(self) -> _Child:
-        if self._closing.is_set():
+        child = None if self._closing.is_set() else self._live_child()
+        if child is None or self._closing.is_set():  # again: `close` looks for a child before it waits
             raise SlotClosed("The service is stopping.")
-        child = self._child.result()
-        if child.tasks_done >= self._max_tasks or not child.process.is_alive():
-            self._replace()
-            child = self._child.result()
         if not child.ready:
             try:
                 if not child.pipe.poll(START_LIMIT_S):
-                    raise self._lost()
+                    raise self._lost(child)
                 child.pipe.recv()
             except (OSError, EOFError):
-                raise self._lost() from None
+                raise self._lost(child) from None
             child.ready = True
         return child
+
+    def _live_child(self) -> _Child:
+        if self._child is not None and self._child.worn_out(self._max_tasks):
+            self._discard(self._child)
+        if self._child is None:
+            self._child = self._start()
+        return self._child
 
     def _receive(self, child: _Child, ends_at: float) -> Any:
         wait([child.pipe, child.process.sentinel], max(0.0, ends_at - time.monotonic()))
         if not child.pipe.poll():
             if child.process.is_alive() and time.monotonic() >= ends_at:
-                self._replace()
+                self._discard(child)
                 raise TaskTimedOut("The analysis did not finish in time.")
             raise EOFError
         succeeded, value = child.pipe.recv()
         child.tasks_done += 1
+        child.rests_since = time.monotonic()
         if not succeeded:
             raise TaskFailed(*value)
         return value
 
-    def _lost(self) -> SlotError:
-        """What to raise for a child that is gone; its replacement is already on the way."""
+    def _lost(self, child: _Child) -> SlotError:
+        """What to raise for a child that is gone."""
         if self._closing.is_set():
             return SlotClosed("The service is stopping.")
-        return ChildCrashed(self._replace())
+        return ChildCrashed(self._discard(child))
 
-    def _replace(self) -> int | None:
-        exit_code = self._child.result().end()
-        self._child = self._nursery.submit(_spawn, self._prepare, self._memory_bytes)
+    def _discard(self, child: _Child) -> int | None:
+        exit_code = child.end()
+        self._child = None if FORKS else self._start()
         return exit_code
 
-
-def _spawn(prepare: Prepare, memory_bytes: int | None) -> _Child:
-    ours, theirs = CONTEXT.Pipe()
-    process = CONTEXT.Process(
-        target=_serve, args=(theirs, prepare, memory_bytes, os.getpid()), name="vbdesk-slot", daemon=True
-    )
-    process.start()
-    theirs.close()
-    return _Child(process, ours)
+    def _start(self) -> _Child:
+        ours, theirs = CONTEXT.Pipe()
+        arguments = (theirs, self._prepare, self._memory_bytes)
+        process = CONTEXT.Process(target=_serve, args=arguments, name="vbdesk-slot", daemon=True)
+        process.start()
+        theirs.close()
+        return _Child(process, ours)
 
 
-def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, parent: int) -> None:
-    """The child: announce readiness, then answer one task after the other until the pipe closes."""
-    _die_with(parent)
-    for interrupt in (signal.SIGINT, signal.SIGTERM):  # the parent decides when this ends
-        signal.signal(interrupt, signal.SIG_IGN)
+def tame_libraries() -> None:
+    """Settings that numerical libraries read when they are imported, which must happen after this."""
     for library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(library, "1")  # parallel across slots, not inside one
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would report to its maker, from a thread of its own
+
+
+def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None) -> None:
+    """The child: announce readiness, then answer one task after the other until the pipe closes."""
+    _die_with_the_service()
+    for interrupt in (signal.SIGINT, signal.SIGTERM):  # the parent decides when this ends
+        signal.signal(interrupt, signal.SIG_IGN)
+    tame_libraries()
     prepare()
     fence(memory_bytes)
     pipe.send("ready")
-    while True:
+    while pipe.poll(LEAVES_AFTER_S if FORKS else None):
         try:
             task, args = pipe.recv()
         except EOFError:
@@ -213,16 +242,21 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, parent:
         pipe.send(answer)
 
 
-def _die_with(parent: int) -> None:
-    """Tie this process to its parent, so that a killed service leaves no analysis behind."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # also holds while native code keeps the interpreter
-        if os.getppid() != parent:
+def _die_with_the_service() -> None:
+    """Tie this process to the service, so that a killed one leaves no analysis behind."""
+    guardian = multiprocessing.parent_process()
+    if guardian is None:
+        return
+    if FORKS:
+        # The warm process ends with the service, and the kernel ends its children with it, also while native code
+        # keeps the interpreter. WORKAROUND: each child inherits the very pipe whose closing tells the warm process that
+        # nobody needs it any more, so that it could use that process too (multiprocessing.forkserver of Python 3.11).
+        os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if not guardian.is_alive():
             os._exit(ORPHANED)
         return
-    guardian = multiprocessing.parent_process()
-    if guardian is not None:
-        threading.Thread(target=_exit_after, args=(guardian.sentinel,), daemon=True).start()
+    threading.Thread(target=_exit_after, args=(guardian.sentinel,), daemon=True).start()
 
 
 def _exit_after(sentinel: int) -> None:

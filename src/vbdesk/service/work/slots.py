@@ -2,7 +2,6 @@
 
 import queue
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from vbdesk.service.work.slot import MAX_TASKS, Prepare, Slot, SlotClosed
@@ -16,11 +15,8 @@ class SlotPool:
     def __init__(
         self, count: int, prepare: Prepare, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS
     ) -> None:
-        """Start the children. The arguments are those of `Slot`."""
-        self._nursery = ThreadPoolExecutor(1, thread_name_prefix="vbdesk-nursery")
-        self._slots = [
-            Slot(prepare, self._nursery, memory_bytes=memory_bytes, max_tasks=max_tasks) for _ in range(count)
-        ]
+        """Make the slots. The arguments are those of `Slot`."""
+        self._slots = [Slot(prepare, memory_bytes=memory_bytes, max_tasks=max_tasks) for _ in range(count)]
         self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
         for slot in self._slots:
             self._free.put(slot)
@@ -44,7 +40,6 @@ class SlotPool:
         self._closed = True
         for slot in self._slots:
             slot.close()
-        self._nursery.shutdown()
 
     def _next_free(self) -> Slot:
         while not self._closed:

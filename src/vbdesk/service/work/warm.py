@@ -1,0 +1,14 @@
+"""What the process imports from which the children of slots are forked.
+
+Imported there and nowhere else. Modules and tables only: threads, open files and model sessions do not survive a fork.
+"""
+
+import gc
+
+from vbdesk.service.work.analysis import prepare
+from vbdesk.service.work.slot import tame_libraries
+
+tame_libraries()
+prepare()
+gc.collect()
+gc.freeze()  # lest a collection in a child touch, and so copy, all of it
