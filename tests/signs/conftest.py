@@ -44,8 +44,9 @@ def made_features(reference):
 def made_passage(reference):
     """A passage whose features lie at the given z (0 where not named), as in a male-typical voice."""
 
-    def make(z=None, *, replicates=(), windows=(), without=()):
+    def make(z=None, *, replicates=None, windows=(), without=()):
         z = {name: (z or {}).get(name, 0.0) for name in reference.norms.features if name not in without}
+        replicates = [z, z] if replicates is None else replicates
         features = {
             name: Measurement(1.2345678) if name in z else Measurement(None, "noise")
             for name in reference.norms.features

@@ -9,7 +9,8 @@ from vbdesk.signs.passage import Window
 
 
 def measure(reference, model, passage):
-    return {metric.metric_id: metric for metric in extended_metrics(reference.metrics, model, passage)}
+    metrics = extended_metrics(reference.metrics, reference.calibration.scoring, model, passage)
+    return {metric.metric_id: metric for metric in metrics}
 
 
 @pytest.mark.parametrize("model", list(ModelName))
@@ -26,7 +27,7 @@ def test_voice_clarity_by_hand(reference, made_passage):
     assert (metric.low_anchor, metric.high_anchor) == ("hoarse or breathy", "clear")
 
 
-def test_mean_and_spread_come_from_the_windows(reference, made_passage):
+def test_the_mean_is_that_of_the_windows_by_their_speech(reference, made_passage):
     sounds = [-1.0, 0.0, 2.0]
     features = [feature.id for feature in reference.metrics.metrics["voice-clarity"].features]
     windows = [
@@ -35,7 +36,6 @@ def test_mean_and_spread_come_from_the_windows(reference, made_passage):
     metric = measure(reference, ModelName.BREATH, made_passage(windows=windows))["voice-clarity"]
     scores = [reference.metrics.metrics["voice-clarity"].score(window.z, 1.2) for window in windows]
     assert metric.score_mean == pytest.approx(np.average(scores, weights=[9, 5, 6]), abs=1e-4)
-    assert metric.score_std == pytest.approx(np.std(scores), abs=1e-4)
 
 
 def test_windows_with_little_speech_do_not_count(reference, made_passage):
@@ -56,16 +56,32 @@ def test_pauses_are_those_of_the_whole_recording_in_every_window(reference, made
     )
 
 
-def test_a_short_recording_takes_its_spread_from_resampling(reference, made_passage):
+def test_the_spread_is_that_of_resampled_speech_with_or_without_windows(reference, made_passage):
     replicates = [{"vowel_space": z, "formant_2_variability": z} for z in (-1.0, -0.5, 0.5, 1.0)]
-    metric = measure(reference, ModelName.CLARITY, made_passage(replicates=replicates))["articulation-clarity"]
     scores = [reference.metrics.metrics["articulation-clarity"].score(z, 1.2) for z in replicates]
-    assert metric.score_std == pytest.approx(np.std(scores, ddof=1), abs=1e-4)
+    for windows in ((), [Window(9.0, {"vowel_space": z}) for z in (-3.0, 0.0, 3.0)]):
+        passage = made_passage(replicates=replicates, windows=windows)
+        metric = measure(reference, ModelName.CLARITY, passage)["articulation-clarity"]
+        assert metric.score_std == pytest.approx(np.std(scores, ddof=1), abs=1e-4)
+
+
+def test_what_drifts_through_a_recording_is_less_sure_than_phrases_tell(reference, made_passage):
+    features = [feature.id for feature in reference.metrics.metrics["voice-clarity"].features]
+    replicates = [dict.fromkeys(features, z) for z in (-1.0, -0.5, 0.5, 1.0)]
+    metric = measure(reference, ModelName.BREATH, made_passage(replicates=replicates))["voice-clarity"]
+    scores = [reference.metrics.metrics["voice-clarity"].score(z, 1.2) for z in replicates]
+    assert metric.score_std == pytest.approx(1.6 * np.std(scores, ddof=1), abs=1e-4)
 
 
 def test_the_spread_is_never_zero(reference, made_passage):
     for passage in (made_passage(), made_passage(windows=[Window(9.0, {})] * 4)):
-        assert all(metric.score_std > 0 for metric in measure(reference, ModelName.PULSE, passage).values())
+        metrics = measure(reference, ModelName.PULSE, passage).values()
+        assert metrics
+        assert all(metric.score_std > 0 for metric in metrics)
+
+
+def test_without_speech_to_resample_there_is_no_metric(reference, made_passage):
+    assert measure(reference, ModelName.PULSE, made_passage(replicates=[{}])) == {}
 
 
 def test_a_metric_without_most_of_its_features_is_left_out(reference, made_passage):

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from vbdesk.contract.results import ValueInterpretation
@@ -42,9 +43,42 @@ def test_the_voice_class_follows_pitch_and_resonance(reference, made_features, p
     assert share == pytest.approx(expected, abs=0.01)
 
 
-def test_between_the_classes_the_share_is_that_of_the_logistic_model(reference, made_features):
+def test_the_class_is_the_logistic_model_averaged_over_takes(reference, made_features):
     share = reference.norms.female_share(made_features(pitch_mean=150.0, formant_3_mean=2600.0))
-    assert share == pytest.approx(1 / (1 + math.exp(2.9743)))
+    takes = -2.9743 + 2.14 * np.random.default_rng(1).standard_normal(100_000)
+    assert share == pytest.approx(np.mean(1 / (1 + np.exp(-takes))), abs=0.01)
+
+
+def test_a_file_without_a_spread_between_takes_believes_the_model(reference, made_features):
+    data = reference.norms.model_dump(by_alias=True)
+    del data["voice_class"]["between_takes_sd"]
+    measured = made_features(pitch_mean=150.0, formant_3_mean=2600.0)
+    assert Norms.model_validate(data).female_share(measured) == pytest.approx(1 / (1 + math.exp(2.9743)))
+
+
+def test_a_voice_between_the_classes_keeps_nearly_the_same_place_from_take_to_take(reference, made_features):
+    takes = [(154, 2651), (174, 2565), (167, 2698), (156, 2670), (161, 2698)]  # pitch and third formant of one reader
+    measured = [made_features(pitch_mean=f0, formant_3_mean=f3, voice_jitter=2.4) for f0, f3 in takes]
+    norms = reference.norms
+    believed = Norms.model_validate(
+        norms.model_dump(by_alias=True) | {"voice_class": norms.voice_class.model_dump() | {"between_takes_sd": 0.0}}
+    )
+
+    def swing(kind):
+        return np.ptp([kind.standardise(one, kind.female_share(one))["voice_jitter"] for one in measured])
+
+    assert swing(norms) < 0.75 * swing(believed)
+
+
+def test_another_take_may_belong_to_the_other_class_only_between_them(reference, made_features):
+    def ends(pitch, resonance):
+        measured = made_features(pitch_mean=pitch, formant_3_mean=resonance)
+        return [reference.norms.share_in_another_take(measured, deviation) for deviation in (-1.0, 1.0)]
+
+    assert ends(100, 2350) == pytest.approx([0, 0], abs=0.01)
+    assert ends(215, 2800) == pytest.approx([1, 1], abs=0.01)
+    low, high = ends(160, 2640)
+    assert low < 0.3 < 0.5 < high
 
 
 def test_without_a_class_features_that_depend_on_it_are_left_out(reference, made_features):

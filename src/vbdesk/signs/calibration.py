@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Any, Literal, Self
@@ -61,6 +62,7 @@ class SignCalibration(DataModel):
         reference_mean: of the weighted sum in healthy readers; `reference_sd` likewise.
         cut_low: index in reference SD from which the level holds; the other cuts likewise.
         max_level: highest level that the evidence allows.
+        icc_free_speech: share of the index's variance that two recordings of one person share; provisional.
     """
 
     label: str
@@ -84,6 +86,7 @@ class SignCalibration(DataModel):
     cut_consider: Positive
     cut_moderate: Positive
     cut_elevated: Positive
+    icc_free_speech: ShareOfOne
     evidence: Annotated[list[Evidence], Field(min_length=2)]
 
     @property
@@ -133,6 +136,8 @@ class ScoringRules(DataModel):
         min_speech_seconds: below it every sign is inconclusive; `min_voice_percentage` likewise.
         min_audio_clarity: below it a noise-sensitive sign is inconclusive.
         noise_sensitive_share: of its weight that noise-sensitive features hold in such a sign.
+        slow_drift: how much more an index of noise-sensitive features alone moves between parts of a recording than
+            phrases drawn from one part tell.
         not_measured_in_narrow_band: features that a telephone band changes.
         female_typical_from: voice class from which a sign that applies to female voices is scored.
     """
@@ -143,13 +148,26 @@ class ScoringRules(DataModel):
     min_audio_clarity: Positive
     noise_sensitive_features: frozenset[str]
     noise_sensitive_share: ShareOfOne
+    slow_drift: Annotated[float, Field(ge=0)]
     not_measured_in_narrow_band: frozenset[str]
     female_typical_from: ShareOfOne
 
     def noise_sensitive(self, sign: SignCalibration) -> bool:
         """Whether noise alone could move the sign."""
-        held = sum(abs(row.weight) for row in sign.evidence if row.feature in self.noise_sensitive_features)
-        return held >= self.noise_sensitive_share
+        return self.share_in_noise(sign.weights) >= self.noise_sensitive_share
+
+    def share_in_noise(self, weights: Mapping[str, float]) -> float:
+        """Share of the absolute `weights` that noise-sensitive features hold."""
+        held = sum(abs(weight) for feature, weight in weights.items() if feature in self.noise_sensitive_features)
+        return held / sum(abs(weight) for weight in weights.values())
+
+    def error_factor(self, weights: Mapping[str, float]) -> float:
+        """What the standard error by resampling is multiplied with, so that its intervals cover what they claim.
+
+        Voice quality drifts over longer than a phrase, so that phrases of one recording are more alike than those of
+        the next.
+        """
+        return 1 + self.slow_drift * self.share_in_noise(weights)
 
 
 class LevelRates(DataModel):

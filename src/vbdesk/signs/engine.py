@@ -105,7 +105,9 @@ def _result(passage: Passage, quality: Quality, target: Target, reference: Refer
         summary=summarise_readings(readings, passage, quality.issues, reference),
         signals=signals,
         audio_quality=audio_quality,
-        extended_metrics=extended_metrics(reference.metrics, ModelName(target.name), passage),
+        extended_metrics=extended_metrics(
+            reference.metrics, reference.calibration.scoring, ModelName(target.name), passage
+        ),
     )
 
 
@@ -135,7 +137,7 @@ def _readings(passage: Passage, quality: Quality, target: Target, reference: Ref
     for name in target.signs:
         sign = calibration.signs[name]
         reading = read_sign(name, sign, calibration.scoring, passage.z, conditions)
-        readings.append(with_interval(reading, sign, passage.replicates, passage.female_share))
+        readings.append(with_interval(reading, sign, calibration.scoring, passage.replicates, passage.female_share))
     return readings
 
 

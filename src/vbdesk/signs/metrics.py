@@ -1,6 +1,5 @@
-"""Extended metrics: descriptive scales of how a voice sounds, read window by window."""
+"""Extended metrics: descriptive scales of how a voice sounds, read window by window, with their uncertainty."""
 
-import math
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
@@ -8,8 +7,9 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import ExtendedMetric
+from vbdesk.signs.calibration import ScoringRules
 from vbdesk.signs.data_file import DataModel
-from vbdesk.signs.norms import Standardised
+from vbdesk.signs.norms import Standardised, logistic
 from vbdesk.signs.uncertainty import standard_error
 
 if TYPE_CHECKING:  # who only reads metrics, as the service does, must not load the extractor
@@ -47,10 +47,15 @@ class Metric(DataModel):
             raise ValueError(f"the absolute weights sum to {total:.4f}, not to 1")
         return self
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """Feature to signed weight."""
+        return {feature.id: feature.weight for feature in self.features}
+
     def score(self, z: Standardised, slope: float) -> float:
         """The score, 0 to 1; 0.5 is the reference average."""
         raw = sum(feature.weight * z.get(feature.id, 0.0) for feature in self.features)
-        return 1 / (1 + math.exp(-slope * (raw - self.reference_mean) / self.reference_sd))
+        return logistic(slope * (raw - self.reference_mean) / self.reference_sd)
 
     def weight_available(self, z: Standardised) -> float:
         """Share of the absolute weight that measured features hold."""
@@ -58,7 +63,7 @@ class Metric(DataModel):
 
 
 class MetricRules(DataModel):
-    """How windows become a mean and a spread."""
+    """How windows become a mean."""
 
     slope: Annotated[float, Field(gt=0)]
     min_windows: Annotated[int, Field(gt=1)]
@@ -94,35 +99,39 @@ class MetricSet(DataModel):
         return self
 
 
-def extended_metrics(metric_set: MetricSet, model: ModelName, passage: "Passage") -> list[ExtendedMetric]:
-    """The metrics that `model` carries, those without enough measured features left out."""
+def extended_metrics(
+    metric_set: MetricSet, scoring: ScoringRules, model: ModelName, passage: "Passage"
+) -> list[ExtendedMetric]:
+    """The metrics that `model` carries, without those that lack measured features or speech to resample."""
+    if len(passage.replicates) < 2:
+        return []
     return [
-        _measure(name, metric_set.metrics[name], metric_set.rules, passage)
+        _measure(name, metric_set.metrics[name], metric_set.rules, scoring, passage)
         for name in metric_set.carry[model]
         if metric_set.metrics[name].weight_available(passage.z) >= metric_set.rules.min_weight_available
     ]
 
 
-def _measure(name: str, metric: Metric, rules: MetricRules, passage: "Passage") -> ExtendedMetric:
-    mean, std = _mean_and_std(metric, rules, passage)
+def _measure(
+    name: str, metric: Metric, rules: MetricRules, scoring: ScoringRules, passage: "Passage"
+) -> ExtendedMetric:
+    spread = standard_error(lambda z: metric.score(z, rules.slope), passage.replicates)
     return ExtendedMetric(
         metric_id=name,
         label=metric.label,
-        score_mean=round(mean, DECIMALS),
-        score_std=max(round(std, DECIMALS), SMALLEST_STD),
+        score_mean=round(_mean(metric, rules, passage), DECIMALS),
+        score_std=max(round(scoring.error_factor(metric.weights) * spread, DECIMALS), SMALLEST_STD),
         low_anchor=metric.low_anchor,
         high_anchor=metric.high_anchor,
     )
 
 
-def _mean_and_std(metric: Metric, rules: MetricRules, passage: "Passage") -> tuple[float, float]:
+def _mean(metric: Metric, rules: MetricRules, passage: "Passage") -> float:
     usable = [window for window in passage.windows if window.speech_s >= rules.min_speech_seconds_per_window]
     if len(usable) < rules.min_windows:
-        spread = standard_error(lambda z: metric.score(z, rules.slope), passage.replicates)
-        return metric.score(passage.z, rules.slope), spread
-    weights = np.array([window.speech_s for window in usable])
-    scores = np.array([metric.score(_in_window(window.z, rules, passage.z), rules.slope) for window in usable])
-    return float(np.average(scores, weights=weights)), float(np.std(scores))
+        return metric.score(passage.z, rules.slope)
+    scores = [metric.score(_in_window(window.z, rules, passage.z), rules.slope) for window in usable]
+    return float(np.average(scores, weights=[window.speech_s for window in usable]))
 
 
 def _in_window(window: Standardised, rules: MetricRules, whole: Standardised) -> Standardised:

@@ -74,11 +74,27 @@ class FeatureNorm(DataModel):
 
 
 class VoiceClass(DataModel):
-    """Logistic model of the voice class on mean pitch and third formant."""
+    """Logistic model of the voice class on mean pitch and third formant.
+
+    Attributes:
+        between_takes_sd: how far the logit of one speaker moves from take to take (SD). A voice between the classes
+            would change its reference with every take if the logit were believed to the letter, so the share is its
+            mean over that spread.
+    """
 
     b0: float
     b1: float
     b2: float
+    between_takes_sd: Annotated[float, Field(ge=0)] = 0.0
+
+    def logit(self, pitch: float, resonance: float) -> float:
+        """Log odds of the female-typical class at a mean pitch and a third formant in Hz."""
+        # the anchors belong to the fitted model
+        return self.b0 + self.b1 * 12 * math.log2(pitch / 150) + self.b2 * 10 * math.log(resonance / 2600)
+
+    def share(self, logit: float) -> float:
+        """Mean of the logistic over takes: MacKay (1992), The evidence framework applied to classification networks."""
+        return logistic(logit / math.sqrt(1 + math.pi * self.between_takes_sd**2 / 8))
 
 
 class Norms(DataModel):
@@ -87,17 +103,23 @@ class Norms(DataModel):
     features: Annotated[dict[str, FeatureNorm], Field(alias="feature", min_length=1)]
     voice_class: VoiceClass
 
-    def female_share(self, measured: FeatureSet) -> float | None:
-        """How female-typical the voice is, 0 to 1; None when pitch or resonance was not measured. Internal only."""
+    def class_logit(self, measured: FeatureSet) -> float | None:
+        """Log odds of the class as measured here; None when pitch or resonance was not measured. Internal only."""
         pitch = _value(measured, "pitch_mean")
         resonance = _value(measured, "formant_3_mean")
         if pitch is None or resonance is None or min(pitch, resonance) <= 0:
             return None
-        model = self.voice_class
-        logit = (
-            model.b0 + model.b1 * 12 * math.log2(pitch / 150) + model.b2 * 10 * math.log(resonance / 2600)
-        )  # the anchors belong to the fitted model
-        return 1 / (1 + math.exp(-logit))
+        return self.voice_class.logit(pitch, resonance)
+
+    def female_share(self, measured: FeatureSet) -> float | None:
+        """How female-typical the voice is, 0 to 1; None when that cannot be told. Internal only."""
+        logit = self.class_logit(measured)
+        return None if logit is None else self.voice_class.share(logit)
+
+    def share_in_another_take(self, measured: FeatureSet, deviation: float) -> float | None:
+        """The class that a take might have given whose logit lies `deviation` SD from this one's. Internal only."""
+        logit = self.class_logit(measured)
+        return None if logit is None else self.voice_class.share(logit + self.voice_class.between_takes_sd * deviation)
 
     def standardise(self, measured: FeatureSet, female_share: float | None) -> Standardised:
         """The z of every measured feature; those that differ between the classes need to know the class."""
@@ -107,6 +129,13 @@ class Norms(DataModel):
             if value is not None and not (female_share is None and _differs_between_classes(name)):
                 z[name] = norm.z(value, female_share)
         return z
+
+
+def logistic(logit: float) -> float:
+    """The share that belongs to log odds, without overflow."""
+    if logit < 0:
+        return math.exp(logit) / (1 + math.exp(logit))
+    return 1 / (1 + math.exp(-logit))
 
 
 def interpret(z: float) -> ValueInterpretation:

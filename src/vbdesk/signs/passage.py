@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from vbdesk.voice.measurement import FeatureSet, Measurement
 Spans = Sequence[tuple[float, float]]
 
 RESAMPLES = 40
-SEED = 20_250_101  # always the same, so that the same recording gives the same bits
+SEED = 20_250_101  # of every recording: the same samples give the same draws, and with them the same bits
 LONGEST_UNIT_S = 4.0  # a longer phrase is cut, or a fluent reader would be one unit
+
+# Of a standard normal, evenly spread, so that few draws have its mean and nearly its SD.
+_DEVIATIONS = [NormalDist().inv_cdf((index + 0.5) / RESAMPLES) for index in range(RESAMPLES)]
 
 WINDOW_S = 10.0
 HOP_S = 5.0
@@ -59,7 +63,8 @@ class Passage:
     Attributes:
         features: of the whole passage, in their units; `z` standardised.
         female_share: voice class, internal.
-        replicates: `z` of the passage put together again and again from its phrases, drawn with replacement.
+        replicates: `z` of the passage put together again and again from its phrases, drawn with replacement, each
+            with the voice class that another take might have given.
         windows: stretches of 10 s, 5 s apart.
     """
 
@@ -86,8 +91,12 @@ def hear(
     female_share = listening.norms.female_share(features)
     z = listening.norms.standardise(features, female_share)
 
-    def place(spans: Spans) -> Standardised:
+    def in_window(spans: Spans) -> Standardised:
         return listening.norms.standardise(listening.measure(frames, spans), female_share)
+
+    def in_replicate(spans: Spans, deviation: float) -> Standardised:
+        drawn = listening.measure(frames, spans)
+        return {**z, **listening.norms.standardise(drawn, listening.norms.share_in_another_take(drawn, deviation))}
 
     units = resampling_units(frames.phrase_spans, turns) if frames is not None else []
     return Passage(
@@ -95,8 +104,10 @@ def hear(
         features=features,
         z=z,
         female_share=female_share,
-        replicates=[{**z, **place(drawn)} for drawn in _draws(units)],
-        windows=[Window(speech_s, place(parts)) for parts, speech_s in _windows(segments, turns) if frames is not None],
+        replicates=[in_replicate(spans, deviation) for spans, deviation in _draws(units)],
+        windows=[
+            Window(speech_s, in_window(parts)) for parts, speech_s in _windows(segments, turns) if frames is not None
+        ],
     )
 
 
@@ -132,11 +143,17 @@ def own_turns(segments: Spans, others: Collection[tuple[float, float]]) -> list[
     return turns
 
 
-def _draws(units: Spans) -> list[list[tuple[float, float]]]:
+def _draws(units: Spans) -> list[tuple[list[tuple[float, float]], float]]:
+    """Units drawn with replacement, in order of time, and with each draw how far its voice class deviates, in SD."""
     if len(units) < 2:
         return []
-    chosen = np.random.default_rng(SEED).integers(len(units), size=(RESAMPLES, len(units)))
-    return [[units[index] for index in np.sort(draw)] for draw in chosen]
+    random = np.random.default_rng(SEED)
+    chosen = random.integers(len(units), size=(RESAMPLES, len(units)))
+    deviations = random.permutation(_DEVIATIONS).tolist()
+    return [
+        ([units[index] for index in np.sort(draw)], deviation)
+        for draw, deviation in zip(chosen, deviations, strict=True)
+    ]
 
 
 def _windows(segments: Spans, turns: Spans | None) -> list[tuple[list[tuple[float, float]], float]]:

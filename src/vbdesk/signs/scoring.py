@@ -1,6 +1,5 @@
 """From z values to the reading of one sign: score, level, and what moved it."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -8,7 +7,7 @@ from typing import Protocol
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules, SignCalibration
-from vbdesk.signs.norms import Standardised
+from vbdesk.signs.norms import Standardised, logistic
 
 CUT_TOLERANCE = 1e-9  # an index computed to lie on a cut reaches it
 
@@ -88,7 +87,7 @@ def index_of(sign: SignCalibration, z: Standardised, female_share: float | None)
 
 def score_of(sign: Scale, index: float) -> float:
     """The score, 0 to 1: 0.2 at the healthy mean, 0.5 at the cut for `consider`."""
-    return 1 / (1 + math.exp(-(sign.logit_intercept + sign.logit_slope * index)))
+    return logistic(sign.logit_intercept + sign.logit_slope * index)
 
 
 def level_of(sign: Scale, index: float) -> Level:
