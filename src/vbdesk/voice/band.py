@@ -37,6 +37,13 @@ def breath_band(samples: Samples) -> Samples:
     return _reshape_spectrum(samples, ANALYSIS_RATE, gain.astype(np.complex128))
 
 
+def above(samples: Samples, edge_hz: float) -> Samples:
+    """Mono `samples`, shape (n,), without what lies below `edge_hz`: as by a Butterworth filter of second order."""
+    frequency = np.arange(_SIZE // 2 + 1, dtype=np.float64) * ANALYSIS_RATE / _SIZE
+    gain = frequency**2 / np.hypot(frequency**2, edge_hz**2)
+    return _reshape_spectrum(samples, ANALYSIS_RATE, gain.astype(np.complex128))
+
+
 def _rise(frequency: Floats, edge: float) -> Floats:
     share = np.clip((frequency - edge + _BREATH_EDGE) / (2 * _BREATH_EDGE), 0, 1)
     rise: Floats = 0.5 - 0.5 * np.cos(np.pi * share)

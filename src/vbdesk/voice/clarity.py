@@ -8,9 +8,9 @@ in resources/quality.toml.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfilt
 
 from vbdesk.voice.activity import SpeechActivity
+from vbdesk.voice.band import above
 from vbdesk.voice.denoise import denoise
 from vbdesk.voice.level import FRAME, active_rms, frame_energy
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
@@ -39,8 +39,7 @@ def signal_to_distortion_db(samples: Samples, activity: SpeechActivity, rules: C
     starts = _window_starts(len(samples), activity, rules)
     if not starts:
         return None
-    high_pass = butter(2, rules.high_pass_hz, "highpass", fs=ANALYSIS_RATE, output="sos")
-    filtered = np.asarray(sosfilt(high_pass, samples), np.float32)
+    filtered = above(samples, rules.high_pass_hz)
     length = int(rules.window_s * ANALYSIS_RATE)
     windows = np.stack([_leveled(filtered[start : start + length], length) for start in starts])
     ratio_db = float(np.median(_si_sdr_db(reference=denoise(windows), estimate=windows))) + rules.denoiser_offset_db
