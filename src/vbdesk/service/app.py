@@ -77,13 +77,13 @@ def create_app(context: Context) -> Api:
     return app
 
 
-@_health.get("/healthz")
+@_health.api_route("/healthz", methods=["GET", "HEAD"])
 def healthz() -> dict[str, str]:
     """Whether the process answers."""
     return {"status": "ok"}
 
 
-@_health.get("/readyz")
+@_health.api_route("/readyz", methods=["GET", "HEAD"])
 def readyz(context: CurrentContext) -> JSONResponse:
     """Whether requests can be served: the database answers and the store takes files."""
     try:

@@ -12,20 +12,18 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
-from starlette.types import Message
 
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account, AccountService, Credential
 from vbdesk.service.context import Context
-from vbdesk.service.errors import InvalidRequest, RateLimited, Unauthorized
+from vbdesk.service.errors import RateLimited, Unauthorized
 from vbdesk.service.http.description import refusals
+from vbdesk.service.http.json_body import bounded_json
 
 MAX_UNAUTHORIZED_PER_WINDOW = 60
 """401 answers that one address gets within the window before it is told to wait."""
-
-MAX_JSON_BYTES = 1024 * 1024
 
 _CREDENTIAL_HEADERS = {Credential.API_KEY: API_KEY_HEADER, Credential.SECRET_KEY: SECRET_KEY_HEADER}
 
@@ -71,7 +69,7 @@ def guarded_router(
 
             async def guarded(request: Request) -> Response:
                 request.state.account = await run_in_threadpool(_admit, request, bucket, credential, check)
-                return await handle(_bounded(request) if takes_json else request)
+                return await handle(bounded_json(request) if takes_json else request)
 
             return guarded
 
@@ -126,18 +124,3 @@ def _note_use(context: Context, account: Account, api_key: str) -> None:
     if not accounts.use_is_noted(account):
         with context.database.writing() as connection:
             accounts.note_use(connection, api_key)
-
-
-def _bounded(request: Request) -> Request:
-    """The same request, whose body fails instead of filling the memory."""
-    received = 0
-
-    async def receive() -> Message:
-        nonlocal received
-        message = await request.receive()
-        received += len(message.get("body", b""))
-        if received > MAX_JSON_BYTES:
-            raise InvalidRequest("The body is longer than 1 MiB. Send less at once.")
-        return message
-
-    return Request(request.scope, receive)

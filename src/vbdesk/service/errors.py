@@ -27,6 +27,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from vbdesk.contract.errors import ErrorBody, ErrorCode, ErrorDetail, error_body
 
@@ -183,19 +184,42 @@ async def _service_error(request: Request, error: Exception) -> JSONResponse:
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     """Name the places and the rules; the inputs themselves are left out, they may hold secrets."""
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    detail = [ErrorDetail(loc=list(item["loc"]), msg=item["msg"], type=item["type"]) for item in error.errors()]
+    detail = [
+        ErrorDetail(loc=list(item["loc"]), msg=_SENTENCES.get(item["type"], item["msg"]), type=item["type"])
+        for item in error.errors()
+    ]
     return await _service_error(request, ValidationFailed(detail))
 
 
 async def _framework_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if isinstance(error.__cause__, ServiceError):  # ours, raised while the framework was reading the body
+        return await _service_error(request, error.__cause__)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_methods_at(request))
     body = _FRAMEWORK_BODIES.get(error.status_code)
     if body is None:
         code = ErrorCode.INVALID_REQUEST if error.status_code < 500 else ErrorCode.PROCESSING_ERROR
         phrase = http.HTTPStatus(error.status_code).phrase
         body = ErrorBody(code=code, message=f"The request was refused: {phrase}.", status=error.status_code)
-    return _answer(body, dict(error.headers or {}))
+    return _answer(body, headers)
 
+
+def _methods_at(request: Request) -> list[str]:
+    """Every method that the address takes: the framework names those of the first route alone."""
+    asked = [(method, {**request.scope, "method": method}) for method in _METHODS]
+    routes = request.app.router.routes
+    return [method for method, scope in asked if any(route.matches(scope)[0] is Match.FULL for route in routes)]
+
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+_SENTENCES = {
+    "json_invalid": "The body is not JSON. Check it where `loc` points.",
+    "model_attributes_type": "Send a JSON object, with Content-Type application/json.",
+}
+"""Where the framework's own words do not say what to do, by kind of fault."""
 
 _FRAMEWORK_BODIES = {
     404: error_body(ErrorCode.NOT_FOUND, "There is nothing at this address. Check the path."),

@@ -9,7 +9,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from vbdesk.service.http.drain import DrainRefusedBodies
-from vbdesk.service.http.unreadable import RefusesUnreadable
+from vbdesk.service.http.target import PlainTargets
+from vbdesk.service.http.unreadable import refusal_of
 
 _GRACE_S = 3
 _BACKLOG = 512
@@ -74,10 +75,10 @@ async def run_servers(
 
 def _configuration(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        DrainRefusedBodies(app),
+        DrainRefusedBodies(PlainTargets(app)),
         lifespan="off",
         ws="none",
-        http=RefusesUnreadable,
+        http=refusal_of(app),
         loop="asyncio",
         log_config=None,
         access_log=False,

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -306,6 +308,25 @@ def upload(api: httpx.Client, body: bytes = SPEECH, content_type: str = "audio/f
     assert answer.is_success, answer.text
     reference: str = grant["upload_ref"]
     return reference
+
+
+def exchange(address: str, request: bytes) -> httpx.Response:
+    """The answer to these very bytes, sent on a connection of their own."""
+    parts = urlsplit(address)
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        connection.sendall(request)
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = received.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").partition(b"\r\n\r\n")
+    status, *fields = head.decode("latin-1").split("\r\n")
+    headers = [(name, value.strip()) for name, _, value in (field.partition(":") for field in fields)]
+    return httpx.Response(int(status.split()[1]), headers=headers, content=body)
+
+
+def written(method: str, target: str, headers: dict[str, str], body: bytes = b"", version: str = "1.1") -> bytes:
+    """A request as it goes over the wire, the last on its connection."""
+    fields = {"Host": "voice.example", "Connection": "close", "Content-Length": str(len(body)), **headers}
+    lines = [f"{method} {target} HTTP/{version}", *(f"{name}: {value}" for name, value in fields.items() if value)]
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 
 def assert_error(answer: httpx.Response, status: int, code: str) -> Any:

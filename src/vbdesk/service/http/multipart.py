@@ -87,6 +87,7 @@ class _Reader:
         self._fields: dict[str, bytearray] = {}
         self._spool: Spool | None = None
         self._file_type = "application/octet-stream"
+        self._file_is_named = False
         self._headers: dict[bytes, bytes] = {}
         self._header_name, self._header_value = bytearray(), bytearray()
         self._part = ""
@@ -135,6 +136,8 @@ class _Reader:
     async def _file(self) -> UploadedFile | None:
         if self._spool is None:
             return None
+        if not self._spool.size and not self._file_is_named:  # how browsers send a field in which no file was chosen
+            return None
         await self._spool.finish()
         return UploadedFile(self._spool.path, self._file_type, self._spool.size)
 
@@ -164,6 +167,7 @@ class _Reader:
             if self._spool is not None:
                 raise _invalid(self._part, "Send one file only.", "too_many_files")
             self._spool = Spool(self._folder, MAX_AUDIO_BYTES)
+            self._file_is_named = bool(options.get(b"filename"))
             self._file_type = self._headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
         elif self._part in FORM_FIELDS:
             self._fields[self._part] = bytearray()

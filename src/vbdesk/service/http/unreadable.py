@@ -1,17 +1,30 @@
-"""Requests that are no HTTP, or whose head is too large: refused in the shape of every other error.
+"""Requests that are no HTTP, or whose head is too large: refused in the shape of the application's other errors.
 
 The server itself refuses these before there is a request, so no handler of the application can answer them.
 """
 
 import http
+from dataclasses import dataclass
+from typing import ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vbdesk.contract.errors import ErrorCode, error_body
 
-_MESSAGE = "The request cannot be read. Send well-formed HTTP with headers of less than 64 kB."
+UNREADABLE = "The request cannot be read. Send well-formed HTTP with headers of less than 64 kB."
 _PATIENCE_S = 2.0  # for a caller that still sends
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The 400 for what cannot be read; an application that speaks no JSON has its own in `app.state.unreadable`."""
+
+    media_type: str
+    body: bytes
+
+
+_IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, UNREADABLE).model_dump_json().encode())
 
 
 class RefusesUnreadable(H11Protocol):
@@ -21,6 +34,7 @@ class RefusesUnreadable(H11Protocol):
     closed for writing only, and the rest read and dropped until the caller has finished.
     """
 
+    refusal: ClassVar[Refusal] = _IN_JSON
     _refused = False
 
     def data_received(self, data: bytes) -> None:
@@ -31,8 +45,12 @@ class RefusesUnreadable(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what cannot be read."""
         self._refused = True
-        body = error_body(ErrorCode.INVALID_REQUEST, _MESSAGE).model_dump_json().encode()
-        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        body = self.refusal.body
+        headers = [
+            ("content-type", self.refusal.media_type),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
         reason = http.HTTPStatus.BAD_REQUEST.phrase
         for event in (
             h11.Response(status_code=400, headers=headers, reason=reason),
@@ -45,3 +63,11 @@ class RefusesUnreadable(H11Protocol):
             self.loop.call_later(_PATIENCE_S, self.transport.close)
         else:
             self.transport.close()
+
+
+def refusal_of(app: object) -> type[RefusesUnreadable]:
+    """The protocol for this application."""
+    own = getattr(getattr(app, "state", None), "unreadable", None)
+    if own is None:
+        return RefusesUnreadable
+    return type("RefusesUnreadableInItsForm", (RefusesUnreadable,), {"refusal": own})

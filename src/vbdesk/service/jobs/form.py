@@ -42,10 +42,11 @@ class AnalyzeForm:
     recorded_at: datetime | None
 
 
-def read_analyze_form(form: Form) -> AnalyzeForm:
+def read_analyze_form(form: Form, *, in_group: bool = False) -> AnalyzeForm:
     """Check the fields against each other and parse them.
 
-    An empty field counts as not sent: that is how form libraries send nothing.
+    An empty field counts as not sent: that is how form libraries send nothing. Only forms `in_group` have a
+    `recorded_at`.
 
     Raises:
         InvalidRequest: both or neither source of audio, half a webhook, or no capture time in `recorded_at`.
@@ -60,7 +61,7 @@ def read_analyze_form(form: Form) -> AnalyzeForm:
         upload_ref=upload_ref,
         diarize=_boolean("diarize", fields.get("diarize", "false")),
         webhook=_webhook(fields.get("webhook_url"), fields.get("webhook_secret_key")),
-        recorded_at=_recorded_at(fields.get("recorded_at")),
+        recorded_at=_recorded_at(fields.get("recorded_at")) if in_group else None,
     )
 
 

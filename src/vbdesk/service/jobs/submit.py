@@ -19,6 +19,11 @@ from vbdesk.service.storage.store import ObjectMissing
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
 
+def idempotency_key(request: Request) -> str | None:
+    """The key by which a caller may repeat this submit; an empty header is none."""
+    return request.headers.get(IDEMPOTENCY_HEADER, "").strip() or None
+
+
 async def submit(request: Request, context: Context, account: Account, target: Target) -> Job:
     """Receive the form and submit a job; whatever is refused leaves nothing behind.
 
@@ -26,8 +31,8 @@ async def submit(request: Request, context: Context, account: Account, target: T
         ServiceError: with the first thing that is wrong, in the order shape, size, credits, audio.
     """
     async with received_form(request, context.storage.incoming) as form:
-        key = request.headers.get(IDEMPOTENCY_HEADER)
-        return await submit_form(context, Submission(account, target, read_analyze_form(form), idempotency_key=key))
+        asked = read_analyze_form(form)
+        return await submit_form(context, Submission(account, target, asked, idempotency_key=idempotency_key(request)))
 
 
 async def submit_to_group(
@@ -36,8 +41,8 @@ async def submit_to_group(
     """The same, registering the job into a group, which is created if new."""
     require_valid_id(group_id)
     async with received_form(request, context.storage.incoming) as form:
-        asked = read_analyze_form(form)
-        key = request.headers.get(IDEMPOTENCY_HEADER)
+        asked = read_analyze_form(form, in_group=True)
+        key = idempotency_key(request)
         job = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))
     return GroupJob(**dict(job), group_id=group_id, recorded_at=asked.recorded_at)
 

@@ -15,7 +15,7 @@ from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusa
 from vbdesk.service.http.multipart import Form, received_form
 from vbdesk.service.jobs.form import read_analyze_form
 from vbdesk.service.jobs.service import Submission
-from vbdesk.service.jobs.submit import IDEMPOTENCY_HEADER, submit_form, submit_to_group
+from vbdesk.service.jobs.submit import idempotency_key, submit_form, submit_to_group
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.legacy.names import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
 
@@ -79,5 +79,5 @@ async def analyze_condition_in_group(
 async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], Target]) -> Job:
     async with received_form(request, context.storage.incoming) as form:
         target = target_in(form)
-        key = request.headers.get(IDEMPOTENCY_HEADER)
-        return await submit_form(context, Submission(account, target, read_analyze_form(form), idempotency_key=key))
+        asked = read_analyze_form(form)
+        return await submit_form(context, Submission(account, target, asked, idempotency_key=idempotency_key(request)))

@@ -22,7 +22,7 @@ from vbdesk.service.http.multipart import received_form
 from vbdesk.service.http.paging import PageNumber
 from vbdesk.service.jobs.form import AnalyzeForm
 from vbdesk.service.jobs.service import JobService, Submission, require
-from vbdesk.service.jobs.submit import IDEMPOTENCY_HEADER, submit_form
+from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.legacy.fetch import AudioFetcher
 from vbdesk.service.legacy.names import v1_condition_in_path
 from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
@@ -125,7 +125,7 @@ def _submission(request: Request, account: Account, condition: str, *, diarize: 
         account,
         v1_condition_in_path(condition),
         AnalyzeForm(audio=None, upload_ref=None, diarize=diarize, webhook=None, recorded_at=None),
-        idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
+        idempotency_key=idempotency_key(request),
         api_version=V1,
     )
 

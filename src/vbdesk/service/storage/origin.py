@@ -1,5 +1,6 @@
 """The object store's own origin: takes files at signed addresses, answers refusals in XML."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -12,10 +13,12 @@ from starlette.routing import Route
 
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER
 from vbdesk.service.clock import Clock
+from vbdesk.service.http.unreadable import UNREADABLE, Refusal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
 from vbdesk.service.storage.spool import Spool, StreamTooLong
 from vbdesk.service.storage.store import ObjectExists, ObjectStore
 
+_XML = "application/xml"
 _TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the address allows.")
 _TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
 _WRITTEN_ALREADY = AddressRefused(412, "PreconditionFailed", "A file was put to this address already.")
@@ -24,10 +27,12 @@ _WRITTEN_ALREADY = AddressRefused(412, "PreconditionFailed", "A file was put to 
 def create_storage_app(store: ObjectStore, signer: UploadSigner, clock: Clock) -> Starlette:
     """The origin as an ASGI application."""
     origin = _Origin(store, signer, clock)
-    return Starlette(
+    app = Starlette(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
         exception_handlers={AddressRefused: _refusal, HTTPException: _framework_refusal, Exception: _crash},
     )
+    app.state.unreadable = Refusal(_XML, _xml_body("InvalidRequest", UNREADABLE, {}))
+    return app
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +71,16 @@ class _Origin:
         return Response(status_code=200)
 
 
-def _xml(status: int, code: str, message: str, details: dict[str, str]) -> Response:
+def _xml_body(code: str, message: str, details: dict[str, str]) -> bytes:
     inner = {"Code": code, "Message": message, **details}
     elements = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in inner.items())
-    body = f'<?xml version="1.0" encoding="UTF-8"?><Error>{elements}</Error>'
-    return Response(body, status, media_type="application/xml")
+    return f'<?xml version="1.0" encoding="UTF-8"?><Error>{elements}</Error>'.encode()
+
+
+def _xml(
+    status: int, code: str, message: str, details: dict[str, str], headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(_xml_body(code, message, details), status, headers, media_type=_XML)
 
 
 async def _refusal(request: Request, error: Exception) -> Response:
@@ -81,7 +91,7 @@ async def _refusal(request: Request, error: Exception) -> Response:
 async def _framework_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     code = "MethodNotAllowed" if error.status_code == 405 else "InvalidRequest"
-    return _xml(error.status_code, code, "Files are taken here by PUT to a signed address only.", {})
+    return _xml(error.status_code, code, "Files are taken here by PUT to a signed address only.", {}, error.headers)
 
 
 async def _crash(request: Request, error: Exception) -> Response:
