@@ -71,6 +71,19 @@ def test_a_byte_order_mark_and_times_in_seconds_are_read(run):
     }
 
 
+def test_the_fields_of_every_job_can_be_asked_for(tmp_path):
+    case = GOLDEN["cases"][18]
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps(case | {"options": case["options"] | {"signs": ["stress"]}}))
+    every = json.loads(CliRunner().invoke(app, ["longitudinal", str(path), "--each-job"]).stdout)["job_fields"]
+    assert [job["job_id"] for job in every] == [job["job_id"] for job in case["jobs"]]
+    assert set(every[0]["signs"]["stress"].values()) == {None}
+    expected = case["expected"]["job_fields"]["signs"]["stress"]
+    assert every[-1]["signs"]["stress"] == pytest.approx(
+        {name: expected[name] for name in every[-1]["signs"]["stress"]}
+    )
+
+
 def test_an_empty_history_is_a_history(run):
     assert json.loads(run('{"as_of": 0, "jobs": []}').stdout) == {"trajectory": {}}
 

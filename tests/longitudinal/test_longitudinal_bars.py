@@ -79,7 +79,7 @@ def follow_cohort(
     n = len(days)
     values = started_logit(readings, OFFSET)
     timepoints = Timepoints(days, factors, values, np.ones(n, int), np.arange(n), factors <= 8.0)
-    steps = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
+    steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
     estimates = estimate(values, steps, sign_class.trait_mean, PARAMETERS.personal_scale)
     return Cohort(
         days,
@@ -210,7 +210,7 @@ def test_the_recursion_is_dense_gaussian_conditioning():
     weights = np.linalg.solve(covariance, values - sign_class.trait_mean)
     trait_variance = prior - prior**2 * np.linalg.solve(covariance, np.ones(n)).sum()
 
-    steps = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
+    steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
     estimates = estimate(values[:, None], steps, sign_class.trait_mean, open_scale)
     assert estimates.trait[-1, 0] == pytest.approx(sign_class.trait_mean + prior * weights.sum(), abs=1e-9)
     assert estimates.state[-1, 0] == pytest.approx(state[-1] @ weights, abs=1e-9)
@@ -227,7 +227,7 @@ def test_null_variances_are_what_unchanged_subjects_scatter_by(class_name):
     factors = generator.uniform(0.6, 5, n)
     sign_class = PARAMETERS.classes[class_name]
     open_scale = PersonalScaleRule(prior_readings=12, innovation_clip=1e9, clip_correction=1.0229, range=(1.0, 1.0))
-    steps = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
+    steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
     unit = estimate(np.eye(n), steps, 0.0, open_scale)  # column k: weight of reading k
 
     apart = np.abs(days[:, None] - days)

@@ -9,7 +9,7 @@ import typer
 
 from vbdesk.cli.output import fail
 from vbdesk.longitudinal.case_file import CaseFileError, read_case
-from vbdesk.longitudinal.case_report import case_report
+from vbdesk.longitudinal.case_report import case_report, each_job_report
 
 STANDARD_INPUT = Path("-")
 UNUSABLE = 2
@@ -17,6 +17,9 @@ UNUSABLE = 2
 
 def longitudinal(
     file: Annotated[Path, typer.Argument(help="One subject's history as JSON; - reads it from standard input.")],
+    each_job: Annotated[
+        bool, typer.Option("--each-job", help="Print the fields of every job as of its own time instead.")
+    ] = False,
 ) -> None:
     """Print one subject's trajectory, and the fields of the last recording (or options.job), unrounded, as JSON.
 
@@ -25,7 +28,8 @@ def longitudinal(
     name = "Standard input" if file == STANDARD_INPUT else file.name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")
-        report = case_report(read_case(text))
+        case = read_case(text)
+        report = each_job_report(case) if each_job else case_report(case)
     except CaseFileError as error:
         fail(f"{name}: {error}", UNUSABLE)
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,37 @@ class Episode:
     open: bool
 
 
+class Run(NamedTuple):
+    """Timepoints in a row that would be sustained: on which side, since when (days); side 0 when there is no run."""
+
+    side: float
+    since: float
+
+
+NO_RUN = Run(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What timepoints say each for itself, shape (n, b).
+
+    Attributes:
+        deviation: latest minus baseline, in score.
+        z: see `Verdicts`.
+        z_sustained: see `Verdicts`.
+        side: 1 where the shift is above the norm, -1 where it is below.
+        significant: the shift is beyond its limit.
+        acute: the reading is beyond its limit.
+    """
+
+    deviation: Array
+    z: Array
+    z_sustained: Array
+    side: Array
+    significant: Flags
+    acute: Flags
+
+
 def judge(
     timepoints: Timepoints,
     steps: Sequence[GainStep],
@@ -64,9 +95,46 @@ def judge(
     parameters: Parameters,
 ) -> Verdicts:
     """Judge every timepoint with what was known at that time."""
+    positions = np.arange(len(timepoints.days))
+    gaps = mean_gaps(timepoints.days, parameters.anomaly)
+    evidence = weigh(positions, gaps, timepoints.usable, timepoints.values, steps, estimates, sign_class, parameters)
+    sustained = evidence.significant
+    if sign_class.needs_confirmation:
+        sustained = _confirmed(evidence, timepoints, parameters.anomaly.confirm_hours)
+    return Verdicts(
+        evidence.deviation,
+        evidence.z,
+        evidence.z_sustained,
+        sustained,
+        evidence.significant & ~sustained,
+        evidence.acute & ~sustained,
+    )
+
+
+def weigh(
+    positions: NDArray[np.intp],
+    gaps: Array,
+    usable: Flags,
+    values: Array,
+    steps: Sequence[GainStep],
+    estimates: Estimates,
+    sign_class: SignClass,
+    parameters: Parameters,
+) -> Evidence:
+    """Weigh timepoints each for itself.
+
+    Args:
+        positions: shape (n,), how many timepoints stand before each.
+        gaps: shape (n,), mean of the last gaps before each (`mean_gaps`).
+        usable: shape (n,).
+        values: shape (n, b), readings.
+        steps: n gain steps.
+        estimates: of shape (n, b).
+        sign_class: the signs' class.
+        parameters: every number of the method.
+    """
     rule, offset = parameters.anomaly, parameters.scale.offset
-    n = len(timepoints.days)
-    df = parameters.personal_scale.prior_readings + 1.0 + np.arange(n)[:, None]
+    df = parameters.personal_scale.prior_readings + 1.0 + positions[:, None]
     own_sd = np.sqrt(estimates.variance_ratio)
     deviation_sd = own_sd * np.sqrt([step.null_deviation_variance for step in steps])[:, None]
     shift_sd = own_sd * np.sqrt([step.null_shift_variance for step in steps])[:, None]
@@ -76,34 +144,29 @@ def judge(
     z = normal_equivalent((estimates.state + estimates.shift) / deviation_sd, df)
     z_sustained = normal_equivalent(estimates.shift / shift_sd, df)
 
-    log_gap = np.log(mean_gaps(timepoints.days, rule))[:, None]
-    eligible = timepoints.usable[:, None] & (np.arange(n)[:, None] >= rule.min_timepoints - 1)
-    reading_off_baseline = timepoints.values - estimates.trait
+    log_gap = np.log(gaps)[:, None]
+    eligible = (usable & (positions >= rule.min_timepoints - 1))[:, None]
+    reading_off_baseline = values - estimates.trait
 
-    direction = np.sign(estimates.shift)
+    side = np.sign(estimates.shift)
     significant = (
         eligible
         & (np.abs(z_sustained) >= _limit(sign_class.sustained_limit, log_gap))
-        & (deviation * direction >= rule.min_deviation)
-        & (reading_off_baseline * direction > 0.0)
+        & (deviation * side >= rule.min_deviation)
+        & (reading_off_baseline * side > 0.0)
     )
-    sustained = significant
-    if sign_class.needs_confirmation:
-        sustained = _confirmed(significant, direction, timepoints, rule.confirm_hours)
-
-    acute = np.zeros_like(sustained)
+    acute = np.zeros_like(significant)
     if sign_class.acute_limit is not None:
         raw = estimates.raw_deviation
         z_acute = normal_equivalent(raw / deviation_sd, df)
         raw_deviation = score_of(estimates.trait + raw, offset) - baseline
         acute = (
             eligible
-            & ~sustained
             & (np.abs(z_acute) >= _limit(sign_class.acute_limit, log_gap))
             & (np.abs(raw_deviation) >= rule.min_deviation)
             & (reading_off_baseline * raw > 0.0)
         )
-    return Verdicts(deviation, z, z_sustained, sustained, significant & ~sustained, acute)
+    return Evidence(deviation, z, z_sustained, side, significant, acute)
 
 
 def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
@@ -117,26 +180,36 @@ def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
     return np.clip(mean, *rule.gap_range_days)
 
 
+def next_run(run: Run, significant: bool, side: float, day: float, usable: bool) -> Run:
+    """The run after one more timepoint [F10].
+
+    It ends at a usable timepoint that is not significant and begins anew in the other direction; unusable days neither
+    count nor end it.
+    """
+    if significant:
+        return run if run.side == side else Run(side, day)
+    return NO_RUN if usable else run
+
+
+def is_confirmed(run: Run, significant: bool, day: float, hours: float) -> bool:
+    """Whether a significant timepoint, in the run that it belongs to, has an earlier one at least `hours` before."""
+    return significant and (day - run.since) * 24.0 >= hours
+
+
 def _limit(limit: tuple[float, float], log_gap: Array) -> Array:
     return limit[0] - limit[1] * log_gap
 
 
-def _confirmed(candidates: Flags, direction: Array, timepoints: Timepoints, hours: float) -> Flags:
-    """Candidates with an earlier one of the same run at least `hours` before.
-
-    A run ends at a usable timepoint that is no candidate, or at one in the other direction.
-    Unusable days neither count nor end it.
-    """
-    confirmed = np.zeros_like(candidates)
-    for column in np.flatnonzero(candidates.any(axis=0)):
-        run_direction, run_start = 0.0, 0.0
-        for k in range(int(candidates[:, column].argmax()), len(candidates)):
-            if candidates[k, column]:
-                if direction[k, column] != run_direction:
-                    run_direction, run_start = direction[k, column], timepoints.days[k]
-                confirmed[k, column] = (timepoints.days[k] - run_start) * 24.0 >= hours
-            elif timepoints.usable[k]:
-                run_direction = 0.0
+def _confirmed(evidence: Evidence, timepoints: Timepoints, hours: float) -> Flags:
+    """Significant timepoints that an earlier one of the same run confirms."""
+    confirmed = np.zeros_like(evidence.significant)
+    days, usable = timepoints.days.tolist(), timepoints.usable.tolist()
+    for column in np.flatnonzero(evidence.significant.any(axis=0)):
+        significant, sides = evidence.significant[:, column].tolist(), evidence.side[:, column].tolist()
+        run = NO_RUN
+        for k in range(significant.index(True), len(significant)):
+            run = next_run(run, significant[k], sides[k], days[k], usable[k])
+            confirmed[k, column] = is_confirmed(run, significant[k], days[k], hours)
     return confirmed
 
 

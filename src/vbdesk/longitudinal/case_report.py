@@ -11,6 +11,7 @@ from vbdesk.longitudinal.bands import bands
 from vbdesk.longitudinal.case_file import Case
 from vbdesk.longitudinal.cohort import CohortReference, population_z
 from vbdesk.longitudinal.course import Course, Standing, follow, measured, standing_of
+from vbdesk.longitudinal.follower import follow_each
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.job_fields import job_standings
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
@@ -20,6 +21,7 @@ from vbdesk.longitudinal.trend import SlopeEstimate, slopes
 from vbdesk.longitudinal.window import DONE, order, window_as_of, window_of_job
 
 References = Mapping[str, CohortReference]
+NULLS: dict[str, None] = dict.fromkeys(LongitudinalFields.model_fields)
 ENDS_SHOWN = 3  # timepoints at either end of a brief series
 
 
@@ -37,6 +39,24 @@ def case_report(case: Case) -> dict[str, Any]:
     if job_id is not None:
         report["job_fields"] = job_numbers(case.history, job_id, case.references)
     return report
+
+
+def each_job_report(case: Case) -> dict[str, Any]:
+    """The fields of every finished job as of its own time, in the order of the recordings."""
+    wanted = None if case.signs is None else set(case.signs)
+    return {
+        "job_fields": [
+            {
+                "job_id": entry.job_id,
+                "signs": {
+                    sign: NULLS if standing is None else _fields(standing, case.references.get(sign))
+                    for sign, standing in standings.items()
+                    if wanted is None or sign in wanted
+                },
+            }
+            for entry, standings in follow_each(case.history)
+        ]
+    }
 
 
 def trajectory_numbers(
@@ -63,7 +83,7 @@ def job_numbers(history: Sequence[HistoryEntry], job_id: str, references: Refere
     return {
         "job_id": job_id,
         "signs": {
-            sign: _few(entries, sign) if standing is None else _fields(standing, references.get(sign))
+            sign: _few(entries, sign) if standing is None else _fields_and_counts(standing, references.get(sign))
             for sign, standing in standings.items()
         },
     }
@@ -77,15 +97,17 @@ def _fields(standing: Standing, reference: CohortReference | None) -> dict[str, 
         "anomaly": standing.anomaly,
         "z_score": standing.z_score,
         "population_z": population_z(standing.level, reference),
-        "n_recordings": standing.recordings,
-        "n_timepoints": standing.timepoints,
     }
+
+
+def _fields_and_counts(standing: Standing, reference: CohortReference | None) -> dict[str, Any]:
+    return _fields(standing, reference) | {"n_recordings": standing.recordings, "n_timepoints": standing.timepoints}
 
 
 def _few(entries: Sequence[HistoryEntry], sign: str) -> dict[str, Any]:
     """A sign that was measured once or never: nulls and its counts."""
     n = sum(measured(entry, sign) for entry in entries)
-    return dict.fromkeys(LongitudinalFields.model_fields) | {"n_recordings": n, "n_timepoints": n}
+    return NULLS | {"n_recordings": n, "n_timepoints": n}
 
 
 def _course(course: Course, references: References, parameters: Parameters) -> dict[str, dict[str, Any]]:
@@ -109,7 +131,7 @@ def _course(course: Course, references: References, parameters: Parameters) -> d
             "anomaly": verdicts.anomaly[:, column],
             "kind": verdicts.sustained[:, column] + 2 * verdicts.acute[:, column],  # none, sustained, acute
         }
-        report[sign] = _fields(standing, references.get(sign)) | {
+        report[sign] = _fields_and_counts(standing, references.get(sign)) | {
             "latest_interval": ranges.latest[:, -1, column].tolist(),
             "baseline_interval": ranges.baseline[:, -1, column].tolist(),
             "subject_sd_ratio": sqrt(estimates.variance_ratio[-1, column]),

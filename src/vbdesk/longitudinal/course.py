@@ -79,7 +79,7 @@ def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Pa
         scores = np.array([None if r is None else r.score for r in readings], dtype=np.float64)
         present = np.isfinite(scores)
         if np.count_nonzero(present) >= MIN_RECORDINGS:
-            factors = _factors(readings, quality_factors, parameters.class_of(sign), parameters)
+            factors = reading_factors(readings, quality_factors, parameters.class_of(sign), parameters)
             key = (parameters.class_name(sign), present.tobytes(), factors[present].tobytes())
             shared.setdefault(key, []).append((sign, scores))
     courses = []
@@ -96,6 +96,21 @@ def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Pa
         signs_here = tuple(sign for sign, _ in members)
         courses.append(_filter(signs_here, recordings, timepoints, parameters.classes[class_name], parameters))
     return courses
+
+
+def reading_factors(
+    readings: Sequence[SignReading | None], quality_factors: Array, sign_class: SignClass, parameters: Parameters
+) -> Array:
+    """Variance factor of each reading, shape (n,): the recording's, or worse where the reading itself says so."""
+    rule = parameters.quality
+    factors = quality_factors
+    if any(r is not None and r.interval is not None for r in readings):
+        unknown = (nan, nan)
+        intervals = np.array([unknown if r is None or r.interval is None else r.interval for r in readings])
+        own = interval_factors(intervals, sign_class.reading_variance, parameters.scale.offset, rule)
+        factors = np.maximum(factors, own)
+    inconclusive = np.array([r is not None and r.level == INCONCLUSIVE for r in readings])
+    return np.where(inconclusive, rule.factor_range[1], factors)
 
 
 def standing_of(course: Course, column: int, parameters: Parameters) -> Standing:
@@ -122,22 +137,7 @@ def _filter(
     sign_class: SignClass,
     parameters: Parameters,
 ) -> Course:
-    steps = gain_steps(timepoints.days.tolist(), timepoints.variance_factors.tolist(), sign_class, parameters.prior)
+    steps, _ = gain_steps(timepoints.days.tolist(), timepoints.variance_factors.tolist(), sign_class, parameters.prior)
     estimates = estimate(timepoints.values, steps, sign_class.trait_mean, parameters.personal_scale)
     verdicts = judge(timepoints, steps, estimates, sign_class, parameters)
     return Course(signs, sign_class, recordings, timepoints, steps, estimates, verdicts)
-
-
-def _factors(
-    readings: Sequence[SignReading | None], quality_factors: Array, sign_class: SignClass, parameters: Parameters
-) -> Array:
-    """Variance factor of each reading, shape (n,): the recording's, or worse where the reading itself says so."""
-    rule = parameters.quality
-    factors = quality_factors
-    if any(r is not None and r.interval is not None for r in readings):
-        unknown = (nan, nan)
-        intervals = np.array([unknown if r is None or r.interval is None else r.interval for r in readings])
-        own = interval_factors(intervals, sign_class.reading_variance, parameters.scale.offset, rule)
-        factors = np.maximum(factors, own)
-    inconclusive = np.array([r is not None and r.level == INCONCLUSIVE for r in readings])
-    return np.where(inconclusive, rule.factor_range[1], factors)

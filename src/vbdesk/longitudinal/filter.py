@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,23 +38,51 @@ class Estimates:
         return self.trait + self.state + self.shift
 
 
+class MeanCarry(NamedTuple):
+    """What one timepoint leaves to the next for one sign: the means, and the subject's own variance as it is learnt."""
+
+    trait: float
+    state: float
+    shift: float
+    variance_ratio: float
+    readings: float
+    square_sum: float
+
+
+class MeanRow(NamedTuple):
+    """One timepoint of one sign; see `Estimates`."""
+
+    trait: float
+    state: float
+    shift: float
+    variance_ratio: float
+    raw_deviation: float
+    winsorised: float
+
+
+def prior_means(trait_mean: float, rule: PersonalScaleRule) -> MeanCarry:
+    """Where every subject begins."""
+    return MeanCarry(trait_mean, 0.0, 0.0, 1.0, rule.prior_readings, rule.prior_readings)
+
+
 def estimate(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule) -> Estimates:
     """Run the filter over `values`, shape (n, b), with one gain step a timepoint.
 
     Innovations are clipped (Huber), which bounds what one recording can do, and feed the subject's own variance, an
     inverse-gamma estimate whose prior is worth `rule.prior_readings`.
     """
-    columns = [_estimate_one(column, steps, trait_mean, rule) for column in values.T.tolist()]
+    start = prior_means(trait_mean, rule)
+    columns = [mean_rows(column, steps, start, rule)[0] for column in values.T.tolist()]
     return Estimates(*np.array(columns).transpose(2, 1, 0))
 
 
-def _estimate_one(
-    values: Sequence[float], steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule
-) -> list[tuple[float, float, float, float, float, float]]:
+def mean_rows(
+    values: Sequence[float], steps: Sequence[GainStep], carry: MeanCarry, rule: PersonalScaleRule
+) -> tuple[list[MeanRow], MeanCarry]:
+    """The filter over one sign's values, going on from `carry`; the new carry stands beside the rows."""
     clip, correction = rule.innovation_clip, rule.clip_correction
     lowest, highest = rule.range
-    trait, state, shift, ratio = trait_mean, 0.0, 0.0, 1.0
-    readings = square_sum = rule.prior_readings
+    trait, state, shift, ratio, readings, square_sum = carry
     rows = []
     for value, step in zip(values, steps, strict=True):
         a, b, variance, trait_gain, state_gain, shift_gain, *_ = step
@@ -71,5 +100,5 @@ def _estimate_one(
         square_sum += correction * ratio * standardised * standardised
         readings += 1.0
         ratio = max(min(square_sum / readings, highest), lowest)
-        rows.append((trait, state, shift, ratio, raw_deviation, forecast + clipped))
-    return rows
+        rows.append(MeanRow(trait, state, shift, ratio, raw_deviation, forecast + clipped))
+    return rows, MeanCarry(trait, state, shift, ratio, readings, square_sum)

@@ -46,22 +46,41 @@ class GainStep(NamedTuple):
     trait_variance: float
 
 
+class GainCarry(NamedTuple):
+    """What one timepoint leaves to the next: its day and the covariances after it."""
+
+    day: float
+    error: Symmetric
+    null_error: Symmetric
+    state_cross: Vector  # E[state * null error]
+    shift_cross: Vector  # E[shift * null error]
+
+
 def gain_steps(
-    days: Iterable[float], variance_factors: Iterable[float], sign_class: SignClass, prior: PriorRule
-) -> list[GainStep]:
-    """Gains and variances for timepoints at `days` (ascending) with readings of the given variance factors."""
+    days: Iterable[float],
+    variance_factors: Iterable[float],
+    sign_class: SignClass,
+    prior: PriorRule,
+    carry: GainCarry | None = None,
+) -> tuple[list[GainStep], GainCarry | None]:
+    """Gains and variances for timepoints at `days` (ascending) with readings of the given variance factors.
+
+    Begins at the prior, or goes on from the `carry` of earlier timepoints; the new carry stands beside the steps.
+    """
     trait_cap = sign_class.trait_variance * prior.trait_widening
     state, shift = sign_class.state_variance, sign_class.shift_variance
     wander = prior.natural_wander * shift
     state_days, shift_days = sign_class.state_days, sign_class.shift_days
     half_life, reading_variance = sign_class.trait_half_life_days, sign_class.reading_variance
 
+    before: float | None = None
     error: Symmetric = (trait_cap, 0.0, 0.0, state, 0.0, shift)
     null_error: Symmetric = (trait_cap, 0.0, 0.0, state, 0.0, wander)
-    state_cross: Vector = (0.0, state, 0.0)  # E[state * null error]
-    shift_cross: Vector = (0.0, 0.0, wander)  # E[shift * null error]
+    state_cross: Vector = (0.0, state, 0.0)
+    shift_cross: Vector = (0.0, 0.0, wander)
+    if carry is not None:
+        before, error, null_error, state_cross, shift_cross = carry
     steps: list[GainStep] = []
-    before: float | None = None
     for day, factor in zip(days, variance_factors, strict=True):
         a = b = 1.0
         if before is not None:
@@ -90,7 +109,8 @@ def gain_steps(
                 error[0],
             )
         )
-    return steps
+    after = None if before is None else GainCarry(before, error, null_error, state_cross, shift_cross)
+    return steps, after
 
 
 def _decay(c: Symmetric, a: float, b: float, state: float, shift: float) -> Symmetric:

@@ -54,8 +54,15 @@ def job_standings(
     job = next((entry for entry in history if entry.job_id == job_id), None)
     if job is None:
         raise ValueError(f"Job {job_id} is not in this history; add it before asking for its fields.")
+    return standings_in(window_of_job(history, job), job, parameters)
+
+
+def standings_in(
+    window: Sequence[HistoryEntry], job: HistoryEntry, parameters: Parameters
+) -> dict[str, Standing | None]:
+    """Where each sign of the job stands at the end of its window, in order; None on a sign's first submission."""
     standings: dict[str, Standing | None] = dict.fromkeys(sorted(job.signs))
-    for course in follow(window_of_job(history, job), sorted(job.signs), parameters):
+    for course in follow(window, sorted(job.signs), parameters):
         for column, sign in enumerate(course.signs):
             standings[sign] = standing_of(course, column, parameters)
     return standings

@@ -1,0 +1,153 @@
+"""A history followed recording by recording: one more costs the same however long the history is.
+
+Of every sign the filter's state before the newest day is kept, and that day's readings; a further recording of the day
+replays the day, one of a later day goes on from it. This ends when the window begins to slide: what leaves it cannot be
+taken out of the state, and from then on each recording is computed from the whole window.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from math import floor
+
+import numpy as np
+
+from vbdesk.contract.limits import HISTORY_JOBS
+from vbdesk.longitudinal.anomaly import NO_RUN, Run, is_confirmed, next_run, weigh
+from vbdesk.longitudinal.course import MIN_RECORDINGS, Standing, measured, reading_factors
+from vbdesk.longitudinal.filter import Estimates, MeanCarry, mean_rows, prior_means
+from vbdesk.longitudinal.gains import GainCarry, gain_steps
+from vbdesk.longitudinal.history import HistoryEntry
+from vbdesk.longitudinal.job_fields import standings_in
+from vbdesk.longitudinal.parameters import Parameters, SignClass, shipped_parameters
+from vbdesk.longitudinal.precision import variance_factors
+from vbdesk.longitudinal.scale import score_of, started_logit
+from vbdesk.longitudinal.timepoints import SECONDS_PER_DAY
+from vbdesk.longitudinal.window import DONE, HISTORY, order
+
+
+def follow_each(history: Iterable[HistoryEntry]) -> Iterator[tuple[HistoryEntry, dict[str, Standing | None]]]:
+    """Every finished job in the order of the recordings, with the standings as of its own time [F14]."""
+    follower = Follower()
+    for entry in sorted((entry for entry in history if entry.status == DONE), key=order):
+        yield entry, follower.append(entry)
+
+
+class Follower:
+    """One subject's history that grows at its end."""
+
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        self._parameters = parameters or shipped_parameters()
+        self._window: deque[HistoryEntry] = deque()
+        self._slides = False
+        self._signs: dict[str, _SignFollower] = {}
+
+    def append(self, entry: HistoryEntry) -> dict[str, Standing | None]:
+        """Add a recording; where each of its signs stands after it, None on a sign's first submission.
+
+        Raises:
+            ValueError: the recording does not come after the last one by (recorded_at, job_id).
+        """
+        if self._window and order(entry) <= order(self._window[-1]):
+            raise ValueError(f"Job {entry.job_id} lies before the last one; follow the whole history anew.")
+        self._window.append(entry)
+        while entry.recorded_at - self._window[0].recorded_at >= HISTORY or len(self._window) > HISTORY_JOBS:
+            self._window.popleft()
+            self._slides = True
+        if self._slides:
+            self._signs.clear()
+            return standings_in(list(self._window), entry, self._parameters)
+        return self._go_on(entry)
+
+    def _go_on(self, entry: HistoryEntry) -> dict[str, Standing | None]:
+        quality_factor = variance_factors([entry], self._parameters.quality)
+        for sign in entry.signs:
+            if sign not in self._signs:
+                self._signs[sign] = _SignFollower(self._parameters.class_of(sign), self._parameters)
+            if measured(entry, sign):
+                reading = entry.signs[sign]
+                factors = reading_factors([reading], quality_factor, self._signs[sign].sign_class, self._parameters)
+                value = float(started_logit(reading.score or 0.0, self._parameters.scale.offset))
+                self._signs[sign].add(entry.recorded_at.timestamp(), float(factors[0]), value)
+        return {sign: self._signs[sign].standing for sign in sorted(entry.signs)}
+
+
+class _SignFollower:
+    """One sign: the state before its newest day, that day's readings, and where it stands."""
+
+    def __init__(self, sign_class: SignClass, parameters: Parameters) -> None:
+        self.sign_class = sign_class
+        self.standing: Standing | None = None
+        self._parameters = parameters
+        self._recordings = 0
+        # before the newest day
+        self._past_days: deque[float] = deque(maxlen=parameters.anomaly.gaps_averaged)
+        self._timepoints = 0
+        self._gains: GainCarry | None = None
+        self._means: MeanCarry = prior_means(sign_class.trait_mean, parameters.personal_scale)
+        self._run = NO_RUN
+        # the newest day
+        self._date: int | None = None
+        self._weight = 0.0
+        self._weighted_sum = 0.0
+        self._best_factor = 0.0
+        # after it
+        self._next: tuple[float, GainCarry | None, MeanCarry, Run] | None = None
+
+    def add(self, seconds: float, factor: float, value: float) -> None:
+        """Take in one reading (started logit) with its variance factor, at `seconds` since 1970."""
+        date = floor(seconds / SECONDS_PER_DAY)
+        if date != self._date:
+            self._begin_day(date)
+        weight = 1.0 / (factor - self._parameters.timepoint.shared_variance)
+        self._best_factor = min(self._best_factor, factor) if self._weight else factor
+        self._weight += weight
+        self._weighted_sum += weight * value
+        self._recordings += 1
+        self._see_day(seconds / SECONDS_PER_DAY)
+
+    def _begin_day(self, date: int) -> None:
+        if self._next is not None:
+            day, self._gains, self._means, self._run = self._next
+            self._past_days.append(day)
+            self._timepoints += 1
+        self._date, self._weight, self._weighted_sum = date, 0.0, 0.0
+
+    def _see_day(self, day: float) -> None:
+        """Filter and judge the newest day as it is so far."""
+        parameters, rule = self._parameters, self._parameters.anomaly
+        value = self._weighted_sum / self._weight
+        variance_factor = parameters.timepoint.shared_variance + 1.0 / self._weight
+        usable = self._best_factor <= parameters.quality.usable_factor
+        steps, gains = gain_steps([day], [variance_factor], self.sign_class, parameters.prior, self._gains)
+        rows, means = mean_rows([value], steps, self._means, parameters.personal_scale)
+        estimates = Estimates(*(np.array([[number]]) for number in rows[0]))
+        mean_gap = (day - self._past_days[0]) / len(self._past_days) if self._past_days else 0.0
+        evidence = weigh(
+            np.array([self._timepoints]),
+            np.clip([mean_gap], *rule.gap_range_days),
+            np.array([usable]),
+            np.array([[value]]),
+            steps,
+            estimates,
+            self.sign_class,
+            parameters,
+        )
+        significant, side = bool(evidence.significant[0, 0]), float(evidence.side[0, 0])
+        run = next_run(self._run, significant, side, day, usable)
+        self._next = (day, gains, means, run)
+        sustained = significant
+        if self.sign_class.needs_confirmation:
+            sustained = is_confirmed(run, significant, day, rule.confirm_hours)
+        if self._recordings >= MIN_RECORDINGS:
+            level = float(estimates.level[0, 0])
+            self.standing = Standing(
+                latest_score=float(score_of(level, parameters.scale.offset)),
+                baseline_score=float(score_of(means.trait, parameters.scale.offset)),
+                deviation_from_baseline=float(evidence.deviation[0, 0]),
+                anomaly=sustained or bool(evidence.acute[0, 0]),
+                unconfirmed=significant and not sustained,
+                z_score=float(evidence.z[0, 0]),
+                level=level,
+                recordings=self._recordings,
+                timepoints=self._timepoints + 1,
+            )

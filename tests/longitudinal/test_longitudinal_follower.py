@@ -1,0 +1,87 @@
+"""Following a history recording by recording gives what computing it whole gives."""
+
+import json
+import random
+from dataclasses import astuple
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbdesk.longitudinal.case_file import read_case
+from vbdesk.longitudinal.follower import Follower, follow_each
+from vbdesk.longitudinal.job_fields import job_standings
+
+GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())["cases"]
+
+
+def assert_same(found, expected, places=1e-9):
+    assert found.keys() == expected.keys()
+    for sign, standing in expected.items():
+        if standing is None:
+            assert found[sign] is None
+        else:
+            assert astuple(found[sign]) == pytest.approx(astuple(standing), abs=places, rel=places)
+            assert (found[sign].anomaly, found[sign].unconfirmed) == (standing.anomaly, standing.unconfirmed)
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=[case["name"][:2] for case in GOLDEN])
+def test_every_job_of_the_golden_histories_stands_where_its_whole_history_puts_it(case):
+    history = read_case(json.dumps(case)).history
+    done = [entry for entry in history if entry.status == "done"]
+    followed = list(follow_each(history))
+    assert {entry.job_id for entry, _ in followed} == {entry.job_id for entry in done}
+    every = max(1, len(followed) // 40)
+    for entry, standings in followed[::every] + followed[-3:]:
+        assert_same(standings, job_standings(history, entry.job_id))
+
+
+@given(data=st.data())
+def test_days_with_many_recordings_and_signs_that_come_and_go_are_followed(histories, data):
+    n = data.draw(st.integers(1, 25))
+    gap = st.sampled_from([0.0, 0.01, 0.3, 0.6, 1.0, 7.0, 40.0])
+    score = st.none() | st.floats(0, 1)
+    day, history = 0.0, []
+    for number in range(n):
+        day += data.draw(gap)
+        scores = data.draw(st.dictionaries(st.sampled_from(["stress", "mood-disruption"]), score, min_size=1))
+        level = data.draw(st.sampled_from(["low", "inconclusive"]))
+        clarity = data.draw(st.sampled_from([None, 80.0, 5.0]))
+        history.append(histories.entry(number, day, scores, level=level, audio_clarity=clarity))
+    for entry, standings in follow_each(history):
+        assert_same(standings, job_standings(history, entry.job_id))
+
+
+def test_a_change_of_a_slow_sign_is_confirmed_while_following(histories):
+    history = histories.series(range(0, 120, 3), [0.25] * 30 + [0.75] * 10, sign="mood-disruption")
+    stands = [standings["mood-disruption"] for _, standings in follow_each(history)]
+    first = next(k for k, standing in enumerate(stands) if standing is not None and standing.unconfirmed)
+    assert (stands[first].anomaly, stands[first + 1].anomaly) == (False, True)
+
+
+def test_the_order_of_the_list_does_not_matter(histories):
+    history = histories.random(60)
+    expected = [(entry.job_id, standings) for entry, standings in follow_each(history)]
+    random.Random(2).shuffle(history)
+    assert [(entry.job_id, standings) for entry, standings in follow_each(history)] == expected
+
+
+def test_more_than_a_thousand_recordings_and_more_than_270_days_are_followed(histories):
+    many = histories.random(1003, signs=("stress",))
+    followed = list(follow_each(many))
+    for entry, standings in [followed[999], *followed[-3:]]:
+        assert_same(standings, job_standings(many, entry.job_id))
+    long = histories.series([5.0 * k for k in range(70)], [0.3 + 0.1 * (k % 3) for k in range(70)])
+    for entry, standings in follow_each(long):
+        assert_same(standings, job_standings(long, entry.job_id))
+
+
+def test_a_recording_that_comes_late_is_refused_with_a_sentence(histories):
+    follower = Follower()
+    follower.append(histories.entry(1, 5.0, {"stress": 0.3}))
+    for late in (histories.entry(2, 4.0, {"stress": 0.3}), histories.entry(1, 5.0, {"stress": 0.3})):
+        with pytest.raises(ValueError, match="follow the whole history anew"):
+            follower.append(late)
+    assert follower.append(histories.entry(2, histories.start + timedelta(days=5), {"stress": 0.3}))["stress"]
