@@ -18,6 +18,7 @@ class Database:
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
+        self._readers = engine.execution_options(**{READ_ONLY: True})
         # SQLite lets one write at a time and has the others poll, which starves some of them; threads queue up instead.
         one_writer = engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[object] = threading.Lock() if one_writer else nullcontext()
@@ -31,7 +32,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A consistent view for reading; waits for no writer."""
-        with self.engine.connect().execution_options(**{READ_ONLY: True}) as connection, connection.begin():
+        with self._readers.begin() as connection:
             yield connection
 
     def scrub(self) -> None:

@@ -27,9 +27,10 @@ def _name_is_known(request: Request, _connection: Connection, _account: Account)
         known_sign(request.path_params["sign_name"], context.plugin_signs)
 
 
-def _find_job(request: Request, connection: Connection, account: Account) -> None:
-    """Callers poll: the job is read where its absence is noticed, in one visit to the database."""
-    request.state.job = require(connection, account, request.path_params["job_id"])
+def _answer_job(request: Request, connection: Connection, account: Account) -> Response:
+    """The job in whatever state; its stored result goes out as it is."""
+    job = require(connection, account, request.path_params["job_id"])
+    return Response(job_json(job), media_type="application/json")
 
 
 _ALONE: dict[str, Any] = {"openapi_extra": analyze_form(), "responses": refusals(*AUDIO_REFUSALS)}
@@ -37,7 +38,7 @@ _IN_GROUP = {**_ALONE, "openapi_extra": analyze_form(recorded_at=True)}
 
 analyze_router = guarded_router(Bucket.ANALYZE, check=_name_is_known)
 list_router = guarded_router(Bucket.GENERAL)
-polling_router = guarded_router(Bucket.POLLING, check=_find_job)
+polling_router = guarded_router(Bucket.POLLING, answer=_answer_job)
 ROUTERS: tuple[APIRouter, ...] = (polling_router, analyze_router, list_router)
 
 
@@ -97,6 +98,5 @@ def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber
 
 
 @polling_router.get("/v2/jobs/{job_id}", response_model=Job)
-async def read_job(job_id: str, request: Request) -> Response:
-    """One job in whatever state; its stored result goes out as it is."""
-    return Response(job_json(request.state.job), media_type="application/json")
+def read_job(job_id: str) -> None:
+    """One job in whatever state."""  # answered by `_answer_job`
