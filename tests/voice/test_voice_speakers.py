@@ -3,9 +3,10 @@ import pytest
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import decode, from_samples
+from vbdesk.voice.features import analyse_frames, summarise
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.speaker_clusters import cluster_voices
-from vbdesk.voice.speakers import SpeakerTurns, diarize
+from vbdesk.voice.speakers import SpeakerTurns, alone, diarize
 
 MAN = [(6.60, 11.28), (15.92, 28.24), (33.24, 39.50)]
 WOMAN = [(0.98, 6.44), (11.48, 15.53), (28.57, 32.66)]
@@ -24,6 +25,28 @@ def test_two_speakers_get_their_own_turns(dialogue: Recording) -> None:
     assert first.speech_seconds > second.speech_seconds
     assert share_within(first, MAN) > 0.96
     assert share_within(second, WOMAN) > 0.96
+
+
+def test_a_voice_alone_is_measured_as_if_nobody_else_had_spoken(dialogue: Recording) -> None:
+    only_woman = np.full(dialogue.samples.size, 1e-5, np.float32)
+    only_woman *= np.random.default_rng(0).standard_normal(only_woman.size).astype(np.float32)
+    for start, end in WOMAN:
+        spoken = slice(int(start * ANALYSIS_RATE), int(end * ANALYSIS_RATE))
+        only_woman[spoken] = dialogue.samples[spoken]
+    truth = summarise(analyse_frames(only_woman), WOMAN)
+    mixed = summarise(analyse_frames(dialogue.samples), WOMAN)
+    apart = summarise(analyse_frames(alone(dialogue.samples, WOMAN)), WOMAN)
+    for feature in ("pitch_mean", "harmonics_to_noise", "formant_3_mean", "voice_tremor"):
+        assert apart[feature].value == pytest.approx(truth[feature].value, rel=0.02), feature
+    assert abs(mixed["harmonics_to_noise"].value - truth["harmonics_to_noise"].value) > 0.3
+
+
+def test_a_voice_alone_keeps_its_own_samples_and_hears_no_other(dialogue: Recording) -> None:
+    own = alone(dialogue.samples, MAN)
+    inside = slice(17 * ANALYSIS_RATE, 28 * ANALYSIS_RATE)
+    outside = slice(29 * ANALYSIS_RATE, 32 * ANALYSIS_RATE)
+    assert np.array_equal(own[inside], dialogue.samples[inside])
+    assert np.std(own[outside]) < 0.05 * np.std(dialogue.samples[outside])
 
 
 def test_turns_cover_the_speech_once(dialogue: Recording) -> None:

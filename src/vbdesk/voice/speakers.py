@@ -4,6 +4,7 @@ Voices are told apart by embedding overlapping windows of speech and clustering 
 the recording. Where one voice explains everything, or there is too little to tell, all speech belongs to one speaker.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from vbdesk.voice.activity import SpeechActivity
 from vbdesk.voice.level import active_rms
-from vbdesk.voice.recording import Recording
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.speaker_clusters import cluster_voices
 from vbdesk.voice.speaker_embedding import FRAMES_PER_SECOND, WINDOW_FRAMES, embed_windows, mel_energies
 
@@ -20,6 +21,8 @@ HOP_S = 0.6
 MAX_WINDOWS = 750  # beyond, windows stand farther apart: 20 minutes then take what 8 take
 MIN_WINDOWS = 4  # about 3 s of speech; less cannot tell two voices
 LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
+BACKGROUND_S = 0.2
+BACKGROUND_PERCENTILE = 2  # of the level: where the threshold of speech is measured from, too
 SAME_TURN_S = 0.5  # a pause inside a turn
 
 
@@ -54,6 +57,25 @@ def diarize(recording: Recording, activity: SpeechActivity) -> list[SpeakerTurns
         SpeakerTurns(f"speaker_{rank}", seconds[label], _bridge(pieces[label], pieces))
         for rank, label in enumerate(ranked, start=1)
     ]
+
+
+def alone(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
+    """The recording as if nobody else had spoken: outside `turns` its own background sounds.
+
+    So that pitch range, resonances and the threshold of speech are those of one voice, each at its own time.
+
+    Args:
+        samples: mono, shape (n,), at least 0.2 s.
+        turns: (start, end) in seconds of what belongs to the speaker, pauses included.
+    """
+    length = int(BACKGROUND_S * ANALYSIS_RATE)
+    parts = samples[: samples.size // length * length].reshape(-1, length)
+    by_level = np.argsort(np.square(parts).mean(axis=1), kind="stable")
+    own: Samples = np.resize(parts[by_level[by_level.size * BACKGROUND_PERCENTILE // 100]], samples.size)
+    for start, end in turns:
+        spoken = slice(int(start * ANALYSIS_RATE), int(end * ANALYSIS_RATE))
+        own[spoken] = samples[spoken]
+    return own
 
 
 def _window_centres(activity: SpeechActivity) -> NDArray[np.float64]:
