@@ -1,195 +1,80 @@
-"""Small seeded simulations of the method's promises.
-
-The truth is not the fitted model: logit-normal levels, heavy-tailed readings, variability and memory that differ from
-subject to subject, qualities known only roughly, missing days.
-"""
-
-from dataclasses import dataclass
+"""The method's promises, on simulated subjects and in exact arithmetic."""
 
 import numpy as np
 import pytest
 
-from vbdesk.longitudinal.anomaly import Verdicts, judge
-from vbdesk.longitudinal.bands import Bands, bands
-from vbdesk.longitudinal.filter import Estimates, estimate
+from vbdesk.longitudinal.filter import estimate
 from vbdesk.longitudinal.gains import gain_steps
-from vbdesk.longitudinal.parameters import PersonalScaleRule, SignClass, shipped_parameters
-from vbdesk.longitudinal.scale import Array, score_of, started_logit
-from vbdesk.longitudinal.timepoints import Timepoints
+from vbdesk.longitudinal.parameters import PersonalScaleRule, shipped_parameters
+from vbdesk.longitudinal.simulation.report import Bar, bar_rows, reference
+from vbdesk.longitudinal.simulation.run import ROLLING, Setting, Simulation, all_settings
+from vbdesk.longitudinal.simulation.truth import Scenario, recording_days, simulate_subjects
 
 PARAMETERS = shipped_parameters()
-OFFSET = PARAMETERS.scale.offset
-LOGIT_OVER_STARTED = 1.2  # the truth's scale against the method's
-CHANGE_DAY, END_DAY, SETTLED_DAY = 150.0, 270.0, 60.0
 CLASSES = pytest.mark.parametrize("class_name", ["fast", "slow"])
-SCHEDULES = pytest.mark.parametrize("schedule", ["daily", "weekly", "monthly"])
+SIMULATION = Simulation(seed=7, subjects=600)
 
 
-@dataclass(frozen=True)
-class Cohort:
-    """Subjects on one schedule; arrays (n timepoints, subjects), scores."""
-
-    days: Array
-    readings: Array
-    level: Array
-    norm: Array
-    estimates: Estimates
-    verdicts: Verdicts
-    bands: Bands
+def settings_with_bars() -> list[Setting]:
+    of_bars = {
+        (sign_class, schedule, bar.scenario)
+        for bar in reference().bars
+        for sign_class in bar.classes
+        for schedule in bar.schedules
+    }
+    return [s for s in all_settings(["fast", "slow"]) if (s.sign_class, s.schedule, s.scenario) in of_bars]
 
 
-def recording_days(generator: np.random.Generator, schedule: str) -> Array:
-    if schedule == "daily":
-        days = np.sort(generator.permutation(int(END_DAY))[: int(END_DAY * 0.8)])
-        return days + generator.uniform(0.3, 0.8, len(days))
-    step, jitter = (7.0, 1.5) if schedule == "weekly" else (30.0, 5.0)
-    count = int(END_DAY // step)
-    return step * (np.arange(count) + 0.5) + generator.uniform(-jitter, jitter, count)
+@pytest.mark.parametrize("setting", settings_with_bars(), ids=lambda s: f"{s.sign_class}-{s.schedule}-{s.scenario}")
+def test_the_bars_hold(setting):
+    rows = list(bar_rows({setting: SIMULATION.run(setting)}))
+    assert rows
+    assert [(row.bar.figure, row.measured) for row in rows if not row.holds] == []
 
 
-def simulate(class_name: str, schedule: str, seed: int, *, subjects: int = 200, step=0.0, outlier=0.0) -> Cohort:
-    """Subjects who, at day 150, change by `step` or give one reading off by `outlier` (own SDs)."""
-    generator = np.random.default_rng(seed)
-    sign_class = PARAMETERS.classes[class_name]
-    days = recording_days(generator, schedule)
-    n = len(days)
-    own = np.exp(generator.normal(0, 0.3, subjects) - 0.09)
-    state_sd = LOGIT_OVER_STARTED * np.sqrt(sign_class.state_variance) * own
-    reading_sd = LOGIT_OVER_STARTED * np.sqrt(sign_class.reading_variance) * own
-    spread = np.sqrt(sign_class.trait_variance) * LOGIT_OVER_STARTED
-    norm = sign_class.trait_mean + spread * generator.normal(size=subjects)
-    state = generator.normal(size=(n, subjects))
-    memory = sign_class.state_days * 2.0 ** generator.uniform(-1, 1, subjects)
-    for k in range(1, n):
-        kept = np.exp(-(days[k] - days[k - 1]) / memory)
-        state[k] = kept * state[k - 1] + np.sqrt(1 - kept**2) * state[k]
-    believed = np.clip(np.exp(generator.normal(0, 0.35, n)), *PARAMETERS.quality.factor_range)
-    actual = np.sqrt(believed[:, None] * np.exp(generator.normal(0, 0.3, (n, subjects))))
-    noise = reading_sd * actual * generator.standard_t(6, (n, subjects)) / np.sqrt(1.5)
-    own_sd = np.hypot(state_sd, reading_sd)
-    level = norm + state_sd * state + step * own_sd * (days >= CHANGE_DAY)[:, None]
-    seen = level + noise
-    seen[np.searchsorted(days, CHANGE_DAY)] += outlier * own_sd
-    return follow_cohort(sign_class, days, believed, *(1 / (1 + np.exp(-x)) for x in (seen, level, norm)))
+def test_every_bar_has_its_settings():
+    known = {(s.sign_class, s.schedule, s.scenario) for s in all_settings(["fast", "slow"])}
+    for bar in reference().bars:
+        assert {(c, s, bar.scenario) for c in bar.classes for s in bar.schedules} <= known
 
 
-def follow_cohort(
-    sign_class: SignClass, days: Array, factors: Array, readings: Array, level: Array, norm: Array
-) -> Cohort:
-    n = len(days)
-    values = started_logit(readings, OFFSET)
-    timepoints = Timepoints(days, factors, values, np.ones(n, int), np.arange(n), factors <= 8.0)
-    steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
-    estimates = estimate(values, steps, sign_class.trait_mean, PARAMETERS.personal_scale)
-    return Cohort(
-        days,
-        readings,
-        level,
-        norm,
-        estimates,
-        judge(timepoints, steps, estimates, sign_class, PARAMETERS),
-        bands(estimates, steps, sign_class, PARAMETERS),
+def test_one_seed_gives_one_result_whatever_else_is_run():
+    small = Simulation(seed=3, subjects=40)
+    setting = Setting("fast", "weekly", "step_2")
+    first = small.run(setting)
+    small.run(Setting("fast", "weekly", "stable"))
+    assert small.run(setting) == first
+    assert Simulation(seed=4, subjects=40).run(setting) != first
+    assert (
+        small.run(Setting("slow", "weekly", ROLLING)).keys()
+        == reference().published["slow"]["weekly"]["rolling"].keys()
     )
 
 
-def cohorts(class_name: str, schedule: str, count: int = 6, **change: float) -> list[Cohort]:
-    return [simulate(class_name, schedule, seed, **change) for seed in range(count)]
+def test_a_bar_is_missed_below_and_above_and_where_nothing_can_be_told():
+    bar = Bar(figure="sd_z", scenario="stable", at_least=0.8, at_most=1.05)
+    assert [bar.holds(value) for value in (0.79, 0.8, 1.05, 1.06, float("nan"))] == [False, True, True, False, False]
 
 
-def onsets(flags: np.ndarray) -> int:
-    """Number of runs of True along time."""
-    return int((flags[1:] & ~flags[:-1]).sum() + flags[0].sum())
+@pytest.mark.parametrize(("schedule", "gap"), [("daily", 1.25), ("weekly", 7.0), ("monthly", 30.0)])
+def test_simulated_subjects_record_on_their_schedule(schedule, gap):
+    days = recording_days(np.random.default_rng(1), schedule, 50, 270.0)
+    assert (np.diff(days, axis=1) > 0).all()
+    assert np.diff(days, axis=1).mean() == pytest.approx(gap, rel=0.05)
 
 
-@CLASSES
-@SCHEDULES
-def test_stable_subjects_are_seldom_alarmed(class_name, schedule):
-    episodes, years = 0, 0.0
-    for cohort in cohorts(class_name, schedule, count=10):
-        settled = cohort.days >= SETTLED_DAY
-        episodes += onsets(cohort.verdicts.anomaly[settled])
-        years += cohort.norm.size * (END_DAY - SETTLED_DAY) / 365.0
-    assert episodes / years <= {"fast": 0.12, "slow": 0.07}[class_name]
+def test_simulated_changes_begin_on_their_day():
+    def level(**change):
+        generator = np.random.default_rng(2)
+        sign_class = PARAMETERS.classes["fast"]
+        return simulate_subjects(generator, sign_class, PARAMETERS.quality, "weekly", 20, Scenario(**change))
 
-
-@CLASSES
-@SCHEDULES
-def test_short_histories_are_seldom_alarmed(class_name, schedule):
-    flags = np.concatenate([cohort.verdicts.anomaly[2:6] for cohort in cohorts(class_name, schedule)], axis=1)
-    assert (flags.mean(axis=1) <= 0.01).all()
-
-
-@CLASSES
-@pytest.mark.parametrize(
-    ("schedule", "step", "power"),
-    [
-        ("daily", 2.0, 0.95),
-        ("weekly", 2.0, 0.85),
-        ("monthly", 2.0, 0.35),
-        ("daily", 1.0, 0.42),
-        ("weekly", 1.0, 0.27),
-    ],
-)
-def test_a_lasting_change_is_found_within_120_days(class_name, schedule, step, power):
-    found, delays = [], []
-    for cohort in cohorts(class_name, schedule, step=step):
-        after = cohort.days >= CHANGE_DAY
-        above = cohort.verdicts.anomaly[after] & (cohort.verdicts.deviation[after] > 0)
-        found.extend(above.any(axis=0))
-        delays.extend(cohort.days[after][above.argmax(axis=0)][above.any(axis=0)] - CHANGE_DAY)
-    assert np.mean(found) >= power
-    if step == 2.0 and schedule != "monthly":
-        assert np.median(delays) <= {"daily": 25, "weekly": 45}[schedule]
-
-
-@CLASSES
-@SCHEDULES
-def test_z_of_stable_subjects_has_about_unit_spread(class_name, schedule):
-    z = np.concatenate([cohort.verdicts.z[-1] for cohort in cohorts(class_name, schedule)])
-    assert 0.80 <= z.std() <= 1.05
-    assert np.mean(np.abs(z) > 2) <= 0.05
-
-
-@CLASSES
-@SCHEDULES
-def test_intervals_cover_the_truth(class_name, schedule):
-    within_latest, within_baseline = [], []
-    for cohort in cohorts(class_name, schedule):
-        low, high = cohort.bands.latest
-        within_latest.append(((low <= cohort.level) & (cohort.level <= high))[3:])
-        low, high = cohort.bands.baseline
-        within_baseline.append(((low <= cohort.norm) & (cohort.norm <= high))[1:])
-    assert 0.88 <= np.mean(within_latest) <= 0.96
-    assert np.mean(within_baseline) >= 0.90
-
-
-@CLASSES
-def test_the_estimates_beat_raw_readings_and_plain_means(class_name):
-    raw, latest, plain, baseline = [], [], [], []
-    for cohort in cohorts(class_name, "weekly"):
-        raw.append(cohort.readings - cohort.level)
-        latest.append(score_of(cohort.estimates.level, OFFSET) - cohort.level)
-        counts = np.arange(1, len(cohort.days) + 1)[:, None]
-        plain.append((np.cumsum(cohort.readings, axis=0) / counts - cohort.norm)[1:5])
-        baseline.append((score_of(cohort.estimates.trait, OFFSET) - cohort.norm)[1:5])
-
-    def rms(errors: list[Array]) -> float:
-        return float(np.sqrt(np.mean(np.square(errors))))
-
-    assert rms(latest) <= {"fast": 0.78, "slow": 0.65}[class_name] * rms(raw)
-    assert rms(baseline) <= 0.95 * rms(plain)
-
-
-@pytest.mark.parametrize("schedule", ["daily", "weekly"])
-def test_one_outlier_does_not_alarm_a_slow_sign(schedule):
-    that_day, later = [], []
-    for cohort in cohorts("slow", schedule, outlier=5.0):
-        hit = np.searchsorted(cohort.days, CHANGE_DAY)
-        soon = (cohort.days > cohort.days[hit]) & (cohort.days <= cohort.days[hit] + 35)
-        that_day.extend(cohort.verdicts.anomaly[hit])
-        later.extend(cohort.verdicts.anomaly[soon].any(axis=0))
-    assert np.mean(that_day) <= 0.03
-    assert np.mean(later) <= 0.06
+    same, step, outlier = level(), level(step=1.0), level(outlier=5.0)
+    before = same.days < 150
+    assert (step.level[before] == same.level[before]).all()
+    assert (step.level[~before] > same.level[~before]).all()
+    assert (outlier.level == same.level).all()
+    assert (outlier.readings != same.readings).sum(axis=1).tolist() == [1] * 20
 
 
 def test_the_recursion_is_dense_gaussian_conditioning():

@@ -2,7 +2,7 @@
 
 import typer
 
-from vbdesk.cli import admin
+from vbdesk.cli import admin, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
@@ -28,6 +28,7 @@ app.command()(desk)
 app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
+app.add_typer(simulate.app, name="simulate")
 app.add_typer(signs, name="signs")
 app.command()(serve)
 app.add_typer(admin.app, name="admin")

@@ -1,0 +1,74 @@
+"""`vbdesk simulate`: what the methods are worth, on data whose truth is known."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vbdesk.cli.output import fail
+
+BEGIN, END = "<!-- simulation: begin -->", "<!-- simulation: end -->"
+PUBLISHED_SEED = 20240611
+
+app = typer.Typer(no_args_is_help=True, help="Repeat published simulations.")
+
+
+@app.callback()
+def _root() -> None:
+    """Repeat published simulations."""
+
+
+@app.command()
+def longitudinal(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all draws.")] = PUBLISHED_SEED,
+    subjects: Annotated[
+        int | None, typer.Option(min=30, help="Stable subjects on the weekly schedule; default: as published.")
+    ] = None,
+    sign_class: Annotated[str | None, typer.Option("--class", help="Only this class of signs, fast or slow.")] = None,
+    write: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Put the tables between the marks of this file instead.")
+    ] = None,
+) -> None:
+    """False alarms, power, delay and coverage of the longitudinal method beside the published figures, as Markdown.
+
+    Ends with status 1 when a bar is missed; with few subjects that may be chance.
+    """
+    from vbdesk.longitudinal.simulation.report import bar_rows, markdown, reference
+    from vbdesk.longitudinal.simulation.run import WEEKLY_SUBJECTS, Simulation, all_settings
+
+    classes = sorted(reference().published)
+    if sign_class is not None and sign_class not in classes:
+        fail(f"There is no class {sign_class}; choose {' or '.join(classes)}.", 2)
+    before, after = _around_marks(write) if write else ("", "")
+    simulation = Simulation(seed, subjects or WEEKLY_SUBJECTS)
+    results = {}
+    settings = list(all_settings([sign_class] if sign_class else classes))
+    for number, setting in enumerate(settings, 1):
+        if sys.stderr.isatty():
+            typer.echo(f"\r{number} of {len(settings)}", err=True, nl=number == len(settings))
+        results[setting] = simulation.run(setting)
+    text = markdown(results, simulation.seed, simulation.subjects)
+    if write:
+        write.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+    else:
+        typer.echo(text, nl=False)
+    missed = [row for row in bar_rows(results) if not row.holds]
+    if missed:
+        worst = missed[0]
+        fail(
+            f"{len(missed)} bars are missed, the first: {worst.bar.figure} ({worst.setting.sign_class}, "
+            f"{worst.setting.schedule}, {worst.setting.scenario}) is {worst.measured:.3f}, the bar {worst.bar.text}."
+        )
+
+
+def _around_marks(path: Path) -> tuple[str, str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        fail(f"{path.name} cannot be read: {error.strerror}.", 2)
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        fail(f"{path.name} lacks the marks {BEGIN} and {END}.", 2)
+    return before, after

@@ -1,0 +1,111 @@
+"""Simulated subjects as the method sees them: the shipped filter, subject by subject."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.contract.limits import HISTORY_DAYS
+from vbdesk.longitudinal.anomaly import Verdicts, judge
+from vbdesk.longitudinal.bands import Bands, bands
+from vbdesk.longitudinal.filter import Estimates, estimate
+from vbdesk.longitudinal.gains import gain_steps
+from vbdesk.longitudinal.parameters import Parameters, SignClass
+from vbdesk.longitudinal.scale import Array, score_of, started_logit
+from vbdesk.longitudinal.simulation.truth import Subjects
+from vbdesk.longitudinal.timepoints import Timepoints
+from vbdesk.longitudinal.trend import Direction, slopes
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What the method says after each recording, shape (B, n); scores.
+
+    Attributes:
+        latest: current level.
+        latest_band: shape (B, 2, n), its interval; the next two likewise.
+        baseline: personal norm.
+        baseline_band: see `latest_band`.
+        normal_range: see `latest_band`.
+        deviation: latest minus baseline.
+        z: deviation against an unchanged subject.
+        anomaly: whether there is an anomaly.
+        trends: direction at the end, one a subject.
+    """
+
+    latest: Array
+    latest_band: Array
+    baseline: Array
+    baseline_band: Array
+    normal_range: Array
+    deviation: Array
+    z: Array
+    anomaly: NDArray[np.bool_]
+    trends: list[Direction]
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """What a read at each recording would say, from the 270 days before it alone; shape (B, n)."""
+
+    baseline: Array
+    anomaly: NDArray[np.bool_]
+
+
+def follow_subjects(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> Followed:
+    """Follow every subject from the first recording to the last."""
+    offset = parameters.scale.offset
+    rows = []
+    trends: list[Direction] = []
+    for days, readings, factors in zip(subjects.days, subjects.readings, subjects.factors, strict=True):
+        timepoints, estimates, verdicts, band = _follow(days, readings, factors, sign_class, parameters)
+        rows.append(
+            (
+                score_of(estimates.level[:, 0], offset),
+                band.latest[:, :, 0],
+                score_of(estimates.trait[:, 0], offset),
+                band.baseline[:, :, 0],
+                band.normal_range[:, :, 0],
+                verdicts.deviation[:, 0],
+                verdicts.z[:, 0],
+                verdicts.anomaly[:, 0],
+            )
+        )
+        trends.append(slopes(timepoints, estimates, sign_class, parameters)[0].direction)
+    latest, latest_band, baseline, baseline_band, normal_range, deviation, z, anomaly = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    return Followed(latest, latest_band, baseline, baseline_band, normal_range, deviation, z, anomaly, trends)
+
+
+def follow_rolling(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> Rolling:
+    """Read every subject at every recording, from the window that a service would use."""
+    offset = parameters.scale.offset
+    baseline = np.empty_like(subjects.days)
+    anomaly = np.zeros(subjects.days.shape, dtype=np.bool_)
+    for row, (days, readings, factors) in enumerate(
+        zip(subjects.days, subjects.readings, subjects.factors, strict=True)
+    ):
+        within = int(np.searchsorted(days, days[0] + HISTORY_DAYS))  # until then nothing leaves the window
+        for last in [within - 1, *range(within, len(days))]:
+            first = int(np.searchsorted(days, days[last] - HISTORY_DAYS, side="right"))
+            part = slice(first, last + 1)
+            _, estimates, verdicts, _ = _follow(days[part], readings[part], factors[part], sign_class, parameters)
+            target = slice(0, within) if last < within else slice(last, last + 1)
+            source = slice(None) if last < within else slice(-1, None)
+            baseline[row, target] = score_of(estimates.trait[source, 0], offset)
+            anomaly[row, target] = verdicts.anomaly[source, 0]
+    return Rolling(baseline, anomaly)
+
+
+def _follow(
+    days: Array, readings: Array, factors: Array, sign_class: SignClass, parameters: Parameters
+) -> tuple[Timepoints, Estimates, Verdicts, Bands]:
+    n = len(days)
+    values = started_logit(readings, parameters.scale.offset)[:, None]
+    usable = factors <= parameters.quality.usable_factor
+    timepoints = Timepoints(days, factors, values, np.ones(n, np.intp), np.arange(n), usable)
+    steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, parameters.prior)
+    estimates = estimate(values, steps, sign_class.trait_mean, parameters.personal_scale)
+    verdicts = judge(timepoints, steps, estimates, sign_class, parameters)
+    return timepoints, estimates, verdicts, bands(estimates, steps, sign_class, parameters)

@@ -1,0 +1,63 @@
+"""`vbdesk simulate longitudinal`: tables beside the published ones."""
+
+import pytest
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
+from vbdesk.cli.simulate import BEGIN, END
+
+FEW = ("--subjects", "30", "--class", "slow")
+
+
+def simulate(*options):
+    return CliRunner().invoke(app, ["simulate", "longitudinal", *options])
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return simulate(*FEW)
+
+
+def test_every_table_shows_measured_and_published_figures(printed):
+    assert printed.exit_code in (0, 1)
+    assert printed.stdout.startswith("Seed 20240611, 30 stable subjects on the weekly schedule")
+    for title in ("Bars", "False alarms", "Power and delay", "Coverage", "One day far out", "rolls over 540"):
+        assert title in printed.stdout
+    line = next(line for line in printed.stdout.splitlines() if line.startswith("| slow | weekly | step_2 |"))
+    assert "(0.89)" in line
+
+
+def test_a_missed_bar_is_named_and_ends_with_status_1(printed):
+    missed = sum("| NO |" in line for line in printed.stdout.splitlines())
+    assert (printed.exit_code == 1) == (missed > 0)
+    assert f"{missed} bars are missed" in printed.stderr if missed else printed.stderr == ""
+
+
+def test_the_tables_go_between_the_marks_of_a_file(printed, tmp_path):
+    page = tmp_path / "method.md"
+    page.write_text(f"Before.\n\n{BEGIN}\nold\n{END}\n\nAfter.\n")
+    simulate(*FEW, "--write", str(page))
+    assert page.read_text() == f"Before.\n\n{BEGIN}\n{printed.stdout}{END}\n\nAfter.\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--class", "middling"), "There is no class middling; choose fast or slow."),
+        (("--write", "none.md"), "none.md cannot be read"),
+        (("--subjects", "3"), "30"),
+    ],
+)
+def test_what_cannot_be_done_is_said(options, sentence):
+    result = simulate(*options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert sentence in result.stderr
+
+
+def test_a_file_without_marks_is_left_alone(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("No marks.")
+    result = simulate("--write", str(page))
+    assert result.exit_code == 2
+    assert "lacks the marks" in result.stderr
+    assert page.read_text() == "No marks."
