@@ -7,6 +7,7 @@ from vbdesk.cli.analyze import analyze
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
 from vbdesk.cli.longitudinal import longitudinal
+from vbdesk.cli.norms import norms
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 
@@ -30,6 +31,7 @@ app.command()(analyze)
 app.command()(longitudinal)
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(signs, name="signs")
+app.add_typer(norms, name="norms")
 app.command()(serve)
 app.add_typer(admin.app, name="admin")
 

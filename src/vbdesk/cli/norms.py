@@ -1,0 +1,77 @@
+"""`vbdesk norms`: the reference that voices are compared with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vbdesk.cli.measuring import list_failed, measure_with_bar
+from vbdesk.cli.output import fail
+
+USAGE = 2
+
+norms = typer.Typer(no_args_is_help=True, help="The reference that voices are compared with.")
+
+
+@norms.callback()
+def _root() -> None:
+    """Norms: where each feature lies in a healthy reference group."""
+
+
+@norms.command()
+def measure(
+    folder: Annotated[Path, typer.Argument(help="Folder of the recordings: WAV, FLAC, MP3 or M4A, one voice each.")],
+    speakers: Annotated[
+        Path, typer.Option(help="CSV with columns path (within FOLDER), speaker, sex (female or male), age if known.")
+    ],
+    out: Annotated[Path, typer.Option(help="Norms file to write.")] = Path("norms.toml"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once. Default: one a core.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
+    ] = True,
+    fewest: Annotated[
+        int, typer.Option(min=3, help="Speakers of each sex that a feature needs; below, it keeps its shipped numbers.")
+    ] = 20,
+) -> None:
+    """Measure reference recordings with vbdesk's own extractor and write a norms file of the shipped form.
+
+    What is measured is kept beside the norms file, in a file that ends in .measured.jsonl, so that a run that was cut
+    short goes on where it was. The result does not depend on the order of files or the number of processes.
+    """
+    from vbdesk.signs.corpus.table import TableError
+    from vbdesk.signs.data_file import DataFileError
+    from vbdesk.signs.norms_measure.file import measure_norms, write_norms
+    from vbdesk.signs.norms_measure.group import read_readers, speakers_of
+    from vbdesk.voice.errors import ModelUnavailable
+
+    if not folder.is_dir():
+        fail(f"There is no folder {folder}.", USAGE)
+    try:
+        readers = read_readers(speakers, folder)
+        journal = out.with_name(f"{out.name}.measured.jsonl")
+        measured, failed = measure_with_bar(list(readers), journal, jobs, resume=resume)
+        group = speakers_of(readers, measured)
+        list_failed(failed, folder)
+        result = measure_norms(group, fewest)
+        if not result.measured:
+            fail(_nothing_to_write(fewest, [speaker.sex for speaker in group]))
+        write_norms(result, out)
+    except TableError as error:
+        fail(str(error), USAGE)
+    except (DataFileError, ModelUnavailable) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename} cannot be written: {error.strerror}.")
+    typer.echo(f"{out}: {result.measured} features of {len(group)} speakers in {len(measured)} recordings.")
+    for name, count in result.left_out.items():
+        typer.echo(f"  {name}: {count} outlying {'speaker' if count == 1 else 'speakers'} left out")
+    for name, reason in result.kept.items():
+        typer.echo(f"  {name} keeps its shipped numbers: {reason}")
+    typer.echo("Reference means and SD of signs belong to the norms they were measured with: measure them again too.")
+
+
+def _nothing_to_write(fewest: int, sexes: list[str]) -> str:
+    return (
+        f"No norms were written: {sexes.count('male')} male and {sexes.count('female')} female speakers could be "
+        f"measured, and {fewest} of each are needed. Add recordings, or lower --fewest."
+    )

@@ -1,0 +1,127 @@
+"""Measuring many recordings at once, one process a core, whatever a recording does to its process."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for_end
+from pathlib import Path
+
+from vbdesk.signs.corpus.journal import Journal
+from vbdesk.signs.corpus.measurement import Measured, Outcome, Unmeasurable, file_digest, measure_file
+from vbdesk.signs.data_file import DataFileError
+from vbdesk.voice.errors import ModelUnavailable
+
+AHEAD = 2  # recordings handed out for each process: one that it measures and one that waits
+CRASHED = Unmeasurable("It made the measuring process crash.", lasting=False)
+
+Measure = Callable[[Path], Outcome]
+Keep = Callable[[Path, Outcome], None]
+
+
+def measure_corpus(
+    paths: Sequence[Path],
+    journal: Journal,
+    *,
+    jobs: int,
+    on_done: Callable[[Path], None] = lambda _: None,
+    measure: Measure = measure_file,
+) -> dict[Path, Outcome]:
+    """Measure every recording that the journal does not know yet.
+
+    Args:
+        paths: recordings; the same bytes under two names are measured once.
+        journal: what was measured before, and where the rest is kept as it comes.
+        jobs: processes at once, each on one thread, so that the result does not depend on how many there are.
+        on_done: called for each path once its outcome is known, in no order.
+        measure: what a process does with a recording; a function at the top level of a module.
+
+    Raises:
+        DataFileError, ModelUnavailable: the installation is at fault, so that no recording could be measured.
+    """
+    outcomes: dict[Path, Outcome] = {}
+    todo: dict[str, list[Path]] = {}
+    for path in paths:
+        try:
+            digest = file_digest(path)
+        except OSError as error:
+            outcomes[path] = Unmeasurable(f"It cannot be read: {error.strerror}.")
+            on_done(path)
+            continue
+        known = journal.find(digest)
+        if known is None:
+            todo.setdefault(digest, []).append(path)
+        else:
+            outcomes[path] = known
+            on_done(path)
+    with journal:
+        digests = {same[0]: digest for digest, same in todo.items()}
+
+        def keep(path: Path, outcome: Outcome) -> None:
+            if isinstance(outcome, Measured) or outcome.lasting:
+                journal.record(digests[path], outcome)
+            for same in todo[digests[path]]:
+                outcomes[same] = outcome
+                on_done(same)
+
+        _measure_all(list(digests), jobs, measure, keep)
+    return outcomes
+
+
+def _measure_all(paths: Sequence[Path], jobs: int, measure: Measure, keep: Keep) -> None:
+    waiting = list(reversed(paths))
+    while waiting:
+        suspects = _measure_until_crash(waiting, min(jobs, len(waiting)), AHEAD, measure, keep)
+        while suspects:  # one after the other: one of them ended its process, the others only shared the pool
+            for path in _measure_until_crash(suspects, 1, 1, measure, keep):
+                keep(path, CRASHED)
+
+
+def _measure_until_crash(waiting: list[Path], jobs: int, ahead: int, measure: Measure, keep: Keep) -> list[Path]:
+    """Measure what is `waiting`, from its end, until it is empty or a process dies; who was under way then."""
+    running: dict[Future[Outcome], Path] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
+        try:
+            while waiting or running:
+                while waiting and len(running) < ahead * jobs:
+                    path = waiting.pop()
+                    running[pool.submit(measure, path)] = path
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    outcome = _outcome(future)
+                    keep(running.pop(future), outcome)
+        except BrokenProcessPool:
+            return list(running.values())
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return []
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    try:
+        return future.result()
+    except (BrokenProcessPool, DataFileError, ModelUnavailable):
+        raise
+    except Exception as error:  # a fault of ours that one recording brings out must not cost the others
+        return Unmeasurable(f"Measuring it failed: {type(error).__name__}: {error}", lasting=False)
+
+
+def _begin() -> None:
+    """In each process: compute on one thread, leave Ctrl-C to the one that asked, and end with it."""
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _exit_after(sentinel: int) -> None:
+    wait_for_end([sentinel])
+    os._exit(1)

@@ -1,0 +1,100 @@
+"""One recording of a corpus, measured as an analysis measures it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import vbdesk.voice
+from vbdesk.resource_files import resource
+from vbdesk.signs.engine import listening_for
+from vbdesk.signs.reference import load_reference
+from vbdesk.voice.activity import detect_speech
+from vbdesk.voice.decode import decode
+from vbdesk.voice.errors import AudioError
+from vbdesk.voice.features import analyse_frames
+from vbdesk.voice.quality import assess
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a recording says.
+
+    Attributes:
+        features: those that could be measured, in the units of the norms.
+        sample_rate: the file's own, in Hz.
+        audio_clarity: None without enough speech.
+    """
+
+    features: Mapping[str, float]
+    duration_s: float
+    speech_s: float
+    sample_rate: int
+    voice_percentage: float
+    audio_clarity: float | None
+    issues: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasurable:
+    """A recording that says nothing, and why; `lasting` unless another try might go better."""
+
+    reason: str
+    lasting: bool = True
+
+
+Outcome = Measured | Unmeasurable
+
+
+def measure_file(path: Path) -> Outcome:
+    """Measure the recording at `path`; whatever is wrong with it becomes a reason."""
+    try:
+        recording = decode(path)
+        activity = detect_speech(recording)
+        quality = assess(recording, activity)
+        frames = analyse_frames(recording.samples)
+    except AudioError as error:
+        return Unmeasurable(str(error))
+    except OSError as error:
+        return Unmeasurable(f"It cannot be read: {error.strerror}.")
+    features = listening_for(quality, load_reference()).measure(frames, None)
+    return Measured(
+        features={name: found.value for name, found in features.items() if found.value is not None},
+        duration_s=recording.duration_s,
+        speech_s=activity.speech_s,
+        sample_rate=recording.sample_rate,
+        voice_percentage=quality.voice_percentage,
+        audio_clarity=quality.audio_clarity,
+        issues=tuple(quality.issues),
+    )
+
+
+def too_little_speech(measured: Measured) -> str | None:
+    """Why a recording carries too little to stand in a corpus, by the rules of every sign; None if it does not."""
+    rules = load_reference().calibration.scoring
+    if measured.speech_s < rules.min_speech_seconds:
+        return f"It holds {measured.speech_s:.1f} seconds of speech; {rules.min_speech_seconds:g} are needed."
+    if measured.voice_percentage < rules.min_voice_percentage:
+        return f"Only {measured.voice_percentage:.0f} % of it is speech; {rules.min_voice_percentage:g} % are needed."
+    return None
+
+
+@cache
+def extractor_fingerprint() -> str:
+    """Which extractor measures here: another one's measurements must not be taken for its own."""
+    sources = sorted(Path(next(iter(vbdesk.voice.__path__))).glob("*.py"))
+    data = [resource("quality.toml"), *sorted(resource("models").glob("*.toml"))]
+    digest = hashlib.sha256()
+    for package in ("vbdesk", "numpy", "scipy", "onnxruntime"):
+        digest.update(f"{package} {version(package)}\n".encode())
+    for path in [*sources, Path(__file__), *data]:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of the file. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

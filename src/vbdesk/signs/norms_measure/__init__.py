@@ -1,0 +1,1 @@
+"""Norms measured with our own extractor, from recordings of a reference group."""

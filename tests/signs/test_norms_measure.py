@@ -1,0 +1,227 @@
+"""Norms measured from a group whose truth is known."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+import numpy as np
+import pytest
+import soundfile as sf
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
+from vbdesk.resource_files import resource
+from vbdesk.signs.corpus.measurement import Measured
+from vbdesk.signs.corpus.table import TableError
+from vbdesk.signs.data_file import read_data
+from vbdesk.signs.norms import Norms
+from vbdesk.signs.norms_measure.file import measure_norms, write_norms
+from vbdesk.signs.norms_measure.group import Speaker, read_readers, speakers_of
+from vbdesk.signs.norms_measure.spread import spread_of
+
+MALE, FEMALE = 0, 1
+
+
+def drawn_group(norms, n=300, *, without=()):
+    """Speakers whose features are drawn from the shipped norms, with pitch growing by age in men."""
+    random = np.random.default_rng(5)
+    group = []
+    for index in range(n):
+        sex = ("male", "female")[index % 2]
+        age = float(random.uniform(20, 70))
+        features = {}
+        for name, norm in norms.features.items():
+            spread = norm.male if sex == "male" else norm.female
+            z = random.standard_normal()
+            if name == "pitch_mean" and sex == "male":
+                z = 0.6 * (age - 45) / 14.4 + 0.8 * z
+            transformed = spread.t_mean + spread.t_sd * z
+            features[name] = float(np.exp(transformed)) if norm.scale == "log" else float(transformed)
+        group.append(Speaker(f"s{index:03}", sex, age, {k: v for k, v in features.items() if k not in without}))
+    return group
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write measured norms and read them as vbdesk does, and as plain TOML."""
+
+    def write(group, fewest=20):
+        result = measure_norms(group, fewest)
+        write_norms(result, tmp_path / "norms.toml")
+        text = (tmp_path / "norms.toml").read_text(encoding="utf-8")
+        return result, read_data(tmp_path / "norms.toml", Norms), tomllib.loads(text)
+
+    return write
+
+
+def test_the_norms_of_a_drawn_group_are_those_it_was_drawn_from(reference, written):
+    result, norms, _ = written(drawn_group(reference.norms))
+    assert (result.measured, result.kept) == (36, {})
+    errors = []
+    for name, norm in norms.features.items():
+        shipped = reference.norms.features[name]
+        if shipped.floor or shipped.ceiling:
+            continue  # what was drawn beyond them is held to them
+        for sex in ("male", "female"):
+            errors.append((getattr(norm, sex).t_mean - getattr(shipped, sex).t_mean) / getattr(shipped, sex).t_sd)
+            assert getattr(norm, sex).t_sd / getattr(shipped, sex).t_sd == pytest.approx(1, abs=0.22)
+    assert np.max(np.abs(errors)) < 0.3  # 150 of each: standard error 0.08
+    assert np.std(errors) < 0.12
+
+
+def test_a_file_has_the_form_of_the_shipped_one(reference, written):
+    _, _, content = written(drawn_group(reference.norms))
+    shipped = tomllib.loads(resource("norms", "norms.toml").read_text(encoding="utf-8"))
+    assert list(content["feature"]) == list(shipped["feature"])
+    for name, entry in content["feature"].items():
+        for part in ("male", "female", "mixed"):
+            assert list(entry[part]) == list(shipped["feature"][name][part])
+        assert entry["method"] == shipped["feature"][name]["method"]
+        assert entry["norm_source"] == "measured"
+    assert content["meta"]["n_male"] == content["meta"]["n_female"] == 150
+    mixed, male, female = (content["feature"]["pitch_mean"][part] for part in ("mixed", "male", "female"))
+    assert mixed["t_mean"] == pytest.approx((male["t_mean"] + female["t_mean"]) / 2, abs=1e-4)
+    assert mixed["t_sd"] > 1.5 * male["t_sd"]
+    assert male["low_at_or_below"] < male["p05"] < male["p50"] < male["p95"] < male["high_from"]
+
+
+def test_age_slopes_are_found_where_there_are_any(reference, written):
+    _, _, content = written(drawn_group(reference.norms))
+    slopes = content["feature"]["pitch_mean"]["age_slope"]
+    assert slopes["male"]["significant"]
+    assert slopes["male"]["sd_per_decade"] == pytest.approx(0.6 / 1.44, abs=0.12)
+    flat = [
+        slope["significant"]
+        for name, entry in content["feature"].items()
+        for sex, slope in entry["age_slope"].items()
+        if (name, sex) != ("pitch_mean", "male")
+    ]
+    assert np.mean(flat) < 0.05
+
+
+def test_a_feature_with_too_few_speakers_keeps_its_shipped_numbers(reference, written):
+    result, norms, content = written(drawn_group(reference.norms, 60, without=["pause_duration"]), fewest=30)
+    assert list(result.kept) == ["pause_duration"]
+    assert norms.features["pause_duration"] == reference.norms.features["pause_duration"]
+    assert content["feature"]["pause_duration"]["norm_source"] == (
+        "kept from the shipped norms: measured in 0 male and 0 female speakers, 30 of each are needed"
+    )
+
+
+def test_one_wild_recording_moves_nothing(reference):
+    norm = reference.norms.features["pitch_mean"]
+    values = list(np.random.default_rng(1).normal(120, 15, 80))
+    calm, wild = spread_of(norm, values), spread_of(norm, [*values, 900.0])
+    assert wild.left_out == calm.left_out + 1
+    assert (wild.mean, wild.sd) == (calm.mean, calm.sd)
+    assert spread_of(norm, [110.0, 120.0, 121.0, 900.0]).left_out == 0  # too few to judge
+
+
+def test_the_order_of_speakers_does_not_matter(reference):
+    group = drawn_group(reference.norms, 50)
+    assert measure_norms(group, 20).text == measure_norms(list(group), 20).text
+
+
+def test_a_speaker_counts_once(tmp_path):
+    (tmp_path / "t.csv").write_text("path,speaker,sex,age\nb,x,F,30\na,x,female,32\nc,y,Male,\n")
+    readers = read_readers(tmp_path / "t.csv", tmp_path)
+
+    def measured(pitch):
+        return Measured({"pitch_mean": pitch}, 20, 15, 16_000, 80, 90, ())
+
+    group = speakers_of(readers, {tmp_path / "a": measured(100.0), tmp_path / "b": measured(200.0)})
+    assert group == [Speaker("x", "female", 31.0, {"pitch_mean": 150.0})]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("a,x,other,30", "line 3: sex is 'other'. Write female or male."),
+        ("a,x,F,young", "line 3: age is 'young'. Write years."),
+        ("a,x,F,12", "line 3: age is 12. The norms are of adults"),
+        ("a,z,F,", "speaker z is "),
+    ],
+)
+def test_a_slip_in_the_table_of_speakers_names_its_line(tmp_path, line, sentence):
+    (tmp_path / "t.csv").write_text(f"path,speaker,sex,age\nb,z,male,40\n{line}\n")
+    with pytest.raises(TableError) as refusal:
+        read_readers(tmp_path / "t.csv", tmp_path)
+    assert sentence in str(refusal.value)
+
+
+@pytest.fixture
+def recordings(request, tmp_path):
+    """Six short recordings of "three women" and "three men", one that is none, and their table."""
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    lines = ["path,speaker,sex"]
+    for name, sex in (("kathleen", "F"), ("male", "M")):
+        samples, rate = sf.read(request.config.rootpath / "tests" / "data" / f"speech_{name}_20s.flac")
+        for part in range(3):
+            start = part * 2 * rate
+            sf.write(folder / f"{name}_{part}.wav", samples[start : start + 15 * rate], rate)
+            lines.append(f"{name}_{part}.wav,{name}_{part},{sex}")
+    (folder / "notes.wav").write_text("not a recording")
+    lines.append("notes.wav,nobody,F")
+    (tmp_path / "speakers.csv").write_text("\n".join(lines))
+    return folder
+
+
+def command(recordings, out, *more):
+    speakers = recordings.parent / "speakers.csv"
+    return ["norms", "measure", str(recordings), "--speakers", str(speakers), "--out", str(out), "--fewest", "3", *more]
+
+
+def test_a_run_that_was_killed_goes_on_and_gives_the_same_file(recordings, tmp_path):
+    killed_out, journal = tmp_path / "killed.toml", tmp_path / "killed.toml.measured.jsonl"
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "vbdesk", *command(recordings, killed_out, "--jobs", "1")],
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    ends_at = time.monotonic() + 60
+    while not (journal.exists() and journal.read_text().count("\n") >= 2):
+        assert killed.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < ends_at
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert not killed_out.exists()
+    known = journal.read_text().count("\n")
+    resumed = CliRunner().invoke(app, command(recordings, killed_out, "--jobs", "2"))
+    assert resumed.exit_code == 0, resumed.output
+    assert f"{7 - known} recordings measured now" in resumed.stderr or known < 7
+    assert "notes.wav: " in resumed.stderr
+    whole = CliRunner().invoke(app, command(recordings, tmp_path / "whole.toml", "--jobs", "1"))
+    assert "36 features" not in whole.stdout or "6 speakers in 6 recordings" in whole.stdout
+    assert killed_out.read_bytes() == (tmp_path / "whole.toml").read_bytes()
+    assert not _processes_of(killed.pid)
+
+
+def _processes_of(session):
+    """Processes still alive in the session of a killed command."""
+    deadline = time.monotonic() + 10
+    alive = [session]
+    while alive and time.monotonic() < deadline:
+        listed = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True).stdout
+        alive = [int(pid) for pid in listed.split() if int(pid) != os.getpid()]
+        time.sleep(0.05)
+    return alive
+
+
+def test_too_small_a_group_writes_nothing_and_says_what_it_lacks(tmp_path):
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "speakers.csv").write_text("path,speaker,sex\nabsent.wav,x,F\n")
+    outcome = CliRunner().invoke(app, command(tmp_path / "recordings", tmp_path / "norms.toml"))
+    assert outcome.exit_code == 1
+    assert "absent.wav: It cannot be read: No such file or directory." in outcome.stderr
+    assert "0 male and 0 female speakers could be measured, and 3 of each are needed." in outcome.stderr
+    assert not (tmp_path / "norms.toml").exists()
+
+
+def test_a_folder_that_is_not_there_is_a_slip_of_the_caller(tmp_path):
+    outcome = CliRunner().invoke(app, command(tmp_path / "absent", tmp_path / "norms.toml"))
+    assert (outcome.exit_code, outcome.stderr) == (2, f"There is no folder {tmp_path / 'absent'}.\n")
