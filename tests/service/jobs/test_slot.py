@@ -1,11 +1,13 @@
 """A slot ends what must end, survives what dies, and leaves nothing behind."""
 
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,26 @@ def test_an_exception_comes_back_with_its_kind(slot: Slot) -> None:
 def test_an_old_child_is_replaced(slot: Slot) -> None:
     pids = {slot.run(own_pid, timeout_s=10) for _ in range(4)}
     assert len(pids) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux alone")
+def test_a_forked_child_that_was_idle_is_replaced() -> None:
+    slot = Slot(nothing_to_prepare, idle_s=0.3)
+    try:
+        first = slot.run(own_pid, timeout_s=10)
+        assert slot.run(own_pid, timeout_s=10) == first
+        time.sleep(0.4)
+        assert slot.run(own_pid, timeout_s=10) != first
+    finally:
+        slot.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux alone")
+def test_the_warm_process_may_die(slot: Slot) -> None:
+    os.kill(int(Path(f"/proc/{slot.run(own_pid, timeout_s=10)}/stat").read_text().split()[3]), signal.SIGKILL)
+    with suppress(ChildCrashed):  # of the child that died with it
+        slot.run(double, 2, timeout_s=10)
+    assert slot.run(double, 2, timeout_s=60) == 4
 
 
 def test_closing_ends_a_running_task(closing_slot: Slot) -> None:

@@ -30,11 +30,11 @@ FORKS = sys.platform == "linux"
 CONTEXT = multiprocessing.get_context("forkserver") if FORKS else multiprocessing.get_context("spawn")
 WARM = "vbdesk.service.work.warm"
 START_LIMIT_S = 120.0  # imports on a busy machine
+START_TRIES = 3
+START_PAUSE_S = 0.5
 END_LIMIT_S = 5.0
 MAX_TASKS = 200
 IDLE_S = 20.0
-"""How long a forked child waits for its next task."""
-
 LEAVES_AFTER_S = IDLE_S + 10.0  # by itself; much later than it is still given a task, so that none is lost with it
 PR_SET_PDEATHSIG = 1
 ORPHANED = 99
@@ -94,25 +94,34 @@ class _Child:
         self.process.close()
         return exit_code
 
-    def worn_out(self, max_tasks: int) -> bool:
-        idle = FORKS and time.monotonic() - self.rests_since > IDLE_S
+    def worn_out(self, max_tasks: int, idle_s: float) -> bool:
+        idle = FORKS and time.monotonic() - self.rests_since > idle_s
         return idle or self.tasks_done >= max_tasks or not self.process.is_alive()
 
 
 class Slot:
     """One supervised child at a time, replaced whenever it was ended, has crashed or is worn out."""
 
-    def __init__(self, prepare: Prepare, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS) -> None:
+    def __init__(
+        self,
+        prepare: Prepare,
+        *,
+        memory_bytes: int | None = None,
+        max_tasks: int = MAX_TASKS,
+        idle_s: float = IDLE_S,
+    ) -> None:
         """Get ready for the first task.
 
         Args:
             prepare: run once in every new child: imports, which a warm process may have done already.
             memory_bytes: what a task may take beyond what the prepared child holds, where the system can bound it.
             max_tasks: after so many tasks a child is replaced, lest memory creep.
+            idle_s: for how long a forked child waits for its next task, `IDLE_S` at most.
         """
         self._prepare = prepare
         self._memory_bytes = memory_bytes
         self._max_tasks = max_tasks
+        self._idle_s = idle_s
         self._busy = threading.Lock()
         self._closing = threading.Event()
         self._child: _Child | None = None
@@ -174,7 +183,7 @@ class Slot:
         return child
 
     def _live_child(self) -> _Child:
-        if self._child is not None and self._child.worn_out(self._max_tasks):
+        if self._child is not None and self._child.worn_out(self._max_tasks, self._idle_s):
             self._discard(self._child)
         if self._child is None:
             self._child = self._start()
@@ -206,12 +215,20 @@ class Slot:
         return exit_code
 
     def _start(self) -> _Child:
-        ours, theirs = CONTEXT.Pipe()
-        arguments = (theirs, self._prepare, self._memory_bytes)
-        process = CONTEXT.Process(target=_serve, args=arguments, name="vbdesk-slot", daemon=True)
-        process.start()
-        theirs.close()
-        return _Child(process, ours)
+        for _ in range(START_TRIES):
+            ours, theirs = CONTEXT.Pipe()
+            arguments = (theirs, self._prepare, self._memory_bytes)
+            process = CONTEXT.Process(target=_serve, args=arguments, name="vbdesk-slot", daemon=True)
+            try:
+                process.start()
+            except (OSError, EOFError):  # the warm process is dying; once it is dead, another is started
+                ours.close()
+                self._closing.wait(START_PAUSE_S)
+            else:
+                return _Child(process, ours)
+            finally:
+                theirs.close()
+        raise ChildCrashed(None)
 
 
 def tame_libraries() -> None:

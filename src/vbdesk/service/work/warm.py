@@ -4,11 +4,13 @@ Imported there and nowhere else. Modules and tables only: threads, open files an
 """
 
 import gc
+from contextlib import suppress
 
 from vbdesk.service.work.analysis import prepare
 from vbdesk.service.work.slot import tame_libraries
 
 tame_libraries()
-prepare()
+with suppress(Exception):  # every child prepares itself again: the one that needs what is broken says so
+    prepare()
 gc.collect()
 gc.freeze()  # lest a collection in a child touch, and so copy, all of it
