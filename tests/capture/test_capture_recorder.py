@@ -9,7 +9,8 @@ import pytest
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError
-from vbdesk.capture.recorder import EndReason, Monitor, Phase, RecordingFailed
+from vbdesk.capture.monitor import Monitor
+from vbdesk.capture.recorder import EndReason, Phase, RecordingFailed
 from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.capture.sealed import SealedTakeWriter, read_take
 
@@ -107,7 +108,7 @@ def test_a_full_disk_keeps_what_was_there(new_recorder, microphone, finished, ke
     until(lambda: finished)
     take = finished[0]
     assert (take.end, take.duration_s) == (EndReason.DISK_FULL, 2.0)
-    assert take.sentence.startswith("The disk is full or gone. The 2 seconds before that are kept;")
+    assert take.sentence.startswith("The disk is full or gone. The 2 seconds before that are kept. Make room")
     audio = read_take(take.path, key)
     assert np.array_equal(audio.samples, speech[: 2 * RATE])
     assert not audio.complete

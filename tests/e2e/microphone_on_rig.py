@@ -17,7 +17,8 @@ from scipy.signal import correlate, resample_poly
 
 from vbdesk.capture.devices import Device, PortAudioLister
 from vbdesk.capture.microphone import MicrophoneError, PortAudioMicrophone
-from vbdesk.capture.recorder import Monitor, Recorder, Take
+from vbdesk.capture.monitor import Monitor
+from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.capture.sealed import read_take
 from vbdesk.outbox.profiles import Profile, library_key
 from vbdesk.outbox.vault import KeyringVault, VaultError

@@ -5,22 +5,55 @@ own, which imports as little as it can. Run with `python -m vbdesk.capture.devic
 """
 
 import json
+import shutil
+import subprocess
 import sys
 
 import sounddevice as sd
 
+FOLLOWING = ("default", "sysdefault", "pulse", "pipewire", "Microsoft Sound Mapper", "Primary Sound Capture Driver")
+PACTL_TIMEOUT_S = 2.0
+
 
 def describe_inputs() -> list[dict[str, object]]:
-    """Every input device as PortAudio sees it now."""
+    """Every input device as PortAudio sees it now; the default of each interface counts as default."""
     sd._terminate()
     sd._initialize()
-    apis = [api["name"] for api in sd.query_hostapis()]
-    default_index = sd.default.device[0]
+    apis = sd.query_hostapis()
+    defaults = {api["default_input_device"] for api in apis}
+    inputs = [(index, device) for index, device in enumerate(sd.query_devices()) if device["max_input_channels"] > 0]
+    behind = _default_source(inputs) if any(device["name"].startswith(FOLLOWING) for _, device in inputs) else None
     return [
-        {"name": device["name"], "host_api": apis[device["hostapi"]], "is_default": index == default_index}
-        for index, device in enumerate(sd.query_devices())
-        if device["max_input_channels"] > 0
+        {
+            "name": device["name"],
+            "host_api": apis[device["hostapi"]]["name"],
+            "is_default": index in defaults,
+            "backing": behind if device["name"].startswith(FOLLOWING) else None,
+        }
+        for index, device in inputs
     ]
+
+
+def _default_source(inputs: list[tuple[int, dict[str, object]]]) -> str | None:
+    """The microphone that the system has chosen, as far as it can be known."""
+    if sys.platform == "win32":
+        named = {index: str(device["name"]) for index, device in inputs}
+        wasapi = [api for api in sd.query_hostapis() if api["name"] == "Windows WASAPI"]
+        return named.get(wasapi[0]["default_input_device"]) if wasapi else None
+    pactl = shutil.which("pactl")
+    if pactl is None:
+        return None
+    try:
+        asked = subprocess.run(
+            [pactl, "get-default-source"],
+            capture_output=True,
+            text=True,
+            timeout=PACTL_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return asked.stdout.strip() or None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,13 +15,58 @@ FIRST_ANSWER_TIMEOUT_S = 20.0  # a cold disk
 LISTINGS_PER_CHILD = 500  # each costs the child some 13 kB that PortAudio does not give back
 
 
+# The same microphone under several of the system's interfaces: the one that says most, and shortens no name, first.
+HOST_API_ORDER = ("Windows WASAPI", "Core Audio", "ALSA", "JACK Audio Connection Kit", "Windows DirectSound", "MME")
+SHORTENED_NAME = 31  # characters of a name that MME keeps
+NOT_OFFERED = frozenset({"Windows WDM-KS"})  # takes the microphone away from every other program
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A microphone by its name, which is what stays when the numbering changes."""
+    """A microphone by its name, which is what stays when the numbering changes.
+
+    Attributes:
+        backing: what really stands behind a device that follows the system's choice, such as `default` or `pulse`;
+            None where the name says it.
+    """
 
     name: str
     host_api: str
     is_default: bool
+    backing: str | None = None
+
+    def is_same(self, other: "Device") -> bool:
+        """Whether both are one microphone."""
+        return (self.name, self.host_api, self.backing) == (other.name, other.host_api, other.backing)
+
+
+def is_among(device: Device, devices: Iterable[Device]) -> bool:
+    """Whether `device` is still there, with the same microphone behind it."""
+    return any(device.is_same(other) for other in devices)
+
+
+def offered(devices: Iterable[Device]) -> list[Device]:
+    """What a person chooses from: each microphone once, though Windows lists it under every interface it has.
+
+    MME shortens names to 31 characters, so names are compared by that much. The one that stays is the default if any
+    of them is.
+    """
+    merged: dict[str, Device] = {}
+    for device in sorted(devices, key=_rank):
+        if device.host_api in NOT_OFFERED:
+            continue
+        family = "Windows" if device.host_api.startswith(("Windows", "MME")) else device.host_api
+        name = device.name[:SHORTENED_NAME] if family == "Windows" else device.name
+        known = merged.get(f"{family}/{name}")
+        if known is None:
+            merged[f"{family}/{name}"] = device
+        elif device.is_default and not known.is_default:
+            merged[f"{family}/{name}"] = Device(known.name, known.host_api, True, known.backing)
+    return list(merged.values())
+
+
+def _rank(device: Device) -> int:
+    return HOST_API_ORDER.index(device.host_api) if device.host_api in HOST_API_ORDER else len(HOST_API_ORDER)
 
 
 class DevicesUnknown(Exception):
@@ -56,7 +101,7 @@ class PortAudioLister:
             timeout_s = ANSWER_TIMEOUT_S if self._child else FIRST_ANSWER_TIMEOUT_S
             try:
                 answer = self._ask(self._child or self._new_child(), timeout_s)
-                return [Device(**entry) for entry in json.loads(answer)]
+                return offered([Device(**entry) for entry in json.loads(answer)])
             except (OSError, ValueError, queue.Empty) as error:
                 self._end_child()
                 raise DevicesUnknown("The sound system of this computer does not answer.") from error
@@ -113,7 +158,7 @@ class DeviceWatch:
     """Calls back, from a thread of its own, whenever the list of microphones is another than before."""
 
     def __init__(
-        self, lister: DeviceLister, on_change: Callable[[list[Device]], None], interval_s: float = 2.0
+        self, lister: DeviceLister, on_change: Callable[[list[Device]], None], interval_s: float = 1.0
     ) -> None:
         self._lister = lister
         self._on_change = on_change

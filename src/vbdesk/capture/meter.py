@@ -17,6 +17,7 @@ HOLD_S = 1.5
 RMS_S = 0.3
 FLOOR_S = 10.0
 FLOOR_PERCENTILE = 10
+SILENT_PEAK = 1  # a muted converter may still toggle its last bit; no microphone is this quiet
 PAIRS_PER_SECOND = 100
 
 
@@ -30,6 +31,7 @@ class Levels:
         rms_dbfs: of the last 0.3 s.
         clipping: the converter was at its limit within the last 1.5 s.
         noise_floor_dbfs: what 10 % of the last 10 s stay under; None during the first second.
+        silent_s: for how long there was nothing but digital silence, as of a muted or forbidden microphone.
     """
 
     peak_dbfs: float
@@ -37,6 +39,7 @@ class Levels:
     rms_dbfs: float
     clipping: bool
     noise_floor_dbfs: float | None
+    silent_s: float = 0.0
 
 
 SILENCE = Levels(-np.inf, -np.inf, -np.inf, False, None)
@@ -49,6 +52,7 @@ class LevelMeter:
         self._sample_rate = sample_rate
         self._blocks: deque[tuple[float, float, float, bool]] = deque()  # end, peak, mean square, clipped
         self._time_s = 0.0
+        self._sounded_at_s = 0.0
         self._snapshot = SILENCE
 
     def feed(self, samples: Frames) -> None:
@@ -58,6 +62,8 @@ class LevelMeter:
         values = samples.astype(np.float32)
         magnitude = np.abs(values)
         self._time_s += len(samples) / self._sample_rate
+        if magnitude.max() > SILENT_PEAK:
+            self._sounded_at_s = self._time_s
         at_limit = magnitude >= CLIPPED
         clipped = bool(at_limit.any()) and _has_run(at_limit, MIN_CLIPPED_RUN)
         self._blocks.append((self._time_s, float(magnitude.max()), float(np.mean(values * values)), clipped))
@@ -83,6 +89,7 @@ class LevelMeter:
             rms_dbfs=to_dbfs(float(np.sqrt(np.mean(recent))) / FULL_SCALE),
             clipping=any(block[3] for block in held),
             noise_floor_dbfs=floor,
+            silent_s=self._time_s - self._sounded_at_s,
         )
 
 

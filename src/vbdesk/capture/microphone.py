@@ -42,14 +42,14 @@ class Session(Protocol):
         """Hz."""
 
     def close(self) -> None:
-        """End the stream. May block for seconds while the sound system hangs."""
+        """End the stream. May block for two seconds while the sound system hangs."""
 
 
 class Microphone(Protocol):
     """Something that can be listened to."""
 
     def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> Session:
-        """Begin to listen on `device`, the system's choice if None. May block for seconds.
+        """Begin to listen on `device`, the system's choice if None. May block for some seconds, never for longer.
 
         Args:
             device: which one.
@@ -66,7 +66,8 @@ class PortAudioMicrophone:
 
     def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioSession":
         """Begin to listen; see `Microphone.open`."""
-        with portaudio.lock:
+
+        def opened() -> PortAudioSession:
             try:
                 portaudio.refresh_if_idle()
                 index = None if device is None else portaudio.input_index(device.name, device.host_api)
@@ -77,6 +78,13 @@ class PortAudioMicrophone:
                     f"The microphone {name} cannot be opened. Nothing was recorded; "
                     "check that it is plugged in and free, or choose another one."
                 ) from error
+
+        try:
+            return portaudio.answered(opened, PortAudioSession.close)
+        except portaudio.SoundSystemHangs as error:
+            raise MicrophoneError(
+                f"{error} Nothing was recorded; wait a moment and try again, or start the computer anew."
+            ) from error
 
 
 class PortAudioSession:

@@ -67,9 +67,10 @@ class PortAudioPlayer:
         self._playing = True
         if self._stream is None:
             try:
-                with portaudio.lock:
-                    portaudio.refresh_if_idle()
-                    self._stream = portaudio.open_output(self._rate, self._fill, self._stopped)
+                self._stream = portaudio.answered(self._opened, portaudio.close)
+            except portaudio.SoundSystemHangs as error:
+                self._playing = False
+                raise PlaybackError(f"{error} The recording is kept; wait a moment and try again.") from error
             except (portaudio.errors(), ValueError, OSError) as error:
                 self._playing = False
                 raise PlaybackError(
@@ -101,6 +102,10 @@ class PortAudioPlayer:
         stream, self._stream = self._stream, None
         if stream is not None:
             portaudio.close(stream)
+
+    def _opened(self) -> Any:
+        portaudio.refresh_if_idle()
+        return portaudio.open_output(self._rate, self._fill, self._stopped)
 
     def _fill(self, out: Any, frames: int, when: Any, status: Any) -> None:
         ended = False

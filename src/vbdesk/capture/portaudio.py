@@ -1,29 +1,73 @@
 """The one place that touches PortAudio in this process.
 
 PortAudio lists the devices once. Taking the list anew ends every open stream, so that happens only while none is open.
-sounddevice is imported on first use: it may block for seconds while the sound system hangs.
+sounddevice is imported on first use: it may block for seconds while the sound system hangs. Every call that may is made
+by `answered`, so that nothing waits for longer than some seconds, the end of the program included.
 """
 
+import atexit
+import contextlib
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from vbdesk.capture.patience import NoAnswer, within
+
+OPEN_LIMIT_S = 6.0  # a cold start of a sound server takes up to four
+CLOSE_LIMIT_S = 2.0
+
+T = TypeVar("T")
 lock = threading.RLock()
 _open: list[Any] = []
+_ours: list[Any] = []
+
+
+class SoundSystemHangs(Exception):
+    """The sound system does not answer."""
+
+
+def answered(work: Callable[[], T], undo: Callable[[T], None]) -> T:
+    """Call `work` with the lock held; `undo` gets what comes too late.
+
+    Raises:
+        SoundSystemHangs: no answer in time.
+    """
+
+    def locked() -> T:
+        with lock:
+            return work()
+
+    try:
+        return within(OPEN_LIMIT_S, locked, undo)
+    except NoAnswer as error:
+        raise SoundSystemHangs("The sound system of this computer does not answer.") from error
+
+
+def _sounddevice() -> Any:
+    """The library; its end of the program is ours, which has a limit."""
+    import sounddevice as sd
+
+    if not _ours:
+        _ours.append(sd)
+        atexit.unregister(sd._exit_handler)
+        atexit.register(_leave, sd)
+    return sd
+
+
+def _leave(sd: Any) -> None:
+    with contextlib.suppress(NoAnswer):
+        within(CLOSE_LIMIT_S, sd._exit_handler)
 
 
 def errors() -> type[Exception]:
     """What PortAudio raises."""
-    import sounddevice as sd
-
-    failure: type[Exception] = sd.PortAudioError
+    failure: type[Exception] = _sounddevice().PortAudioError
     return failure
 
 
 def refresh_if_idle() -> None:
     """Take the list of devices anew, 35 ms, unless a stream is open."""
-    import sounddevice as sd
-
+    sd = _sounddevice()
     with lock:
         if not _open:
             sd._terminate()
@@ -32,8 +76,7 @@ def refresh_if_idle() -> None:
 
 def input_index(name: str, host_api: str) -> int:
     """Number of an input device now. Raises ValueError if there is none of this name."""
-    import sounddevice as sd
-
+    sd = _sounddevice()
     for index, device in enumerate(sd.query_devices()):
         if device["name"] == name and device["max_input_channels"] > 0:
             api: str = sd.query_hostapis(device["hostapi"])["name"]
@@ -50,8 +93,7 @@ def open_input(
     finished: Callable[[], None],
 ) -> Any:
     """Start a mono int16 input stream, at the device's own rate where it refuses `sample_rate`."""
-    import sounddevice as sd
-
+    sd = _sounddevice()
     settings = {
         "device": index,
         "channels": 1,
@@ -70,21 +112,24 @@ def open_input(
 
 def open_output(sample_rate: int, callback: Callable[[Any, int, Any, Any], None], finished: Callable[[], None]) -> Any:
     """Start a mono int16 output stream on the system's default device."""
-    import sounddevice as sd
-
     return _started(
-        sd.OutputStream(
+        _sounddevice().OutputStream(
             samplerate=sample_rate, channels=1, dtype="int16", callback=callback, finished_callback=finished
         )
     )
 
 
 def close(stream: Any) -> None:
-    """End a stream; may block for seconds while the sound system hangs."""
-    with lock:
-        if stream in _open:
-            _open.remove(stream)
-            stream.close(ignore_errors=True)
+    """End a stream; one that does not end in time is left to end by itself."""
+
+    def closed() -> None:
+        with lock:
+            if stream in _open:
+                _open.remove(stream)
+                stream.close(ignore_errors=True)
+
+    with contextlib.suppress(NoAnswer):
+        within(CLOSE_LIMIT_S, closed)
 
 
 def _started(stream: Any) -> Any:

@@ -4,15 +4,16 @@ The file: 8 bytes magic, 16 bytes salt, then blocks of
 `kind (1 byte) | length of the plain text (4 bytes, little endian) | AES-256-GCM cipher text with its tag`.
 Each file has a key of its own, derived from the library's key and the salt, so the block's index can be the nonce.
 Index and kind are authenticated too: a block moved, repeated or left out does not open. The first block describes the
-take, the last one closes it; without the last one the take is incomplete.
+take, the last one closes it; without the last one the take is incomplete. Both together are the take's manifest.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -58,6 +59,14 @@ class Damaged(SealedError):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskStart:
+    """The moment of a take at which a task of its protocol began."""
+
+    task_id: str
+    moment_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class TakeAudio:
     """A take as read from disk.
 
@@ -65,8 +74,11 @@ class TakeAudio:
         samples: shape (n,), int16, mono.
         sample_rate: Hz.
         complete: the take was closed; False after a crash.
-        about: what was known when the recording began (`group_id`, `recorded_at`, ...).
+        about: what was known when the recording began (`group_id`, `recorded_at`, `device`, ...).
         marks_s: moments that were marked, in seconds.
+        tasks: where each task of a sequence began, in order.
+        closing: what was known at its end (`frames`, `sha256` of its little-endian int16 samples, `overflows`,
+            `missing_s`, `end`, `pauses`); empty for an incomplete take.
     """
 
     samples: Frames
@@ -74,6 +86,8 @@ class TakeAudio:
     complete: bool
     about: Mapping[str, Any]
     marks_s: tuple[float, ...]
+    tasks: tuple[TaskStart, ...] = ()
+    closing: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def duration_s(self) -> float:
@@ -84,7 +98,16 @@ class TakeAudio:
         """The take between two moments, marks shifted with it."""
         first, last = round(start_s * self.sample_rate), round(end_s * self.sample_rate)
         marks = tuple(mark - start_s for mark in self.marks_s if start_s <= mark <= end_s)
-        return TakeAudio(self.samples[max(first, 0) : last], self.sample_rate, self.complete, self.about, marks)
+        begun = [task for task in self.tasks if task.moment_s <= end_s]
+        under_way = [task for task in begun if task.moment_s <= start_s][-1:]
+        kept = under_way + [task for task in begun if task.moment_s > start_s]
+        tasks = tuple(TaskStart(task.task_id, max(0.0, task.moment_s - start_s)) for task in kept)
+        samples = self.samples[max(first, 0) : last]
+        return TakeAudio(samples, self.sample_rate, self.complete, self.about, marks, tasks, self.closing)
+
+    def sha256(self) -> str:
+        """Digest of the samples as the manifest has it; of these samples, so a part has another one."""
+        return hashlib.sha256(self.samples.astype("<i2", copy=False).tobytes()).hexdigest()
 
 
 class _BlockWriter:
@@ -117,28 +140,39 @@ class SealedTakeWriter:
     """
 
     def __init__(self, path: Path, key: bytes, sample_rate: int, about: Mapping[str, Any] | None = None) -> None:
+        self._path, self._key = path, key
         self._blocks = _BlockWriter(path, key)
-        self._sample_rate = sample_rate
+        self._digest = hashlib.sha256()
         self.frames = 0
         description = {"sample_rate": sample_rate, "about": dict(about or {})}
         self._blocks.write(BlockKind.ABOUT, _to_json(description))
         self._blocks.sync()
+        sync_folder(path.parent)
 
     def append(self, frames: Frames) -> None:
         """Seal `frames`, shape (n,), int16, and bring them to the disk."""
-        self._blocks.write(BlockKind.FRAMES, frames.astype("<i2", copy=False).tobytes())
+        plain = frames.astype("<i2", copy=False).tobytes()
+        self._blocks.write(BlockKind.FRAMES, plain)
         self._blocks.sync()
+        self._digest.update(plain)
         self.frames += len(frames)
 
-    def mark(self, moment_s: float) -> None:
-        """Mark a moment of the take."""
-        self._blocks.write(BlockKind.MARK, _to_json({"moment_s": moment_s}))
+    def mark(self, moment_s: float, task_id: str | None = None) -> None:
+        """Mark a moment of the take; with `task_id`, as the beginning of that task."""
+        task = {} if task_id is None else {"task_id": task_id}
+        self._blocks.write(BlockKind.MARK, _to_json({"moment_s": moment_s, **task}))
 
-    def close(self, keep_frames: int | None = None) -> None:
-        """Close the take as complete; with `keep_frames`, what comes after that many frames does not count."""
+    def close(self, keep_frames: int | None = None, closing: Mapping[str, Any] | None = None) -> None:
+        """Close the take as complete, with what is known of it by now.
+
+        Args:
+            keep_frames: what comes after that many frames does not count.
+            closing: figures for the manifest; `frames` and `sha256` come from here.
+        """
         kept = self.frames if keep_frames is None else min(keep_frames, self.frames)
+        known = {**(closing or {}), "frames": kept, "sha256": self._digest_of(kept)}
         try:
-            self._blocks.write(BlockKind.END, _to_json({"frames": kept}))
+            self._blocks.write(BlockKind.END, _to_json(known))
             self._blocks.sync()
         finally:
             self._blocks.close()
@@ -147,6 +181,16 @@ class SealedTakeWriter:
         """Let go of the file as it is, after an error; the take stays incomplete, and readable."""
         with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
             self._blocks.close()
+
+    def _digest_of(self, kept: int) -> str:
+        if kept == self.frames:
+            return self._digest.hexdigest()
+        self._blocks.sync()
+        digest, left = hashlib.sha256(), kept
+        for frames in read_frames(self._path, self._key):
+            digest.update(frames[:left].astype("<i2", copy=False).tobytes())
+            left -= min(left, len(frames))
+        return digest.hexdigest()
 
 
 def read_take(path: Path, key: bytes) -> TakeAudio:
@@ -159,23 +203,25 @@ def read_take(path: Path, key: bytes) -> TakeAudio:
     """
     description: dict[str, Any] = {}
     pieces: list[Frames] = []
-    marks: list[float] = []
-    kept: int | None = None
+    marks: list[dict[str, Any]] = []
+    closing: dict[str, Any] = {}
     for kind, plain in _blocks(path, key):
         if kind is BlockKind.ABOUT:
             description = json.loads(plain)
         elif kind is BlockKind.FRAMES:
             pieces.append(np.frombuffer(plain, "<i2").astype(np.int16, copy=False))
         elif kind is BlockKind.MARK:
-            marks.append(json.loads(plain)["moment_s"])
+            marks.append(json.loads(plain))
         elif kind is BlockKind.END:
-            kept = json.loads(plain)["frames"]
+            closing = json.loads(plain)
     if "sample_rate" not in description:
         raise Damaged("This is not a recording of the desk.")
-    samples = np.concatenate(pieces)[:kept] if pieces else np.empty(0, np.int16)
+    samples = np.concatenate(pieces)[: closing.get("frames")] if pieces else np.empty(0, np.int16)
     rate = description["sample_rate"]
-    inside = tuple(mark for mark in marks if mark <= len(samples) / rate)
-    return TakeAudio(samples, rate, kept is not None, description["about"], inside)
+    inside = [mark for mark in marks if mark["moment_s"] <= len(samples) / rate]
+    by_hand = tuple(mark["moment_s"] for mark in inside if "task_id" not in mark)
+    tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in inside if "task_id" in mark)
+    return TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
 
 
 def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
@@ -213,6 +259,16 @@ def read_file(path: Path, key: bytes) -> bytes:
     if not complete:
         raise Damaged("The copy of this file is not complete. Import the file again.")
     return bytes(content)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in `folder` to the disk, so that a power cut does not lose a file that was synced itself."""
+    if os.name == "posix":  # Windows has no such call; its journal keeps names
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _blocks(path: Path, key: bytes) -> Iterator[tuple[BlockKind, bytes]]:

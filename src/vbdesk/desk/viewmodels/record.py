@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, Levels
-from vbdesk.capture.recorder import EndReason, Monitor, Recorder, Take
+from vbdesk.capture.monitor import Monitor
+from vbdesk.capture.recorder import EndReason, Recorder, Take
 from vbdesk.capture.recorder import Phase as RecorderPhase
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.live import live_rules

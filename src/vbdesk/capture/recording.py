@@ -1,0 +1,329 @@
+"""One take from its first block to its end.
+
+The sound system's thread puts blocks into a queue; the recorder's takes them out, measures and seals them at least
+twice a second; a watch asks once in a while whether the microphone is still the one that was chosen, because the sound
+system goes on with another one without a word.
+"""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.capture.clock import Clock
+from vbdesk.capture.devices import Device, DeviceLister, DevicesUnknown, is_among
+from vbdesk.capture.meter import LevelMeter, Levels, LiveEnvelope
+from vbdesk.capture.microphone import Block, Session
+from vbdesk.capture.sealed import Frames, SealedTakeWriter
+from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
+from vbdesk.capture.take import EndReason, Take, end_sentence
+from vbdesk.contract.limits import MAX_DURATION_S
+
+SEAL_S = 0.5
+STALL_S = 3.0
+WATCH_S = 0.8  # with the listing itself, less than a second of another microphone's sound
+POLL_S = 0.1
+NOTICED_LOSS_S = 0.5
+JOIN_S = 3.0  # a listing may take longer where the sound system hangs: nobody waits for that
+
+
+class Phase(StrEnum):
+    """What the recorder does."""
+
+    IDLE = "idle"
+    LEAD_IN = "lead_in"
+    RECORDING = "recording"
+    PAUSED = "paused"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How whole a running take is; see `Take` for the fields it has in the end.
+
+    Attributes:
+        silent_s: for how long the microphone has given nothing but digital silence.
+    """
+
+    overflows: int = 0
+    missing_s: float = 0.0
+    silent_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    reason: EndReason
+    keep_frames: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    task_id: str | None = None
+
+
+class _Command(StrEnum):
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
+class Recording:
+    """A running take; `begin` starts it, `stop` ends it, and it may end by itself."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        lister: DeviceLister | None,
+        device: Device | None,
+        on_finished: Callable[[Take], None] | None,
+        lead_in_s: float,
+    ) -> None:
+        self.recorded_at: datetime = clock.now() + timedelta(seconds=lead_in_s)
+        self.phase = Phase.RECORDING if lead_in_s <= 0 else Phase.LEAD_IN
+        self._clock = clock
+        self._lister = lister
+        self._device = device
+        self._on_finished = on_finished
+        self._lead_in_s = lead_in_s
+        self._queue: queue.SimpleQueue[tuple[float, Block] | _Command | _Mark | _End] = queue.SimpleQueue()
+        self._waiting: list[Frames] = []
+        self._frames = 0
+        self._heard_frames = 0
+        self._overflows = 0
+        self._all_zero = True
+        self._pauses: list[tuple[float, float]] = []  # when, for how long
+        self._paused_at = 0.0
+        self._sealed = threading.Event()
+        self._take: Take | None = None
+
+    def begin(self, session: Session, writer: SealedTakeWriter, path: Path, speech: SpeechMeter | None) -> None:
+        """Start taking in what `session` hears, into `writer`."""
+        self._session, self._writer, self._path, self._speech = session, writer, path, speech
+        self._rate = session.sample_rate
+        self._limit = round(MAX_DURATION_S * self._rate)
+        self._lead_in_frames = round(self._lead_in_s * self._rate)
+        self._meter, self._envelope = LevelMeter(self._rate), LiveEnvelope(self._rate)
+        self._last_block = self._last_seal = self._clock.monotonic()
+        self._first_block: float | None = None
+        self._threads = [threading.Thread(target=self._run, name="recorder", daemon=True)]
+        if self._lister is not None and self._device is not None:
+            watch = threading.Thread(
+                target=self._watch, args=(self._lister, self._device), name="recorder-watch", daemon=True
+            )
+            self._threads.append(watch)
+        for thread in self._threads:
+            thread.start()
+
+    # Called from outside
+
+    def take_block(self, block: Block) -> None:
+        """Put a block away; called by the sound system for every 20 ms."""
+        self._queue.put((self._clock.monotonic(), block))
+
+    def stream_ended(self) -> None:
+        """The stream ended by itself."""
+        self._queue.put(_End(EndReason.UNPLUGGED))
+
+    def pause(self) -> None:
+        """Leave out what comes, until `resume`."""
+        self._queue.put(_Command.PAUSE)
+
+    def resume(self) -> None:
+        """Take in what comes again."""
+        self._queue.put(_Command.RESUME)
+
+    def mark(self, task_id: str | None = None) -> None:
+        """Mark this moment, as the beginning of a task if it is named."""
+        if task_id is not None and self._speech is not None:
+            self._speech.begin_task()
+        self._queue.put(_Mark(task_id))
+
+    def stop(self) -> Take | None:
+        """End the take, and wait until it is sealed."""
+        self._queue.put(_End(EndReason.STOPPED))
+        self._sealed.wait()
+        return self._take
+
+    def join(self) -> None:
+        """Wait until everything has ended, within limits: what hangs is left behind."""
+        for thread in self._threads:
+            thread.join(JOIN_S)
+        if self._speech is not None:
+            self._speech.join(JOIN_S)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Length so far, pauses and the lead-in left out."""
+        return self._frames / self._rate
+
+    @property
+    def lead_in_left_s(self) -> float:
+        """How long until the take begins."""
+        return self._lead_in_frames / self._rate
+
+    def levels(self) -> Levels:
+        """The meter."""
+        return self._meter.levels()
+
+    def envelope(self) -> NDArray[np.int16]:
+        """Lowest and highest sample of every 10 ms, shape (n, 2)."""
+        return self._envelope.pairs()
+
+    def speech(self) -> SpeechSoFar:
+        """What was said so far."""
+        return SpeechSoFar() if self._speech is None else self._speech.so_far()
+
+    def health(self) -> Health:
+        """How whole it is."""
+        return Health(self._overflows, self._missing_s(), self._meter.levels().silent_s)
+
+    # The recorder's thread
+
+    def _run(self) -> None:
+        try:
+            self._take = self._record_and_seal()
+        finally:
+            self.phase = Phase.IDLE
+            self._sealed.set()  # nobody waits for the microphone to close, which may take seconds
+            if self._speech is not None:
+                self._speech.stop()
+            if self._take is not None and self._on_finished is not None:
+                self._on_finished(self._take)
+            self._session.close()
+
+    def _record_and_seal(self) -> Take:
+        try:
+            end = self._record()
+            self._seal()
+            kept = self._frames if end.keep_frames is None else min(end.keep_frames, self._frames)
+            if end.reason is EndReason.CANCELLED:
+                self._writer.abandon()
+                self._path.unlink()
+            else:
+                self._writer.close(kept, self._closing(end))
+        except OSError:
+            self._writer.abandon()
+            return self._described(_End(EndReason.DISK_FULL), self._writer.frames)
+        return self._described(end, kept)
+
+    def _record(self) -> _End:
+        while True:
+            end = self._next()
+            if end is not None:
+                cancelled = end.reason is EndReason.STOPPED and self.phase is Phase.LEAD_IN
+                return _End(EndReason.CANCELLED) if cancelled else end
+            if self._clock.monotonic() - self._last_block >= STALL_S:
+                return _End(EndReason.STALLED)
+            if self._waiting and self._clock.monotonic() - self._last_seal >= SEAL_S:
+                self._seal()
+
+    def _next(self) -> _End | None:
+        """Deal with the next thing in the queue; the end if it is one."""
+        try:
+            item = self._queue.get(timeout=POLL_S)
+        except queue.Empty:
+            return None
+        if isinstance(item, _End):
+            return item
+        if isinstance(item, tuple):
+            return self._take_in(*item)
+        if isinstance(item, _Mark):
+            self._writer.mark(self.elapsed_s, item.task_id)
+        elif self.phase is not Phase.LEAD_IN:
+            self._pause_or_resume(item)
+        return None
+
+    def _pause_or_resume(self, command: _Command) -> None:
+        if command is _Command.PAUSE and self.phase is Phase.RECORDING:
+            self.phase, self._paused_at = Phase.PAUSED, self._clock.monotonic()
+        elif command is _Command.RESUME and self.phase is Phase.PAUSED:
+            self.phase = Phase.RECORDING
+            self._pauses.append((self.elapsed_s, self._clock.monotonic() - self._paused_at))
+
+    def _take_in(self, heard_at: float, block: Block) -> _End | None:
+        self._last_block = heard_at
+        if self._first_block is None:
+            self._first_block = heard_at
+        else:
+            self._heard_frames += len(block.samples)
+        self._overflows += block.overflowed
+        self._meter.feed(block.samples)
+        samples = self._after_lead_in(block.samples)
+        if self.phase is not Phase.RECORDING or len(samples) == 0:
+            return None
+        samples = samples[: self._limit - self._frames]
+        self._all_zero = self._all_zero and not samples.any()
+        self._waiting.append(samples)
+        self._envelope.feed(samples)
+        if self._speech is not None:
+            self._speech.feed(samples)
+        self._frames += len(samples)
+        if sum(map(len, self._waiting)) >= SEAL_S * self._rate:
+            self._seal()
+        return _End(EndReason.LIMIT) if self._frames >= self._limit else None
+
+    def _after_lead_in(self, samples: Frames) -> Frames:
+        """What of a block belongs to the take."""
+        if self.phase is not Phase.LEAD_IN:
+            return samples
+        before = samples[: self._lead_in_frames]
+        self._lead_in_frames -= len(before)
+        if self._speech is not None and len(before):
+            self._speech.feed(before, counts=False)
+        if self._lead_in_frames == 0:
+            self.phase = Phase.RECORDING
+        return samples[len(before) :]
+
+    def _seal(self) -> None:
+        if self._waiting:
+            self._writer.append(np.concatenate(self._waiting))
+            self._waiting = []
+        self._last_seal = self._clock.monotonic()
+
+    def _closing(self, end: _End) -> dict[str, object]:
+        return {
+            "end": end.reason,
+            "overflows": self._overflows,
+            "missing_s": self._missing_s(),
+            "all_zero": self._all_zero,
+            "pauses": self._pauses,
+        }
+
+    def _missing_s(self) -> float:
+        """How much less sound came than time passed; what the two clocks of a long take differ by is not counted."""
+        if self._first_block is None:
+            return 0.0
+        missing_s = self._last_block - self._first_block - self._heard_frames / self._rate
+        return missing_s if missing_s >= NOTICED_LOSS_S else 0.0
+
+    def _described(self, end: _End, kept_frames: int) -> Take:
+        duration_s = kept_frames / self._rate
+        return Take(
+            path=self._path,
+            sample_rate=self._rate,
+            duration_s=duration_s,
+            recorded_at=self.recorded_at,
+            end=end.reason,
+            sentence=end_sentence(end.reason, duration_s),
+            overflows=self._overflows,
+            missing_s=self._missing_s(),
+            all_zero=self._all_zero and kept_frames > 0,
+        )
+
+    # The watch's thread
+
+    def _watch(self, lister: DeviceLister, device: Device) -> None:
+        """End the take when the microphone is not listed any more, cut back to where it last was for certain."""
+        certain = 0
+        while not self._sealed.wait(WATCH_S):
+            frames_before = self._frames
+            with contextlib.suppress(DevicesUnknown):
+                if not is_among(device, lister.devices()):
+                    self._queue.put(_End(EndReason.REPLACED, certain))
+                    return
+                certain = frames_before
