@@ -74,9 +74,9 @@ class GroupJobItem(WireModel):
     created_at: Timestamp
     use_case: str | None
     condition: str | None
+    audio_duration_seconds: float
     model_name: str | None = None
     sign_name: str | None = None
-    audio_duration_seconds: float
 
 
 class GroupJobList(WireModel):

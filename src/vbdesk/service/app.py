@@ -5,6 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.catalog.routes import router as catalog_router
@@ -15,6 +16,8 @@ from vbdesk.service.dependencies import CurrentContext
 from vbdesk.service.errors import install_error_handlers
 from vbdesk.service.groups import routes as groups_routes
 from vbdesk.service.http.description import refusals
+from vbdesk.service.http.description_page import reference_routes
+from vbdesk.service.http.description_whole import complete
 from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.legacy import earlier_routes, v1_routes
 from vbdesk.service.uploads.routes import router as uploads_router
@@ -46,17 +49,17 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 class Api(FastAPI):
-    """The application with an honest description of itself."""
+    """The application with a whole description of itself."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description, once made. Both credential headers are needed; FastAPI lists them as alternatives."""
+        """The description, made once."""
         if self.openapi_schema is None:
-            description = super().openapi()
-            for methods in description["paths"].values():
-                for operation in methods.values():
-                    if needed := operation.get("security"):
-                        operation["security"] = [{name: scopes for each in needed for name, scopes in each.items()}]
-        return super().openapi()
+            self.openapi_schema = complete(super().openapi())
+        return self.openapi_schema
+
+
+def _operation_id(route: APIRoute) -> str:
+    return f"v1_{route.name}" if route.path.startswith("/api/v1/") else route.name
 
 
 def create_app(context: Context) -> Api:
@@ -68,12 +71,13 @@ def create_app(context: Context) -> Api:
         redoc_url=None,
         redirect_slashes=False,
         responses=refusals(*_EVERYWHERE),
+        generate_unique_id_function=_operation_id,
     )
     app.state.context = context
     install_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.router.routes.extend(console_routes(context))
+    app.router.routes.extend([*console_routes(context), *reference_routes(app)])
     return app
 
 

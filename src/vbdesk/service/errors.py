@@ -29,7 +29,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from vbdesk.contract.errors import ErrorBody, ErrorCode, ErrorDetail, error_body
+from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode, ErrorDetail, error_body
 
 log = logging.getLogger(__name__)
 
@@ -158,6 +158,13 @@ class ProcessingFailed(ServiceError):
 
     code = ErrorCode.PROCESSING_ERROR
     default_message = "The service could not finish the request. Try again in a moment."
+
+
+def default_message_of(code: ErrorCode) -> str:
+    """What a refusal with this code says when there is nothing more particular to say."""
+    refusals = [*ServiceError.__subclasses__(), *AudioRejected.__subclasses__()]
+    found = (refusal.default_message for refusal in refusals if getattr(refusal, "code", None) == code)
+    return next(found, "") or _FRAMEWORK_BODIES[HTTP_STATUS[code]].message
 
 
 def install_error_handlers(app: FastAPI) -> None:

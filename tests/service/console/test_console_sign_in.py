@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from vbdesk.service.console.app import PROTECTION
+from vbdesk.service.http.protection import PROTECTION
 
 
 def sessions(service) -> list[tuple]:

@@ -5,10 +5,8 @@ from typing import cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vbdesk.contract.errors import HTTP_STATUS
 from vbdesk.resource_files import resource
@@ -18,18 +16,7 @@ from vbdesk.service.console.pages import go_to, page
 from vbdesk.service.console.visits import SESSION_COOKIE, SignInNeeded
 from vbdesk.service.context import Context
 from vbdesk.service.errors import NotFound, ProcessingFailed, RateLimited, ServiceError
-
-PROTECTION = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-        "frame-ancestors 'none'; base-uri 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-"""Headers of every answer: nothing runs, nothing is framed, sent on or kept."""
+from vbdesk.service.http.protection import Protected
 
 _FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
 
@@ -51,23 +38,6 @@ def create_console(context: Context) -> FastAPI:
     for name, media_type in _FILES.items():
         _add_file(console, name, media_type)
     return console
-
-
-class Protected:
-    """Wraps an application and puts the protective headers on all its answers, crashes included."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-
-        async def send_protected(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(PROTECTION)
-            await send(message)
-
-        await self._app(scope, receive, send_protected)
 
 
 def _add_file(console: FastAPI, name: str, media_type: str) -> None:

@@ -49,9 +49,11 @@ def job_json(row: Row[Any]) -> bytes:
 
 def with_result(job: WireModel, result: str | None) -> bytes:
     """A job, in whichever version's shape, with its `result` filled in from text."""
-    fields = job.model_dump(mode="json", exclude={"result"})
-    head = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    return f'{head[:-1]},"result":{result or "null"}}}'.encode()
+    fields = json.dumps(job.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+    before, empty, after = fields.partition(
+        '"result":null'
+    )  # quotes within values are escaped: there is one such place
+    return (before + (empty if result is None else f'"result":{result}') + after).encode()
 
 
 def result_in_earlier_form(row: Row[Any]) -> str | None:
