@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vbdesk.contract.catalog import models
 from vbdesk.contract.levels import Level
-from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead
+from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead, Trend
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -73,6 +73,7 @@ class SignChart:
     Attributes:
         level: level of the newest conclusive reading.
         trend: the trend in words.
+        trend_detail: its slope with the uncertainty, as a sentence; empty when it is too early for one.
         cuts: lowest score of each level above none, up to the sign's highest; empty when the calibration is not ours.
     """
 
@@ -80,6 +81,7 @@ class SignChart:
     label: str
     level: Level
     trend: str
+    trend_detail: str
     readings: Readings
     course: Course
     cuts: Mapping[Level, float]
@@ -142,6 +144,7 @@ def _sign_chart(sign: SignTrajectory, points: Sequence[DataPoint], cuts: Mapping
         label=sign.label,
         level=conclusive[-1] if conclusive else Level.INCONCLUSIVE,
         trend=_trend_words(sign),
+        trend_detail=_trend_detail(sign.trend),
         readings=readings,
         course=_course(sign),
         cuts=cuts,
@@ -192,3 +195,17 @@ def _trend_words(sign: SignTrajectory) -> str:
     if sign.n_recordings < 2:
         return "First recording" if sign.n_recordings else "No reading yet"
     return "Too early for a trend"
+
+
+def _trend_detail(trend: Trend) -> str:
+    if trend.slope_per_30d is None or trend.interval is None:
+        return ""
+    low, high = trend.interval
+    return (
+        f"{_signed(trend.slope_per_30d)} in 30 days (90 % interval {_signed(low)} to {_signed(high)}), "
+        f"from the last {trend.horizon_days} days."
+    )
+
+
+def _signed(change: float) -> str:
+    return f"{change:+.2f}".replace("-", "\u2212")

@@ -22,6 +22,7 @@ from vbdesk.desk.widgets.text import Text
 _NAME_WIDTH = 242
 _AXIS_HEIGHT = 32
 _MIN_ROW, _MAX_ROW = 76, 140
+_RING_ROOM = 0.12  # score; the radius of a ring around a reading in the lowest row
 
 
 class TrajectoryView(QWidget):
@@ -249,9 +250,11 @@ class _SignRow(QFrame):
         self._name.setText(sign.label)
         self._badge.show_level(sign.level)
         self._trend.setText(sign.trend)
+        self._trend.setToolTip(sign.trend_detail)
         self.plot.show_chart(sign, today_s, scores)
         self.ladder.show_chart(sign, scores)
         self.plot.setAccessibleName(f"{sign.label} over time")
+        self.plot.setAccessibleDescription(sign.trend_detail)
 
 
 class _AxisRow(QWidget):
@@ -369,9 +372,10 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
     """The common range, wider only where a value would fall out of it."""
     low, high = SCORE_RANGE
     for sign in chart.signs:
-        for values in (sign.readings.score, sign.course.estimate):
+        unusual = sign.readings.score[[index for index in range(len(sign.readings.t)) if sign.is_unusual(index)]]
+        for values, room in ((sign.readings.score, 0.02), (sign.course.estimate, 0.02), (unusual, _RING_ROOM)):
             if len(values):
-                low, high = min(low, float(values.min()) - 0.02), max(high, float(values.max()) + 0.02)
+                low, high = min(low, float(values.min()) - room), max(high, float(values.max()) + room)
     return low, high
 
 
