@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.service.accounts.service import AccountService, Credential
 from vbdesk.service.dependencies import CurrentAccount, guarded_router
-from vbdesk.service.errors import install_error_handlers
+from vbdesk.service.http.error_answers import install_error_handlers
 
 
 def test_a_key_opens_its_account(client, account):

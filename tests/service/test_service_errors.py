@@ -10,7 +10,8 @@ from fastapi import FastAPI
 
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.dependencies import guarded_router
-from vbdesk.service.errors import NotFound, install_error_handlers
+from vbdesk.service.errors import NotFound
+from vbdesk.service.http.error_answers import install_error_handlers
 from vbdesk.service.servers import bind
 
 

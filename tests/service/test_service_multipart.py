@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI, Request
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.service.errors import install_error_handlers
+from vbdesk.service.http.error_answers import install_error_handlers
 from vbdesk.service.http.multipart import received_form
 
 MIB = 1024 * 1024

@@ -13,11 +13,11 @@ from vbdesk.service.console.app import console_routes
 from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import router as credits_router
 from vbdesk.service.dependencies import CurrentContext
-from vbdesk.service.errors import install_error_handlers
 from vbdesk.service.groups import routes as groups_routes
 from vbdesk.service.http.description import refusals
 from vbdesk.service.http.description_page import reference_routes
 from vbdesk.service.http.description_whole import complete
+from vbdesk.service.http.error_answers import install_error_handlers
 from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.legacy import earlier_routes, v1_routes
 from vbdesk.service.uploads.routes import router as uploads_router

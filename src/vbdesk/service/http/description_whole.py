@@ -10,7 +10,7 @@ from typing import Any
 from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.resource_files import resource
-from vbdesk.service.errors import default_message_of
+from vbdesk.service.http.error_answers import default_message_of
 
 Json = dict[str, Any]
 
