@@ -93,6 +93,26 @@ def trajectory(
     )
 
 
+def only_signs(read: TrajectoryRead, names: Sequence[str]) -> TrajectoryRead:
+    """The part of a read that is about these signs; those that were never measured are there with nulls."""
+    wanted = sorted(set(names))
+    found = {sign.name: sign for sign in read.signs}
+    parameters = shipped_parameters()
+    points = [
+        point.model_copy(update={"signals": [signal for signal in point.signals if signal.name in wanted]})
+        for point in read.data_points
+    ]
+    return read.model_copy(
+        update={
+            "signs": [
+                found[name] if name in found else _unfollowed(name, label_of(name), (), read.as_of, parameters)
+                for name in wanted
+            ],
+            "data_points": [point for point in points if point.signals],
+        }
+    )
+
+
 class _CourseOnWire:
     """One course, with what the trajectory shows beside the verdicts."""
 

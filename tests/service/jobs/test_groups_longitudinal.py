@@ -138,6 +138,12 @@ def test_the_trajectory_of_chosen_signs(bench):
     assert {sign["name"] for sign in read["signs"]} == {"stress", "fatigue"}
     assert {signal["name"] for signal in read["data_points"][0]["signals"]} == {"stress", "fatigue"}
     assert bench.client.get("/v2/groups/g/longitudinal?sign=courage").status_code == 422
+    never = bench.get("/v2/groups/g/longitudinal", sign="allergy")
+    assert [(sign["name"], sign["label"], sign["n_recordings"]) for sign in never["signs"]] == [
+        ("allergy", "Allergy", 0)
+    ]
+    assert (never["signs"][0]["latest_score"], never["data_points"]) == (None, [])
+    assert (never["window"]["jobs_used"], never["done_job_count"]) == (1, 1)
 
 
 def test_an_empty_group_reads_as_done_with_nothing_in_it(bench):

@@ -22,6 +22,7 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.longitudinal import only_signs
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import require_sign
 from vbdesk.service.context import Context
@@ -158,16 +159,4 @@ def _running(context: Context, account: Account, group_id: str) -> TrajectoryRun
 
 
 def _only(names: list[str], body: str) -> str:
-    """The trajectory with these signs alone."""
-    whole = TrajectoryRead.model_validate_json(body)
-    points = [
-        point.model_copy(update={"signals": [signal for signal in point.signals if signal.name in names]})
-        for point in whole.data_points
-    ]
-    part = whole.model_copy(
-        update={
-            "signs": [sign for sign in whole.signs if sign.name in names],
-            "data_points": [point for point in points if point.signals],
-        }
-    )
-    return part.model_dump_json()
+    return only_signs(TrajectoryRead.model_validate_json(body), names).model_dump_json()
