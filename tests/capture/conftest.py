@@ -1,3 +1,6 @@
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -48,3 +51,12 @@ def new_recorder(microphone, tmp_path, key, finished):
 @pytest.fixture
 def recorder(new_recorder):
     return new_recorder()
+
+
+@pytest.fixture(scope="session")
+def processed():
+    """The module `processed.py` beside this file, which the benchmark of capture uses too."""
+    spec = importlib.util.spec_from_file_location("processed", Path(__file__).with_name("processed.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

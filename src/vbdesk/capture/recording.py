@@ -217,8 +217,6 @@ class Recording:
             if end is not None:
                 cancelled = end.reason is EndReason.STOPPED and self.phase is Phase.LEAD_IN
                 return _End(EndReason.CANCELLED) if cancelled else end
-            if self._clock.monotonic() - self._last_block >= STALL_S:
-                return _End(EndReason.STALLED)
             if self._waiting and self._clock.monotonic() - self._last_seal >= SEAL_S:
                 self._seal()
 
@@ -226,8 +224,9 @@ class Recording:
         """Deal with the next thing in the queue; the end if it is one."""
         try:
             item = self._queue.get(timeout=POLL_S)
-        except queue.Empty:
-            return None
+        except queue.Empty:  # a slow disk leaves blocks waiting: that is no stall
+            stalled = self._clock.monotonic() - self._last_block >= STALL_S
+            return _End(EndReason.STALLED) if stalled else None
         if isinstance(item, _End):
             return item
         if isinstance(item, tuple):
