@@ -1,6 +1,8 @@
 """The operator's commands, in their exact forms."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,22 @@ def test_the_commands_work_while_the_service_runs(service):
     key = answer("key", "create", "--data-dir", data_dir, "--account", made["account_id"], "--name", "laptop")
     headers = {"X-Account-ID": made["account_id"], "X-API-Key": key["api_key"]}
     assert service.client().get("/v2/account/credits", headers=headers).json() == {"credits": 7}
+
+
+LISTS_ACCOUNTS = """
+import sys
+from vbdesk.cli.main import app
+try:
+    app(["admin", "account", "list", "--data-dir", sys.argv[1]])
+finally:
+    print(*sorted({name.split(".")[0] for name in sys.modules}))
+"""
+
+
+def test_a_command_starts_without_what_analyses_servers_and_migrations_need(tmp_path):
+    answer("account", "list", "--data-dir", tmp_path)  # makes the tables
+    command = [sys.executable, "-c", LISTS_ACCOUNTS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    loaded = set(done.stdout.split())
+    assert "sqlalchemy" in loaded
+    assert not loaded & {"scipy", "onnxruntime", "av", "fastapi", "uvicorn", "dbos", "alembic"}

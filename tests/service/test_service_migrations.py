@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 
 from vbdesk.service.db import metadata
 from vbdesk.service.db.engine import create_engine
-from vbdesk.service.db.migrate import configuration, upgrade
+from vbdesk.service.db.migrate import REVISION, MigrationFailed, configuration, upgrade
 from vbdesk.service.db.migrations.filters import is_ours
 from vbdesk.service.db.session import Database
 
@@ -87,5 +87,13 @@ def test_processes_starting_together_take_turns(tmp_path):
     assert failures == []
 
 
-def test_there_is_one_line_of_revisions():
-    assert len(ScriptDirectory.from_config(configuration()).get_heads()) == 1
+def test_there_is_one_line_of_revisions_and_its_end_is_known():
+    assert ScriptDirectory.from_config(configuration()).get_heads() == [REVISION]
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path, database):
+    upgrade(database, tmp_path)
+    with database.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(MigrationFailed):
+        upgrade(database, tmp_path)

@@ -182,11 +182,10 @@ def _eraser(data_dir: Path) -> Iterator["Eraser"]:
 @contextmanager
 def _database(data_dir: Path) -> Iterator[tuple["Settings", "Database"]]:
     """The migrated database; whatever goes wrong in the block is told in one line."""
-    from alembic.util import CommandError
     from sqlalchemy.exc import SQLAlchemyError
 
     from vbdesk.service.composition import open_database
-    from vbdesk.service.db.migrate import upgrade
+    from vbdesk.service.db.migrate import MigrationFailed, upgrade
     from vbdesk.service.errors import ServiceError
     from vbdesk.service.secret_box import SecretsDamaged
     from vbdesk.service.settings import SettingsInvalid, load_settings
@@ -200,7 +199,7 @@ def _database(data_dir: Path) -> Iterator[tuple["Settings", "Database"]]:
         fail(str(error))
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
-    except (SQLAlchemyError, CommandError) as error:
+    except (SQLAlchemyError, MigrationFailed) as error:
         fail(f"The database of {data_dir} cannot be used ({type(error).__name__}).")
 
 

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from alembic.util import CommandError
 from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
@@ -22,7 +21,7 @@ from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
-from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.db.session import Database
 from vbdesk.service.parent import parent_gone
 from vbdesk.service.secret_box import SecretsDamaged
@@ -139,7 +138,7 @@ def _migrated_database(settings: Settings) -> Database:
     database = open_database(settings)
     try:
         upgrade(database, settings.data_dir)
-    except (SQLAlchemyError, CommandError) as error:
+    except (SQLAlchemyError, MigrationFailed) as error:
         database.close()
         kind = type(error).__name__  # the message itself may show the database's address and password
         raise ServeRefused(
