@@ -11,7 +11,7 @@ from vbdesk.signs.calibration import Calibration, citation_keys
 from vbdesk.signs.data_file import DataFileError, read_data
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.wording import Wording
+from vbdesk.signs.wording import NarrativeRules, Words
 
 
 def edited(path, tmp_path, old, new):
@@ -72,17 +72,34 @@ def test_a_fault_in_the_metrics_is_named(tmp_path, reference, old, new, fault):
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ('"smoking" = "Smoking"\n', "", "there are no words for smoking"),
+        ('"smoking" = "smoking"\n', "", "there are no words for smoking"),
+        ('filler = ["pitch_mean"', 'filler = ["pitch"', "there are no words for pitch"),
+        ("max_signals = 3", "max_signals = 0", "length.max_signals"),
+    ],
+)
+def test_a_fault_in_the_rules_of_the_narrative_is_named(tmp_path, reference, old, new, fault):
+    path = edited(resource("narrative", "narrative.toml"), tmp_path, old, new)
+    with pytest.raises(DataFileError, match=f"narrative.toml.*{fault}"):
+        read_data(path, NarrativeRules, {"norms": reference.norms, "calibration": reference.calibration})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
         ("[clause.pitch_mean]", "[clause.pitch]", "there are no words for pitch_mean"),
         ('monitor = "A repeat recording at the usual time is enough."\n', "", "there are no words for monitor"),
-        ('"Dry air"', '"Dry air."', "cause.always"),
+        ('stress = "acute stress"\n', "", "there are no words for stress"),
+        ('a-cold = "A cold"\n', "", "there are no words for a-cold"),
+        ('noise = "Not measurable', 'din = "Not measurable', "there are no words for noise"),
+        ('"Dry air"', '"Dry air."', "cause.phrase.dry-air"),
         ('low = "There is', 'slight = "There is', "finding"),
+        ("the voice {clauses}.", "the voice stands out.", "features.heard"),
     ],
 )
 def test_a_fault_in_the_words_is_named(tmp_path, reference, old, new, fault):
-    path = edited(resource("narrative", "narrative.toml"), tmp_path, old, new)
-    with pytest.raises(DataFileError, match=f"narrative.toml.*{fault}"):
-        read_data(path, Wording, {"norms": reference.norms, "calibration": reference.calibration})
+    path = edited(resource("narrative", "en.toml"), tmp_path, old, new)
+    with pytest.raises(DataFileError, match=f"en.toml.*{fault}"):
+        read_data(path, Words, {"norms": reference.norms, "rules": reference.wording.rules})
 
 
 def test_a_missing_file_is_said(tmp_path):
@@ -92,7 +109,7 @@ def test_a_missing_file_is_said(tmp_path):
 
 def test_no_cause_is_written_for_nothing(reference):
     confounders = {confounder for sign in reference.calibration.signs.values() for confounder in sign.confounders}
-    causes = reference.wording.causes
+    causes = reference.wording.rules.causes
     assert causes.unspoken | causes.in_noise.keys() | causes.always.keys() <= confounders
 
 

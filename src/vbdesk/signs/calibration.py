@@ -57,7 +57,6 @@ class SignCalibration(DataModel):
     """How one sign is scored, and what stands behind it.
 
     Attributes:
-        phrase: what the sign is called within a sentence.
         known: what research says; `meaning`: what the index is meant to measure.
         reference_mean: of the weighted sum in healthy readers; `reference_sd` likewise.
         cut_low: index in reference SD from which the level holds; the other cuts likewise.
@@ -73,7 +72,6 @@ class SignCalibration(DataModel):
     placeholder: bool
     max_level: Level
     applies_to: Literal["all", "female"]
-    phrase: str
     known: str
     meaning: Annotated[str, Field(alias="construct")]
     timescale: Literal["fast", "slow"]

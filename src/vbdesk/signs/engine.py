@@ -13,6 +13,7 @@ from vbdesk.signs.scoring import Conditions, Reading, read_sign
 from vbdesk.signs.summary import make_signal, summarise_readings
 from vbdesk.signs.target import Target
 from vbdesk.signs.uncertainty import with_interval
+from vbdesk.signs.wording import DEFAULT_LANGUAGE
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.features import analyse_frames
 from vbdesk.voice.quality import Quality, assess
@@ -41,15 +42,21 @@ class Heard:
     speakers: Sequence[SpeakerTurns] | None
 
 
-def analyze(recording: Recording, target: Target, *, diarize: bool = False) -> ModelResult | SignResult:
+def analyze(
+    recording: Recording, target: Target, *, diarize: bool = False, language: str = DEFAULT_LANGUAGE
+) -> ModelResult | SignResult:
     """Analyse `recording` for a model or a sign.
 
     Args:
         recording: as decoded.
         target: what is asked for.
         diarize: tell speakers apart and read each by itself; the usual fields then speak for the one who speaks most.
+        language: of the summary, as a BCP 47 tag.
+
+    Raises:
+        UnknownLanguage: there are no words for `language`.
     """
-    return read(listen(recording, diarize=diarize), target)
+    return read(listen(recording, diarize=diarize), target, language=language)
 
 
 def listen(recording: Recording, *, diarize: bool = False) -> Heard:
@@ -69,9 +76,9 @@ def listen(recording: Recording, *, diarize: bool = False) -> Heard:
     return Heard(quality, passages, speakers)
 
 
-def read(heard: Heard, target: Target) -> ModelResult | SignResult:
-    """Read what was heard for `target`."""
-    reference = load_reference()
+def read(heard: Heard, target: Target, *, language: str = DEFAULT_LANGUAGE) -> ModelResult | SignResult:
+    """Read what was heard for `target`; the summary is in `language`, a BCP 47 tag."""
+    reference = load_reference(language)
     return read_voices(heard, lambda passage: _result(passage, heard.quality, target, reference))
 
 

@@ -14,7 +14,7 @@ from vbdesk.signs.calibration import SignCalibration
 from vbdesk.signs.norms import Standardised, interpret
 from vbdesk.signs.reference import Reference
 from vbdesk.signs.scoring import Reading
-from vbdesk.signs.wording import Wording
+from vbdesk.signs.wording import Wording, Words
 
 NOISE_ISSUES = frozenset({IssueCode.HIGH_BACKGROUND_NOISE, IssueCode.NOISE_LIMITS_VOICE_QUALITY})
 
@@ -51,31 +51,29 @@ def render(
         z: features of the voice in the reference.
         issues: codes of what is wrong with the sound.
         action: what follows from the levels.
-        reference: words and signs.
+        reference: signs, and the words of a language.
     """
-    wording = reference.wording
+    wording, words = reference.wording, reference.wording.words
     overall = overall_level(reading.level for reading in readings)
-    named = named_readings(readings, wording.length.max_signals)
+    named = named_readings(readings, wording.rules.length.max_signals)
     signs = [reference.calibration.signs[reading.sign] for reading in named]
-    sentences = [
-        *_quality(issues, wording),
-        wording.finding[overall].format(signals=_listed([sign.phrase for sign in signs])),
-    ]
+    signals = words.list.join([words.signs[reading.sign] for reading in named])
+    sentences = [*_quality(issues, words), words.finding[overall].format(signals=signals)]
     if named:
-        sentences += [_heard(named, z, wording), _evidence(signs, wording)]
+        sentences += [_heard(named, z, wording), _evidence(signs, words)]
     if overall.flagged:
         sentences.append(_cause(signs[0], issues, wording))
     sentences += _special(readings, wording)
-    sentences.append(wording.action[action])
+    sentences.append(words.action[action])
     return " ".join(sentences)
 
 
-def with_history(text: str, sentence: str, wording: Wording) -> str:
+def with_history(text: str, sentence: str, words: Words) -> str:
     """Put a sentence about the subject's earlier recordings behind what was heard, or behind the finding."""
     anchors = [
-        re.escape(wording.features.heard).replace(r"\{clauses\}", "[^.]*"),
-        re.escape(wording.features.none_stood_out),
-        re.escape(wording.finding[Level.NONE]),
+        re.escape(words.features.heard).replace(r"\{clauses\}", "[^.]*"),
+        re.escape(words.features.none_stood_out),
+        re.escape(words.finding[Level.NONE]),
     ]
     found = next((match for anchor in anchors if (match := re.search(anchor, text))), None)
     if found is None:
@@ -83,22 +81,23 @@ def with_history(text: str, sentence: str, wording: Wording) -> str:
     return f"{text[: found.end()]} {sentence}{text[found.end() :]}"
 
 
-def _quality(issues: Collection[str], wording: Wording) -> list[str]:
-    return [sentence for code, sentence in wording.quality.items() if code.value in issues][:1]
+def _quality(issues: Collection[str], words: Words) -> list[str]:
+    return [sentence for code, sentence in words.quality.items() if code.value in issues][:1]
 
 
 def _heard(named: Sequence[Reading], z: Standardised, wording: Wording) -> str:
     """What moved the named signs up, if it stands out by itself."""
+    rules, words = wording.rules, wording.words
     clauses: list[str] = []
     for feature in moving_features([_upward(reading) for reading in named]):
-        if feature in wording.vocal_features.never or interpret(z[feature]) is ValueInterpretation.WITHIN_RANGE:
+        if feature in rules.vocal_features.never or interpret(z[feature]) is ValueInterpretation.WITHIN_RANGE:
             continue
-        clause = wording.clauses[feature].higher if z[feature] > 0 else wording.clauses[feature].lower
+        clause = words.clauses[feature].higher if z[feature] > 0 else words.clauses[feature].lower
         if clause not in clauses:
             clauses.append(clause)
     if not clauses:
-        return wording.features.none_stood_out
-    return wording.features.heard.format(clauses=_listed(clauses[: wording.length.max_features]))
+        return words.features.none_stood_out
+    return words.features.heard.format(clauses=words.list.join(clauses[: rules.length.max_features]))
 
 
 def _upward(reading: Reading) -> Reading:
@@ -106,30 +105,25 @@ def _upward(reading: Reading) -> Reading:
     return Reading(reading.sign, reading.index, reading.score, reading.level, risen)
 
 
-def _evidence(signs: Sequence[SignCalibration], wording: Wording) -> str:
+def _evidence(signs: Sequence[SignCalibration], words: Words) -> str:
     grades = {"placeholder" if sign.placeholder else sign.evidence_grade for sign in signs}
-    weakest_first: Iterable[tuple[str, str]] = wording.evidence
+    weakest_first: Iterable[tuple[str, str]] = words.evidence
     return next(sentence for grade, sentence in weakest_first if grade in grades)
 
 
 def _cause(sign: SignCalibration, issues: Collection[str], wording: Wording) -> str:
-    causes = wording.causes
+    causes, phrases = wording.rules.causes, wording.words.causes
     fitting = [causes.always[confounder] for confounder in sign.confounders if confounder in causes.always]
     if NOISE_ISSUES.intersection(issues):
         noisy = [causes.in_noise[confounder] for confounder in sign.confounders if confounder in causes.in_noise]
         fitting = noisy + fitting
-    return causes.sentence.format(cause=fitting[0])
+    return phrases.sentence.format(cause=phrases.phrase[fitting[0]])
 
 
 def _special(readings: Sequence[Reading], wording: Wording) -> list[str]:
     levels: dict[SignName, Level] = {reading.sign: reading.level for reading in readings}
     return [
-        special.sentence
-        for special in wording.special
+        wording.words.special[special.words]
+        for special in wording.rules.special
         if any(sign in levels and (special.always or levels[sign] in LEVEL_ORDER[1:]) for sign in special.signs)
     ]
-
-
-def _listed(phrases: Sequence[str]) -> str:
-    """Join as "a, b and c"."""
-    return " and ".join([", ".join(phrases[:-1]), phrases[-1]] if len(phrases) > 1 else phrases)

@@ -14,8 +14,8 @@ DECIMALS = 4
 
 def choose_vocal_features(readings: Sequence[Reading], passage: Passage, reference: Reference) -> list[VocalFeature]:
     """Features of the named signs, strongest first, then the usual ones; those that were not measured are left out."""
-    choice = reference.wording.vocal_features
-    named = named_readings(readings, reference.wording.length.max_signals)
+    choice = reference.wording.rules.vocal_features
+    named = named_readings(readings, reference.wording.rules.length.max_signals)
     wanted = dict.fromkeys([*moving_features(named), *choice.filler])
     listed = [feature for feature in wanted if feature in passage.z and feature not in choice.never]
     return [_entry(feature, passage, reference) for feature in listed[: choice.max_count]]

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+MISSING_CODES = ("too_little_speech", "too_few_pauses", "noise", "narrow_bandwidth")
+"""Why a feature may have no value; the sentences for people stand with the words of each language."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -10,8 +13,7 @@ class Measurement:
 
     Attributes:
         value: in the unit of the norms file; None when it could not be measured.
-        missing: why `value` is None, as a short code (`too_little_speech`, `too_few_pauses`,
-            `noise`, `narrow_bandwidth`); else None.
+        missing: why `value` is None, one of `MISSING_CODES`; else None.
     """
 
     value: float | None
