@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.signal import butter, sosfilt
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
-from vbdesk.voice.clarity import measure_clarity, signal_to_distortion_db
+from vbdesk.voice.clarity import join_views, measure_clarity, view
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.quality import assess

@@ -1,6 +1,6 @@
 """Where in a recording somebody speaks: by the Silero detector (MIT), and held vowels, which it does not hear."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import as_file, files
 
@@ -37,16 +37,26 @@ class SpeechActivity:
         segments: (start, end) in seconds, in order, without overlap.
         speech_s: their total length.
         voice_percentage: their share of the recording, 0 to 100.
+        held: where in them a vowel is held; the rest is running speech.
     """
 
     segments: list[tuple[float, float]]
     speech_s: float
     voice_percentage: float
+    held: list[tuple[float, float]] = field(default_factory=list)
 
     def covers(self, times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Whether somebody speaks at each of `times_s`, shape (n,)."""
-        edges = np.asarray(self.segments, dtype=np.float64).ravel()
-        return np.asarray(np.searchsorted(edges, times_s, side="right") % 2 == 1)
+        """Whether somebody speaks at each of `times_s`, any shape."""
+        return _within(self.segments, times_s)
+
+    def holds_at(self, times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Whether a vowel is held at each of `times_s`, any shape."""
+        return _within(self.held, times_s)
+
+
+def _within(stretches: list[tuple[float, float]], times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
+    edges = np.asarray(stretches, dtype=np.float64).ravel()
+    return np.asarray(np.searchsorted(edges, times_s, side="right") % 2 == 1)
 
 
 def detect_speech(recording: Recording) -> SpeechActivity:
@@ -54,11 +64,10 @@ def detect_speech(recording: Recording) -> SpeechActivity:
     probabilities = speech_probabilities(recording.samples)
     length_s = len(recording.samples) / ANALYSIS_RATE
     heard = _runs_of_speech(probabilities, length_s)
-    segments = [
-        (start, end) for start, end in _joined([*heard, *held_voice(recording.samples)]) if end - start >= MIN_SPEECH_S
-    ]
+    held = held_voice(recording.samples)
+    segments = [(start, end) for start, end in _joined([*heard, *held]) if end - start >= MIN_SPEECH_S]
     speech_s = sum(end - start for start, end in segments)
-    return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0)
+    return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0, held)
 
 
 def speech_probabilities(samples: Samples) -> NDArray[np.float32]:

@@ -2,9 +2,12 @@
 
 Two views are joined. The recording is compared with its own denoised self: what the denoiser takes away counts as
 distortion. And the energy of speech is compared with that of the pauses, which corrects the first within bounds: it
-does not share the denoiser's mistakes, but a noise gate or a pause without noise would lead it astray. The numbers are
-in resources/quality.toml.
+does not share the denoiser's mistakes, but a noise gate or a pause without noise would lead it astray. The denoiser
+takes held vowels for noise, so it is asked about running speech only; where there is none, the pauses alone speak. The
+numbers are in resources/quality.toml.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +26,50 @@ PAUSE_RATIO_RANGE_DB = (-20.0, 60.0)
 FLOOR = 1e-12
 
 
+@dataclass(frozen=True, slots=True)
+class Views:
+    """What each view says, in dB; None where it sees nothing."""
+
+    denoised_db: float | None
+    pauses_db: float | None
+
+
 def measure_clarity(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> float | None:
-    """Clarity of `samples`, shape (n,), 0 to 100; 50 stands for 10 dB. None where there is too little speech.
+    """Clarity of `samples`, shape (n,), 0 to 100; 50 stands for 10 dB. None where there is too little to judge by.
 
     Gain does not matter: both views are ratios, and the denoiser always hears the same level.
     """
-    ratio_db = signal_to_distortion_db(samples, activity, rules)
+    ratio_db = join_views(view(samples, activity, rules), rules)
     if ratio_db is None:
         return None
     return float(np.clip(rules.points_per_db * (ratio_db - rules.zero_db), 0, 100))
 
 
-def signal_to_distortion_db(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> float | None:
+def join_views(views: Views, rules: ClarityRules) -> float | None:
     """The estimate behind `measure_clarity`, in dB."""
-    starts = _window_starts(len(samples), activity, rules)
-    if not starts:
-        return None
-    filtered = above(samples, rules.high_pass_hz)
-    length = int(rules.window_s * ANALYSIS_RATE)
-    windows = np.stack([_leveled(filtered[start : start + length], length) for start in starts])
-    ratio_db = float(np.median(_si_sdr_db(reference=denoise(windows), estimate=windows))) + rules.denoiser_offset_db
-    pause_db = speech_to_pause_db(filtered, activity)
-    if pause_db is None:
+    if views.denoised_db is None:
+        return views.pauses_db
+    ratio_db = views.denoised_db + rules.denoiser_offset_db
+    if views.pauses_db is None:
         return ratio_db
-    difference_db = np.clip(pause_db - ratio_db, -rules.max_difference_db, rules.max_difference_db)
+    difference_db = np.clip(views.pauses_db - ratio_db, -rules.max_difference_db, rules.max_difference_db)
     return ratio_db + rules.pause_weight * float(difference_db)
+
+
+def view(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> Views:
+    """Both views of `samples`, shape (n,); neither of less speech than fills a window."""
+    if activity.speech_s < rules.min_speech_s:
+        return Views(None, None)
+    filtered = above(samples, rules.high_pass_hz)
+    starts = _window_starts(len(samples), activity, rules)
+    denoised_db = None
+    if starts:
+        length = int(rules.window_s * ANALYSIS_RATE)
+        windows = np.stack([_leveled(filtered[start : start + length], length) for start in starts])
+        moments = (np.array(starts)[:, None] + np.arange(length)) / ANALYSIS_RATE
+        counts = ~activity.holds_at(moments)
+        denoised_db = float(np.median(_si_sdr_db(reference=denoise(windows) * counts, estimate=windows * counts)))
+    return Views(denoised_db, speech_to_pause_db(filtered, activity))
 
 
 def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | None:
@@ -64,10 +86,12 @@ def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | No
 
 
 def _window_starts(sample_count: int, activity: SpeechActivity, rules: ClarityRules) -> list[int]:
-    """First samples of the windows to denoise: of each equal part of the recording, the one with most speech."""
+    """First samples of the windows to denoise: of each equal part of the recording, the one with most running
+    speech."""
     length_s = sample_count / ANALYSIS_RATE
     part_count = max(1, min(rules.max_windows, int(length_s // rules.window_s)))
-    speech = activity.covers(np.arange(0.05, length_s, 0.1))  # ten times a second
+    times_s = np.arange(0.05, length_s, 0.1)
+    speech = activity.covers(times_s) & ~activity.holds_at(times_s)
     spoken_before = np.concatenate([[0], np.cumsum(speech)]) / 10
     starts = []
     for part in range(part_count):

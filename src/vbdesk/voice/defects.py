@@ -18,12 +18,14 @@ EDGE_S = 0.01
 
 
 def bandwidth_hz(samples: Samples, activity: SpeechActivity, floor_db: float) -> float | None:
-    """Upper edge of the highest 250 Hz band of speech that stands above `floor_db` of the strongest; None without any.
+    """Upper edge of the highest 250 Hz band of running speech that stands above `floor_db` of the strongest.
 
-    Noise counts as well as voice: what is asked is what the chain lets through.
+    None without running speech: a held vowel has no sound up there. Noise counts as well as voice: what is asked is
+    what the chain lets through.
     """
     starts = np.arange(0, len(samples) - FFT, FFT)
-    starts = starts[activity.covers((starts + FFT / 2) / ANALYSIS_RATE)]
+    times_s = (starts + FFT / 2) / ANALYSIS_RATE
+    starts = starts[activity.covers(times_s) & ~activity.holds_at(times_s)]
     if starts.size == 0:
         return None
     starts = starts[:: -(-len(starts) // MAX_FRAMES)]

@@ -50,25 +50,24 @@ def held_voice(samples: Samples) -> list[tuple[float, float]]:
     strongest = frames.correlation[:, SHORTEST_LAG : LONGEST_LAG + 1].max(axis=1)
     loud = frames.level_db > np.percentile(frames.level_db, 95) - LOUD_RANGE_DB
     middle_s = (FRAME - HOP) / 2 / RATE  # a frame stands for the hop in its middle
+    stretches = runs((strongest >= PERIODIC) & loud).tolist()
     return [
-        (middle_s + (first + begin) * HOP_S, middle_s + (first + end) * HOP_S)
-        for first, last in runs((strongest >= PERIODIC) & loud).tolist()
-        for begin, end in _held_stretches(frames.correlation[first:last])
+        (middle_s + first * HOP_S, middle_s + end * HOP_S)
+        for first, end in stretches
+        if _is_mostly_held(frames.correlation[first:end])
     ]
 
 
-def _held_stretches(correlation: NDArray[np.float32]) -> list[tuple[int, int]]:
-    """First frame and frame after the last of each held vowel among periodic frames."""
+def _is_mostly_held(correlation: NDArray[np.float32]) -> bool:
+    """Whether tracks of held voice fill at least half of a periodic stretch; a break in the voice parts them."""
     shortest = round(MIN_HELD_S / HOP_S)
-    held = []
-    begin = 0
+    held = begin = 0
     while len(correlation) - begin >= shortest:
         track = _longest_track(correlation[begin:])
-        end = begin + max(len(track), 1)
         if len(track) >= shortest and _wanders(track):
-            held.append((begin, end))
-        begin = end
-    return held
+            held += len(track)
+        begin += max(len(track), 1)
+    return held >= max(1, len(correlation) / 2)
 
 
 def _analyse(samples: Samples) -> _Frames:

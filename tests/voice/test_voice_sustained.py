@@ -1,0 +1,149 @@
+"""Held vowels are voice; hum, tones and noise are not."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vbdesk.voice.activity import SpeechActivity, detect_speech
+from vbdesk.voice.decode import decode, from_samples
+from vbdesk.voice.quality import assess
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording
+from vbdesk.voice.sustained import held_voice
+
+Floats = NDArray[np.float64]
+FORMANTS = ((700.0, 120.0), (1200.0, 150.0), (2500.0, 200.0))
+
+
+def noise(count: int, seed: int = 1) -> Floats:
+    return np.random.default_rng(seed).standard_normal(count)
+
+
+def slow(count: int, seed: int) -> Floats:
+    """Noise below 1.5 Hz with a standard deviation of 1: how the pitch of a voice wanders."""
+    spectrum = np.fft.rfft(noise(count, seed))
+    spectrum[np.fft.rfftfreq(count, 1 / ANALYSIS_RATE) > 1.5] = 0
+    wave = np.fft.irfft(spectrum, count)
+    return wave / wave.std()
+
+
+def held_vowel(seconds: float, f0: float, *, wandering: float = 0.15, seed: int = 1) -> Floats:
+    """Harmonics under the formants of an open vowel; `wandering` of the pitch in semitones."""
+    count = round(seconds * ANALYSIS_RATE)
+    phase = 2 * np.pi * np.cumsum(f0 * 2 ** (wandering * slow(count, seed) / 12)) / ANALYSIS_RATE
+    vowel = np.zeros(count)
+    for harmonic in range(1, int(3800 / f0)):
+        gain = sum(1 / (1 + ((harmonic * f0 - centre) / width) ** 2) for centre, width in FORMANTS)
+        vowel += (gain + 0.02) * np.cos(harmonic * phase)
+    return 0.1 * vowel / vowel.std()
+
+
+def total_s(stretches: list[tuple[float, float]]) -> float:
+    return sum(end - start for start, end in stretches)
+
+
+@pytest.mark.parametrize("f0", [95.0, 180.0, 300.0])
+@pytest.mark.parametrize("snr_db", [40, 15])
+def test_a_held_vowel_is_found_where_it_is(f0: float, snr_db: float) -> None:
+    silence = np.zeros(2 * ANALYSIS_RATE)
+    samples = np.concatenate([silence, held_vowel(5, f0), silence])
+    samples += 0.1 * 10 ** (-snr_db / 20) * noise(len(samples))
+    held = held_voice(samples.astype(np.float32))
+    assert held[0][0] > 1.94
+    assert held[-1][1] < 7.06
+    assert total_s(held) > 4.2
+
+
+def test_a_vowel_counts_as_voice_and_joins_the_speech_beside_it(kathleen: Recording) -> None:
+    vowel = held_vowel(6, 200)
+    recording = from_samples(np.concatenate([vowel, kathleen.samples]), ANALYSIS_RATE)
+    activity = detect_speech(recording)
+    assert activity.speech_s == pytest.approx(6 + detect_speech(kathleen).speech_s, abs=0.3)
+    assert total_s(activity.held) == pytest.approx(6, abs=0.2)
+    assert np.all(np.diff(np.ravel(activity.segments)) > 0)
+
+
+def machines() -> dict[str, Floats]:
+    times = np.arange(10 * ANALYSIS_RATE) / ANALYSIS_RATE
+    hum = sum(np.cos(2 * np.pi * 100 * k * times + k) / k for k in range(1, 12))
+    saw = 2 * ((120 * times) % 1) - 1
+    spectrum = np.fft.rfft(noise(len(times)))
+    spectrum[np.abs(np.fft.rfftfreq(len(times), 1 / ANALYSIS_RATE) - 85) > 15] = 0
+    wind = np.fft.irfft(spectrum, len(times))
+    return {
+        "hum": hum,
+        "hum in noise": hum + 0.3 * noise(len(times)),
+        "hum in much noise": hum + 0.6 * noise(len(times), 2),
+        "saw": saw,
+        "tone": np.sin(2 * np.pi * 440 * times),
+        "tone in noise": np.sin(2 * np.pi * 440 * times) + 0.2 * noise(len(times)),
+        "noise": noise(len(times)),
+        "wind": wind / wind.std() + 0.01 * noise(len(times)),
+        "steady vowel of a machine": held_vowel(10, 150, wandering=0),
+    }
+
+
+@pytest.mark.parametrize("name", machines())
+def test_what_a_machine_holds_is_not_voice(name: str) -> None:
+    assert held_voice((0.1 * machines()[name]).astype(np.float32)) == []
+
+
+def test_running_speech_holds_no_vowel(kathleen: Recording, male: Recording, dialogue: Recording) -> None:
+    for recording in (kathleen, male, dialogue):
+        assert held_voice(recording.samples) == []
+
+
+@pytest.mark.parametrize("seconds", [0, 0.01, 0.5])
+def test_what_is_too_short_holds_nothing(seconds: float) -> None:
+    assert held_voice(held_vowel(1, 150)[: round(seconds * ANALYSIS_RATE)].astype(np.float32)) == []
+
+
+def test_gain_does_not_matter() -> None:
+    samples = (held_vowel(3, 150) + 0.01 * noise(3 * ANALYSIS_RATE)).astype(np.float32)
+    for gain in (1e-3, 30):
+        assert held_voice(samples * np.float32(gain)) == held_voice(samples)
+
+
+def test_the_recording_of_a_vowel_task_is_good(kathleen: Recording) -> None:
+    """Three long breaths of one vowel, then some words: not too little speech, and no noise where there is none."""
+    room = 1e-3 * noise(ANALYSIS_RATE)
+    breaths = [part for seed in range(3) for part in (held_vowel(5, 190, seed=seed), room)]
+    quality = assess(
+        from_samples(np.concatenate([*breaths, 1.5 * kathleen.samples[: 8 * ANALYSIS_RATE]]), ANALYSIS_RATE)
+    )
+    assert quality.issues == []
+    assert quality.voice_percentage > 75
+
+    quality = assess(from_samples(np.concatenate(breaths), ANALYSIS_RATE))
+    assert quality.issues == []
+    assert quality.audio_clarity > 90
+
+
+def test_noise_is_still_heard_between_held_vowels() -> None:
+    samples = np.concatenate([part for seed in range(3) for part in (held_vowel(5, 190, seed=seed), np.zeros(16_000))])
+    noisy = from_samples(samples + 0.025 * noise(len(samples)), ANALYSIS_RATE)
+    assert assess(noisy).audio_clarity == pytest.approx(2.5 * (12 + 10), abs=5)
+
+
+def test_a_vowel_without_pauses_has_no_clarity() -> None:
+    """Neither view can tell the voice from the noise there."""
+    assert assess(from_samples(held_vowel(16, 190), ANALYSIS_RATE)).audio_clarity is None
+
+
+def test_held_moments_are_told_from_running_ones() -> None:
+    activity = SpeechActivity([(1, 5)], 4, 80, held=[(2, 3)])
+    assert activity.holds_at(np.array([1.5, 2.5, 3.5])).tolist() == [False, True, False]
+
+
+def test_the_vowels_of_the_collection_are_heard(shared_audio) -> None:
+    paths = sorted((shared_audio / "clinical" / "vowels").glob("*_[aiA]*.*"))
+    shares = [
+        detect_speech(decode(path, check_duration=False)).voice_percentage for path in paths if path.suffix != ".csv"
+    ]
+    assert len(shares) >= 18
+    assert min(shares) > 85
+    assert np.mean(shares) > 95
+
+
+def test_the_noises_of_the_collection_are_not(shared_audio) -> None:
+    for path in (shared_audio / "noise" / "clips").glob("*.flac"):
+        assert held_voice(decode(path, check_duration=False).samples) == []
