@@ -18,7 +18,7 @@ from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.features import analyse_frames
 from vbdesk.voice.quality import Quality, assess
 from vbdesk.voice.recording import Recording
-from vbdesk.voice.speakers import SpeakerTurns
+from vbdesk.voice.speakers import SpeakerTurns, alone
 from vbdesk.voice.speakers import diarize as find_speakers
 
 __all__ = ["Heard", "Target", "analyze", "listen", "read"]
@@ -63,15 +63,16 @@ def listen(recording: Recording, *, diarize: bool = False) -> Heard:
     """Measure everything that any target may need of `recording`."""
     activity = detect_speech(recording)
     quality = assess(recording, activity)
-    frames = analyse_frames(recording.samples)
     listening = listening_for(quality, load_reference())
     speakers = find_speakers(recording, activity) if diarize else None
     if speakers is None or len(speakers) < 2:
+        frames = analyse_frames(recording.samples)
         return Heard(quality, [hear(frames, activity.segments, activity.speech_s, None, listening)], speakers)
     passages = []
     for speaker in speakers:
         others = [segment for other in speakers if other is not speaker for segment in other.segments]
         turns = own_turns(speaker.segments, others)
+        frames = analyse_frames(alone(recording.samples, turns))
         passages.append(hear(frames, speaker.segments, speaker.speech_seconds, turns, listening))
     return Heard(quality, passages, speakers)
 
