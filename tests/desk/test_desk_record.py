@@ -7,10 +7,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.capture.meter import Levels
+from vbdesk.capture.protocols import protocols
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.desk.live import live_rules
 from vbdesk.desk.pages.record_page import RecordPage
-from vbdesk.desk.protocols import protocols
 from vbdesk.desk.span import Span
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel

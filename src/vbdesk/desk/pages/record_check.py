@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.capture.protocols import protocols
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
-from vbdesk.desk.protocols import protocols
 from vbdesk.desk.span import Span
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.playback import Loaded

@@ -250,7 +250,7 @@ class RecordViewModel(QObject):
         consented_at = metadata.consented_at
         return {
             "group_id": metadata.group_id,
-            "protocol": metadata.protocol,
+            **self.setup.form.protocol.about(),
             "note": metadata.note,
             "tags": list(metadata.tags),
             "target": str(metadata.target),

@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.clock import Clock
 from vbdesk.capture.devices import Device, DeviceWatch
+from vbdesk.capture.protocols import Protocol, protocols
 from vbdesk.contract.groups import group_id_fault
-from vbdesk.desk.protocols import Protocol, protocols
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
