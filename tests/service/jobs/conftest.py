@@ -88,12 +88,16 @@ class Bench:
             return self._lifecycle.start(connection, job_id, "bench", 120) is not None
 
     def finish(self, job_id: str, score: float = 0.4) -> None:
-        """What a worker writes after a good analysis."""
+        """What a worker writes before and after a good analysis."""
         with self.service.context.database.writing() as connection:
             run = self._lifecycle.start(connection, job_id, "bench", 120)
-            assert run is not None
-            kind = "model" if run.target.sign_count > 1 else "sign"
-            self._lifecycle.analysed(connection, job_id, result_json(kind, run.target.analysed, score))
+        assert run is not None
+        kind = "model" if run.target.sign_count > 1 else "sign"
+        self.conclude(job_id, result_json(kind, run.target.analysed, score))
+
+    def conclude(self, job_id: str, result: str) -> None:
+        """What a worker writes after a good analysis of a job that was started, whatever became of the job."""
+        self.service.context.database.write(lambda connection: self._lifecycle.analysed(connection, job_id, result))
 
     def fail(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:

@@ -5,14 +5,18 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import ClassVar
 
 import pytest
+from sample_results import result_json
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.clock import SystemClock
+from vbdesk.service.erasure.wiring import open_eraser
+from vbdesk.service.errors import NotFound
+from vbdesk.service.groups import repository as groups
 from vbdesk.service.webhooks.courier import WebhookCourier
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import WebhookSender
@@ -168,3 +172,51 @@ def test_the_engine_runs_what_was_submitted(make_pg_bench):
             time.sleep(0.1)
         runtime.stop(grace_s=2)
     assert bench.credits() == 100_000 - 7 * 60
+
+
+def test_groups_that_share_jobs_are_erased_at_once(bench):
+    context = bench.service.context
+    eraser = open_eraser(context.settings, context.database, context.clock)
+    for trial in range(6):
+        names = [f"{letter}{trial}" for letter in "abcd"]
+        jobs = [bench.submit_to(name, longitudinal=True) for name in names for _ in range(2)]
+        for name in names:
+            bench.client.post(f"/v2/groups/{name}/jobs", json={"job_ids": jobs}).raise_for_status()
+        for job in jobs[::3]:
+            bench.start(job)
+        ends = [lambda job=job: bench.conclude(job, result_json("model", "pulse", 0.4)) for job in jobs[::3]]
+        erasures = [lambda name=name: eraser.erase_group(bench.account.account_id, name) for name in names]
+        at_once([refusing_nothing_but_absence(call) for call in [*erasures, *ends]])
+        assert bench.get("/v2/groups")["groups"] == []
+        assert bench.get("/v2/jobs")["jobs"] == []
+
+
+def refusing_nothing_but_absence(call):
+    def allowing():
+        with suppress(NotFound):
+            call()
+
+    return allowing
+
+
+def test_a_transaction_that_met_a_deadlock_is_done_again(bench):
+    database = bench.service.context.database
+    bench.submit_to("a")
+    bench.submit_to("b")
+    with database.reading() as connection:
+        keys = [groups.find(connection, bench.account.account_id, name).group_key for name in "ab"]
+    both_hold_one = threading.Barrier(2)
+    tries = Counter()
+
+    def lock_in_order(first, second):
+        def work(connection):
+            tries[first] += 1
+            groups.lock(connection, [first])
+            if tries[first] == 1:
+                both_hold_one.wait(10)
+            groups.lock(connection, [second])
+
+        database.write(work)
+
+    at_once([lambda: lock_in_order(*keys), lambda: lock_in_order(*reversed(keys))])
+    assert sorted(tries.values()) == [1, 2]

@@ -1,12 +1,18 @@
 """The unit of work: one connection and one transaction, opened and committed at the boundary of a request or job."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from vbdesk.service.db.engine import READ_ONLY
+
+DEADLOCK = "40P01"  # PostgreSQL's name for it
+DEADLOCKS_BORNE = 5
+
+Result = TypeVar("Result")
 
 
 class Database:
@@ -28,6 +34,21 @@ class Database:
         """A transaction that commits at the end of the block and rolls back when it raises."""
         with self._turn, self.engine.begin() as connection:
             yield connection
+
+    def write(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """Do `work` in a writing transaction, and anew when the server ended it as one side of a deadlock.
+
+        For work that locks groups which it finds on its way, and so cannot take all its locks in one order.
+        """
+        for _ in range(DEADLOCKS_BORNE):
+            try:
+                with self.writing() as connection:
+                    return work(connection)
+            except sa.exc.OperationalError as error:
+                if getattr(error.orig, "sqlstate", None) != DEADLOCK:
+                    raise
+        with self.writing() as connection:
+            return work(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

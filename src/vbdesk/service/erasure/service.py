@@ -52,25 +52,34 @@ class Eraser:
 
     def erase_job(self, account_id: str, job_id: str) -> Erasure:
         """Erase one job: audio, result, its place in histories, webhook deliveries. Raises NotFound."""
-        with self._database.writing() as connection:
+
+        def erase(connection: Connection) -> tuple[Erasure, Sequence[AnyRow]]:
+            groups.lock(connection, repository.list_concerned_groups(connection, [job_id]))
             found = repository.find_job(connection, account_id, job_id)
             if not found:
                 raise NotFound("The account has no job with this id.")
-            erasure = self._erase(connection, account_id, "job", found)
-        self._remove_files(found)
-        return erasure
+            return self._erase(connection, account_id, "job", found), found
+
+        return self._without_files(*self._database.write(erase))
 
     def erase_group(self, account_id: str, group_id: str) -> Erasure:
         """Erase a group and every job that is in it or was read against its history. Raises NotFound."""
-        with self._database.writing() as connection:
-            group = groups.find(connection, account_id, group_id, to_edit=True)
+
+        def erase(connection: Connection) -> tuple[Erasure, Sequence[AnyRow]]:
+            group = groups.find(connection, account_id, group_id)
+            if group is not None:
+                jobs = [row.job_id for row in repository.list_group_jobs(connection, group.group_key)]
+                concerned = repository.list_concerned_groups(connection, jobs)
+                groups.lock(connection, {*concerned, group.group_key})  # all at once, so in one order
+                group = groups.find(connection, account_id, group_id)  # still there?
             if group is None:
                 raise NotFound("The account has no group with this id.")
             found = repository.list_group_jobs(connection, group.group_key)
             erasure = self._erase(connection, account_id, "group", found, group.group_key)
             groups.delete(connection, group.group_key)
-        self._remove_files(found)
-        return erasure
+            return erasure, found
+
+        return self._without_files(*self._database.write(erase))
 
     def _erase(
         self, connection: Connection, account_id: str, kind: str, found: Sequence[AnyRow], *group_keys: str
@@ -100,7 +109,7 @@ class Eraser:
         )
         return erasure
 
-    def _remove_files(self, found: Sequence[AnyRow]) -> None:
+    def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
         self._database.scrub()
         keys = [row.audio_key for row in found if row.audio_key]
         keys += [upload_key(row.upload_ref) for row in found if row.upload_ref]
@@ -109,6 +118,7 @@ class Eraser:
                 self._storage.delete(key)
             except OSError:
                 continue
+        return erasure
 
 
 def list_erasures(connection: Connection) -> list[Erasure]:

@@ -115,8 +115,7 @@ class JobRunner:
         return True
 
     def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
-        with self._context.database.writing() as connection:
-            change(connection, *args, **kwargs)
+        self._context.database.write(lambda connection: change(connection, *args, **kwargs))
 
     def _start(self, job_id: str, timeout_s: float) -> Run | None:
         with self._context.database.writing() as connection:
