@@ -62,6 +62,15 @@ def test_harmonicity_of_made_vowels_is_near_the_truth():
     assert np.mean(errors) < 0.8
 
 
+def test_harmonicity_beside_digital_silence_is_no_number_or_low():
+    vowel = make_vowel(160, "a").samples
+    cut = np.concatenate([vowel[: ANALYSIS_RATE + 7], np.zeros(ANALYSIS_RATE, np.float32)])
+    moments = np.arange(0.9, 1.1, 0.001)
+    values = measure_harmonicity(cut, moments, 75, f0=np.full(moments.size, 160.0))
+    assert not np.any(values[moments > 1.02] > 0)
+    assert np.all(values[moments < 0.96] > 20)
+
+
 def test_harmonicity_of_any_lag_is_higher_than_one_period_away():
     made = make_vowel(210, "i", hnr_db=5, seed=1)
     moments = np.arange(0.5, 2.5, 0.01)

@@ -28,6 +28,7 @@ SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
 BAND_SILENCE_THRESHOLD = 0.001
 _NEAREST, _FURTHEST = 0.8, 1.25  # periods of F0 away
 _OVERSAMPLING = 2
+_LEAST_NORM = 1e-6  # of the energy of a frame and what follows it: rounding in single precision
 _BLOCK = 256
 
 
@@ -122,7 +123,8 @@ def _forward_correlation(span: Samples, length: int, fft_size: int) -> Samples:
         [np.zeros((span.shape[0], 1)), np.cumsum(np.square(span, dtype=np.float64), axis=1)], axis=1
     )
     later = energy[:, length:] - energy[:, : length + 1]
-    norm = np.sqrt(np.maximum(later * later[:, :1], np.finfo(np.float64).tiny))
+    # beside digital silence the product is rounding of the sound next to it, and must not be divided by nothing
+    norm = np.maximum(np.sqrt(later * later[:, :1]), _LEAST_NORM * energy[:, -1:] + np.finfo(np.float32).tiny)
     product[:, 0::2] /= norm[:, :-1]
     product[:, 1::2] /= (norm[:, :-1] + norm[:, 1:]) / 2  # between lags the energy hardly changes
     return product
