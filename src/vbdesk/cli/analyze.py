@@ -26,15 +26,17 @@ def analyze(
         bool, typer.Option("--allow-pickled-signs", help="Open such a sign though it is a pickle, which can run code.")
     ] = False,
     diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart and read each by itself.")] = False,
+    language: Annotated[str, typer.Option(help="Language of the summary of a model, such as de or fr-CA.")] = "en",
     as_json: Annotated[bool, typer.Option("--json", help="Print the result object as JSON.")] = False,
 ) -> None:
     """Analyse a recording on this computer and print the result."""
     target = _target(model, sign, signs_dir, allow_pickled_signs)
+    _check_language(language)
     if not file.exists():
         fail(f"There is no file {file}.", USAGE)
     if not file.is_file():
         fail(f"{file} is not a file. Name a recording.", USAGE)
-    result = _analyze(file, target, diarize)
+    result = _analyze(file, target, diarize, language)
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -58,7 +60,16 @@ def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_p
         fail(str(error), USAGE)
 
 
-def _analyze(file: Path, target: "Target | PluginSign", diarize: bool) -> "ModelResult | SignResult":
+def _check_language(tag: str) -> None:
+    from vbdesk.signs.wording import UnknownLanguage, find_language
+
+    try:
+        find_language(tag)
+    except UnknownLanguage as error:
+        fail(str(error), USAGE)
+
+
+def _analyze(file: Path, target: "Target | PluginSign", diarize: bool, language: str) -> "ModelResult | SignResult":
     from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.engine import analyze as analyze_recording
     from vbdesk.signs.plugins.discovery import PluginSign
@@ -70,7 +81,7 @@ def _analyze(file: Path, target: "Target | PluginSign", diarize: bool) -> "Model
     try:
         if isinstance(target, PluginSign):
             return analyze_plugin(decode(file), target, diarize=diarize)
-        return analyze_recording(decode(file), target, diarize=diarize)
+        return analyze_recording(decode(file), target, diarize=diarize, language=language)
     except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
         fail(str(error), FAILURE)
     except OSError as error:

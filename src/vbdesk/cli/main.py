@@ -6,6 +6,7 @@ from vbdesk.cli import admin, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
+from vbdesk.cli.features import features
 from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.norms import norms
 from vbdesk.cli.serve import serve
@@ -31,6 +32,7 @@ app.command()(analyze)
 app.command()(longitudinal)
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(signs, name="signs")
+app.add_typer(features, name="features")
 app.add_typer(norms, name="norms")
 app.command()(serve)
 app.add_typer(admin.app, name="admin")

@@ -61,7 +61,11 @@ class SignCalibration(DataModel):
         reference_mean: of the weighted sum in healthy readers; `reference_sd` likewise.
         cut_low: index in reference SD from which the level holds; the other cuts likewise.
         max_level: highest level that the evidence allows.
+        cut_rationale: why the cuts stand where they do.
+        measured_flag_rate_reference: share of the healthy native readers who reached `consider` when the cuts were
+            set; `measured_flag_rate_second_language` of those who read in a second language.
         icc_free_speech: share of the index's variance that two recordings of one person share; provisional.
+        mdc95_free_speech: smallest change of the index between two recordings that is more than error, at 95 %.
     """
 
     label: str
@@ -84,7 +88,11 @@ class SignCalibration(DataModel):
     cut_consider: Positive
     cut_moderate: Positive
     cut_elevated: Positive
+    cut_rationale: str = ""
+    measured_flag_rate_reference: ShareOfOne | None = None
+    measured_flag_rate_second_language: ShareOfOne | None = None
     icc_free_speech: ShareOfOne
+    mdc95_free_speech: Positive | None = None
     evidence: Annotated[list[Evidence], Field(min_length=2)]
 
     @property
@@ -187,6 +195,20 @@ class Levels(DataModel):
     expected_rate: dict[Grade, LevelRates]
 
 
+class Alike(DataModel):
+    """Two signs whose indices go together in healthy readers, so that they cannot be told apart."""
+
+    a: SignName
+    b: SignName
+    r: Annotated[float, Field(ge=-1, le=1)]
+
+
+class Separability(DataModel):
+    """Signs that this version cannot tell apart."""
+
+    pair: list[Alike]
+
+
 class ModelRates(DataModel):
     """Share of healthy speakers for whom a model says something, several signs being read at once."""
 
@@ -214,7 +236,9 @@ class Calibration(DataModel):
     """All signs. Validated against the catalog, and against `norms` and `citations` in the validation context."""
 
     meta: Meta
+    grades: Annotated[dict[Grade, str], Field(alias="grade")]
     scoring: ScoringRules
+    separability: Separability
     levels: Levels
     models: Annotated[dict[ModelName, ModelCalibration], Field(alias="model")]
     signs: Annotated[dict[SignName, SignCalibration], Field(alias="sign")]

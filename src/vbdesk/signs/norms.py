@@ -37,12 +37,17 @@ class FeatureNorm(DataModel):
     """Definition and reference of one feature.
 
     Attributes:
+        method: what is measured, over which frames, and how frames become one number.
+        norm_cites: keys of the works behind it.
         sd_inflation_free_speech: how much wider free speech spreads than reading aloud.
         higher_means: what a high value says, in plain words; `lower_means` likewise.
     """
 
     label: str
     unit: str
+    group: str = ""
+    method: str = ""
+    norm_cites: tuple[str, ...] = ()
     scale: Literal["log", "linear"]
     floor: Annotated[float, Field(gt=0)] | None = None
     ceiling: float | None = None

@@ -1,0 +1,108 @@
+"""`vbdesk features`: what is measured in a voice, how, and what one recording gives."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.output import fail, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vbdesk.signs.sheets import FeatureSheet, MeasuredFeature
+
+USAGE = 2
+FAILURE = 1
+
+features = typer.Typer(no_args_is_help=True, help="What is measured in a voice, and how.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+
+
+@features.callback()
+def _root() -> None:
+    """Definitions and values of the acoustic features."""
+
+
+@features.command("list")
+def list_features(as_json: AsJson = False) -> None:
+    """List all features with unit and definition."""
+    import json
+
+    from vbdesk.signs.reference import load_reference
+    from vbdesk.signs.sheets import feature_sheet
+
+    reference = load_reference()
+    sheets = [feature_sheet(name, reference) for name in reference.norms.features]
+    if as_json:
+        typer.echo(json.dumps([sheet.model_dump(mode="json") for sheet in sheets], indent=2))
+        return
+    for sheet in sheets:
+        typer.echo("\n".join([f"{sheet.feature} ({sheet.unit})", *wrapped(sheet.definition, "    ")]))
+
+
+@features.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a feature, such as voice_jitter.")], as_json: AsJson = False
+) -> None:
+    """Print definition, unit, scale, meaning, signs and sources of one feature."""
+    from vbdesk.signs.reference import load_reference
+    from vbdesk.signs.sheets import feature_sheet
+
+    reference = load_reference()
+    if name not in reference.norms.features:
+        fail(f"There is no feature {name!r}. Choose one of: {', '.join(reference.norms.features)}.", USAGE)
+    sheet = feature_sheet(name, reference)
+    typer.echo(sheet.model_dump_json(indent=2) if as_json else "\n".join(_readable(sheet)))
+
+
+@features.command()
+def measure(
+    file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
+    as_json: AsJson = False,
+) -> None:
+    """Measure every feature of a recording; where one has no value, say why."""
+    import json
+
+    from vbdesk.signs.engine import listen
+    from vbdesk.signs.reference import load_reference
+    from vbdesk.signs.sheets import measured_features
+    from vbdesk.voice.decode import decode
+    from vbdesk.voice.errors import AudioError, ModelUnavailable
+
+    if not file.is_file():
+        fail(f"There is no file {file}.", USAGE)
+    try:
+        heard = listen(decode(file))
+    except (AudioError, ModelUnavailable) as error:
+        fail(str(error), FAILURE)
+    rows = measured_features(heard.passages[0], load_reference())
+    if as_json:
+        typer.echo(json.dumps([row.model_dump(mode="json") for row in rows], indent=2))
+    else:
+        typer.echo("\n".join(_table(rows)))
+
+
+def _readable(sheet: "FeatureSheet") -> "Iterable[str]":
+    yield f"{sheet.label} ({sheet.feature}), {sheet.unit}"
+    yield ""
+    for title, text in (
+        ("Definition", sheet.definition),
+        ("Scale", f"{sheet.scale}; SD times {sheet.free_speech_inflation:g} for speech of an unknown task"),
+        ("High", sheet.high_means),
+        ("Low", sheet.low_means),
+        ("Signs", ", ".join(sheet.used_by) or "none"),
+    ):
+        yield from wrapped(text, f"{title:<11} ")
+    yield from ("", "Sources:")
+    for source in sheet.sources:
+        yield from wrapped(source.cited, "  ", "    ")
+
+
+def _table(rows: "list[MeasuredFeature]") -> "Iterable[str]":
+    for row in rows:
+        if row.value is None:
+            yield f"{row.feature:<27} {row.reason}"
+        else:
+            yield f"{row.feature:<27} {row.value:>10.3f} {row.unit:<12} {row.value_interpretation or 'no reference'}"
