@@ -86,7 +86,7 @@ def test_without_a_folder_there_are_no_signs_and_no_complaint(tmp_path):
 @pytest.mark.parametrize("name", [*SignName, "pulse"])
 def test_a_name_of_vbdesk_cannot_be_taken(offer, name):
     reason = the_reason(offer(sign_file(str(name)), name=str(name)))
-    assert reason == f"{name}.toml: the file: the name {name} belongs to vbdesk. Choose another."
+    assert reason == f"{name}.toml: name: the name {name} belongs to vbdesk. Choose another."
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.norms import norms
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
+from vbdesk.cli.signs_fit import fit
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,6 +32,7 @@ app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
 app.add_typer(simulate.app, name="simulate")
+signs.command()(fit)
 app.add_typer(signs, name="signs")
 app.add_typer(features, name="features")
 app.add_typer(norms, name="norms")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FiniteFloat, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import ModelName, SignName, label_of
 from vbdesk.contract.levels import LEVEL_ORDER, Level
@@ -14,10 +14,21 @@ from vbdesk.signs.data_file import StrictDataModel
 FORMAT = 1
 SMALLEST_CUT = 0.01  # of the index, in reference SD
 
+
+def require_free_name(name: str) -> str:
+    """Refuse a name that vbdesk gives itself. Raises ValueError."""
+    if name in {*SignName, *ModelName}:
+        raise ValueError(f"the name {name} belongs to vbdesk. Choose another")
+    return name
+
+
 Positive = Annotated[FiniteFloat, Field(gt=0)]
 Rate = Annotated[FiniteFloat, Field(gt=0, lt=0.5)]
 Text = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], Field(min_length=1)]
+SignId = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60), AfterValidator(require_free_name)
+]
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -135,7 +146,7 @@ class SignFile(StrictDataModel):
     """
 
     format: Literal[1]
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
+    name: SignId
     version: Annotated[str, Field(pattern=r"^[\w.+-]+$", max_length=60)]
     models: list[str] = Field(default_factory=list)
     evidence_grade: Literal["A", "B", "C", "D"]
@@ -174,8 +185,6 @@ class SignFile(StrictDataModel):
 
     @model_validator(mode="after")
     def _has_a_place_in_the_catalog(self, info: ValidationInfo) -> Self:
-        if self.name in {*SignName, *ModelName}:
-            raise ValueError(f"the name {self.name} belongs to vbdesk. Choose another")
         if self.models:
             raise ValueError("models must be empty: bundles are fixed, so a sign of your own is asked for by itself")
         if self.max_level in (Level.NONE, Level.INCONCLUSIVE):

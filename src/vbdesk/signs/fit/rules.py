@@ -1,0 +1,72 @@
+"""How signs are fitted, as data."""
+
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vbdesk.contract.levels import Level
+from vbdesk.resource_files import resource
+from vbdesk.signs.data_file import StrictDataModel, read_data
+
+Count = Annotated[int, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+FittedGrade = Literal["B", "C", "D"]
+"""Grade A asks for a prospective validation elsewhere, which no fit is."""
+
+
+class StudyRules(StrictDataModel):
+    """Which data will do."""
+
+    fewest_speakers: Count
+    largest_missing_share: Share
+    left_out: frozenset[str]
+
+
+class RegressionRules(StrictDataModel):
+    """Folds, and penalties to choose from."""
+
+    folds: Annotated[int, Field(ge=2)]
+    inner_folds: Annotated[int, Field(ge=2)]
+    inverse_penalties: Annotated[list[Positive], Field(min_length=1)]
+
+
+class CalibrationRules(StrictDataModel):
+    """How scores become shares."""
+
+    isotonic_from: Count
+    bins: Count
+    fewest_in_bin: Count
+
+
+class CutPointRules(StrictDataModel):
+    """How cut-points and the highest level are set."""
+
+    largest_stretch: Annotated[float, Field(ge=1)]
+    max_level_without_signal: Level
+    max_level: dict[FittedGrade, Level]
+
+
+class BootstrapRules(StrictDataModel):
+    """How intervals are drawn."""
+
+    draws: Count
+    interval: Share
+    seed: int
+
+
+class FittingRules(StrictDataModel):
+    """Everything about fitting that is a choice."""
+
+    study: StudyRules
+    regression: RegressionRules
+    calibration: CalibrationRules
+    cut_points: CutPointRules
+    bootstrap: BootstrapRules
+
+
+@cache
+def fitting_rules() -> FittingRules:
+    """The rules that ship. Raises DataFileError."""
+    return read_data(resource("signs", "fitting.toml"), FittingRules)

@@ -1,0 +1,58 @@
+"""The whole fit: labels and measurements in, a sign and its card out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from vbdesk.signs.corpus.measurement import Measured
+from vbdesk.signs.fit.card import card_json, card_markdown, make_card
+from vbdesk.signs.fit.regression import fit
+from vbdesk.signs.fit.rules import fitting_rules
+from vbdesk.signs.fit.sign import Request, make_scale, make_sign, sign_text
+from vbdesk.signs.fit.study import Label, make_study
+from vbdesk.signs.fit.validity import assess_validity
+from vbdesk.signs.norms import Norms
+
+
+@dataclass(frozen=True, slots=True)
+class FittedSign:
+    """What a fit leaves behind: the texts of its files, and the card as data."""
+
+    name: str
+    sign: str
+    card: Mapping[str, Any]
+    card_for_people: str
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the files into `folder`; the sign last, so that it is never without its card. Raises OSError."""
+        texts = {
+            f"{self.name}.card.json": card_json(self.card),
+            f"{self.name}.card.md": self.card_for_people,
+            f"{self.name}.toml": self.sign,
+        }
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        return [folder / name for name in texts]
+
+
+def fit_sign(
+    labels: Mapping[Path, Label], measured: Mapping[Path, Measured], request: Request, norms: Norms
+) -> FittedSign:
+    """Fit the sign that was asked for, the same bits for the same recordings.
+
+    Raises:
+        StudyError: the recordings cannot be fitted.
+    """
+    rules = fitting_rules()
+    study = make_study(labels, measured, norms, rules.study)
+    with threadpool_limits(1):  # sums in one order, whatever computer it is
+        fitted = fit(study, rules.regression)
+        scale = make_scale(study, fitted, request.rates, rules.cut_points)
+        validity = assess_validity(study, fitted, scale, rules)
+    sign = make_sign(study, fitted, scale, validity, request, rules.cut_points)
+    card = make_card(study, fitted, validity, sign)
+    names = {name: norm.label for name, norm in norms.features.items()}
+    return FittedSign(sign.name, sign_text(sign), card, card_markdown(card, sign, names))

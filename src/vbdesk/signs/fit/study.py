@@ -1,0 +1,201 @@
+"""The labelled recordings: who, what label, which z values; refused where they cannot answer the question."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.signs.corpus.measurement import Measured, file_digest
+from vbdesk.signs.corpus.table import Row, TableError, read_table
+from vbdesk.signs.fit.rules import StudyRules
+from vbdesk.signs.norms import Norms
+from vbdesk.voice.measurement import Measurement
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_LABELS = {"0": 0, "1": 1}
+_DAY_S = 86_400.0
+
+
+class StudyError(Exception):
+    """The recordings cannot be fitted; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What the table says of a recording; `recorded_at` aware, as all times of the service."""
+
+    speaker: str
+    label: int
+    session: str | None
+    recorded_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Recordings in a fixed order.
+
+    Attributes:
+        features: names of the columns of `z`.
+        z: shape (n, k), NaN where a feature could not be measured.
+        labels: shape (n,), 0 or 1.
+        speakers: shape (n,), numbers from 0.
+        sessions: shape (n,), numbers that differ between sessions; None when the table names none.
+        days: shape (n,), days since the first recording, NaN where not told.
+        clarity: shape (n,), audio clarity, NaN where it could not be told.
+        sample_rates: shape (n,), of the files, in Hz.
+        speech_s: shape (n,), seconds of speech.
+        left_out: features that too few recordings gave.
+        digest: of everything that the fit depends on.
+    """
+
+    features: tuple[str, ...]
+    z: Floats
+    labels: Ints
+    speakers: Ints
+    sessions: Ints | None
+    days: Floats
+    clarity: Floats
+    sample_rates: Floats
+    speech_s: Floats
+    left_out: tuple[str, ...]
+    digest: str
+
+    @property
+    def filled(self) -> Floats:
+        """`z` as a model sees it: what could not be measured is 0, the reference mean."""
+        return np.nan_to_num(self.z, nan=0.0)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each recording, mean 1: every speaker counts the same, however often recorded."""
+        own = 1.0 / np.bincount(self.speakers)[self.speakers]
+        return np.asarray(own / own.mean())
+
+    def speakers_with(self, label: int) -> int:
+        """How many speakers have a recording with this label."""
+        return int(np.unique(self.speakers[self.labels == label]).size)
+
+
+def read_labels(table: Path) -> dict[Path, Label]:
+    """Labels of the recordings that the CSV file `table` names relative to its own folder.
+
+    Raises:
+        TableError: it is no such table, or a field cannot be read.
+    """
+    rows = read_table(table, table.parent, ["speaker", "label"], ["session", "recorded_at"])
+    return {row.path: _label(table, row) for row in rows}
+
+
+def refuse_shared_recordings(labels: Mapping[Path, Label]) -> None:
+    """Refuse a recording that stands under two speakers or labels: it would be trained on and tested on.
+
+    Raises:
+        StudyError: there is one.
+    """
+    seen: dict[str, Path] = {}
+    for path, label in labels.items():
+        try:
+            digest = file_digest(path)
+        except OSError:
+            continue
+        other = seen.setdefault(digest, path)
+        if (labels[other].speaker, labels[other].label) != (label.speaker, label.label):
+            raise StudyError(f"{other.name} and {path.name} are the same recording under another speaker or label.")
+
+
+def make_study(
+    labels: Mapping[Path, Label], measured: Mapping[Path, Measured], norms: Norms, rules: StudyRules
+) -> Study:
+    """Put labels and measurements together.
+
+    Raises:
+        StudyError: there are too few speakers with one of the labels, or no feature to fit.
+    """
+    paths = sorted(path for path in labels if path in measured)
+    _require_speakers([labels[path] for path in paths], rules.fewest_speakers)
+    z = [_standardised(measured[path], norms) for path in paths]
+    names = [name for name in norms.features if name not in rules.left_out]
+    missing = {name: float(np.mean([name not in row for row in z])) for name in names}
+    features = tuple(name for name in names if missing[name] <= rules.largest_missing_share)
+    if not features:
+        raise StudyError("No feature could be measured in enough recordings. See which issues they have.")
+    chosen = [labels[path] for path in paths]
+    sessions = [f"{label.speaker}\n{label.session}" for label in chosen]
+    table = np.array([[row.get(name, np.nan) for name in features] for row in z], dtype=np.float64)
+    label_column = np.array([label.label for label in chosen], dtype=np.int64)
+    speakers = _numbered([label.speaker for label in chosen])
+    return Study(
+        features=features,
+        z=table,
+        labels=label_column,
+        speakers=speakers,
+        sessions=_numbered(sessions) if any(label.session for label in chosen) else None,
+        days=_days([label.recorded_at for label in chosen]),
+        clarity=np.array([_or_nan(measured[path].audio_clarity) for path in paths]),
+        sample_rates=np.array([measured[path].sample_rate for path in paths], dtype=np.float64),
+        speech_s=np.array([measured[path].speech_s for path in paths]),
+        left_out=tuple(name for name in names if name not in features),
+        digest=hashlib.sha256(
+            "\n".join(features).encode() + table.tobytes() + label_column.tobytes() + speakers.tobytes()
+        ).hexdigest(),
+    )
+
+
+def _label(table: Path, row: Row) -> Label:
+    text = row.fields["label"]
+    if text not in _LABELS:
+        raise TableError(
+            f"{table.name}, line {row.line}: label is {text!r}. Write 1 with the sign and 0 without; "
+            "cut a scale of several grades in two first."
+        )
+    recorded_at = None
+    if "recorded_at" in row.fields:
+        try:
+            recorded_at = parse_timestamp(row.fields["recorded_at"])
+        except ValueError as error:
+            raise TableError(f"{table.name}, line {row.line}: recorded_at is not a time. {error}") from None
+    return Label(row.fields["speaker"], _LABELS[text], row.fields.get("session"), recorded_at)
+
+
+def _require_speakers(labels: Sequence[Label], fewest: int) -> None:
+    found = Counter(label for _, label in {(label.speaker, label.label) for label in labels})
+    for label in (0, 1):
+        if not found[label]:
+            other = "only label " + str(1 - label) if found[1 - label] else "no label at all"
+            raise StudyError(f"The recordings that could be measured have {other}. Both 0 and 1 are needed.")
+    for label in (0, 1):
+        if found[label] < fewest:
+            raise StudyError(
+                f"Only {found[label]} speakers have label {label}; {fewest} with each label are needed, or "
+                "cross-validation says nothing."
+            )
+
+
+def _standardised(measured: Measured, norms: Norms) -> Mapping[str, float]:
+    features = {name: Measurement(value) for name, value in measured.features.items()}
+    return norms.standardise(features, norms.female_share(features))
+
+
+def _numbered(names: Sequence[str]) -> Ints:
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
+
+
+def _days(moments: Sequence[datetime | None]) -> Floats:
+    known = [moment for moment in moments if moment is not None]
+    first = min(known, default=None)
+    return np.array(
+        [np.nan if moment is None or first is None else (moment - first).total_seconds() / _DAY_S for moment in moments]
+    )
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value

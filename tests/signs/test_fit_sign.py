@@ -1,0 +1,352 @@
+"""Signs fitted to made recordings whose truth is known."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
+from vbdesk.contract.levels import Level
+from vbdesk.signs.corpus.journal import Journal
+from vbdesk.signs.corpus.measurement import Measured, extractor_fingerprint, file_digest
+from vbdesk.signs.corpus.table import TableError
+from vbdesk.signs.fit.calibrating import calibrate
+from vbdesk.signs.fit.regression import fit, speaker_folds
+from vbdesk.signs.fit.resampling import auc, estimate, intraclass_correlation, slope
+from vbdesk.signs.fit.rules import fitting_rules
+from vbdesk.signs.fit.run import fit_sign
+from vbdesk.signs.fit.sign import Request
+from vbdesk.signs.fit.study import Label, StudyError, make_study, read_labels, refuse_shared_recordings
+from vbdesk.signs.plugins.discovery import PluginSource, load_plugins
+
+SHIFTED = {"speech_rate": -1.0, "pause_ratio": 0.8}
+SEPARATION = float(np.hypot(*SHIFTED.values()))
+STABLE = 0.6  # share of variance that a speaker keeps from recording to recording
+RATES = {"low": 0.1, "consider": 0.05, "moderate": 0.015, "elevated": 0.005}
+RULES = fitting_rules()
+
+
+@pytest.fixture(scope="module")
+def norms(reference):
+    return reference.norms
+
+
+def request_of(**changes):
+    fields = {
+        "sign": "slow-speech",
+        "grade": "C",
+        "rates": RATES,
+        "max_level": None,
+        "meaning": "how slow the speech is",
+        "timescale": "fast",
+        "confounders": ["reading aloud"],
+    }
+    return Request.model_validate({**fields, **changes})
+
+
+def made_data(norms, speakers=120, recordings=2, shifts=SHIFTED, seed=3, drift=0.0, clarity_by_label=0.0):
+    """Labels and measurements of made speakers, half of them with the label; z values are standard normal."""
+    random = np.random.default_rng(seed)
+    labels, measured = {}, {}
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    for speaker in range(speakers):
+        label = speaker % 2
+        trait = {name: random.standard_normal() for name in norms.features}
+        for number in range(recordings):
+            path = Path(f"/made/{speaker:03}_{number}.wav")
+            day = float(random.uniform(0, 300))
+            features = {}
+            for name, norm in norms.features.items():
+                z = np.sqrt(STABLE) * trait[name] + np.sqrt(1 - STABLE) * random.standard_normal()
+                z += shifts.get(name, 0.0) * label + (drift * day / 30 if name == "speech_rate" else 0.0)
+                if name in ("pitch_mean", "formant_3_mean"):
+                    z = 0.0
+                transformed = norm.male.t_mean + norm.male.t_sd * norm.sd_inflation_free_speech * z
+                features[name] = float(np.exp(transformed)) if norm.scale == "log" else float(transformed)
+            clarity = float(70 + 5 * random.standard_normal() + clarity_by_label * label)
+            measured[path] = Measured(features, 30.0, 25.0, 16_000, 80.0, clarity, ())
+            labels[path] = Label(f"s{speaker}", label, f"visit {number}", start + timedelta(days=day))
+    return labels, measured
+
+
+@pytest.fixture(scope="module")
+def fitted(norms):
+    return fit_sign(*made_data(norms), request_of(), norms)
+
+
+@pytest.fixture(scope="module")
+def fitted_to_many(norms):
+    return fit_sign(*made_data(norms, speakers=600, recordings=1), request_of(), norms)
+
+
+@pytest.fixture(scope="module")
+def fitted_to_nothing(norms):
+    return fit_sign(*made_data(norms, shifts={}), request_of(), norms)
+
+
+def test_the_area_under_the_curve_is_the_one_that_was_made(fitted_to_many):
+    truth = NormalDist().cdf(SEPARATION / np.sqrt(2))
+    area = fitted_to_many.card["auc"]
+    assert area["value"] == pytest.approx(truth, abs=0.03)
+    assert area["low"] < truth < area["high"]
+    assert fitted_to_many.card["has_signal"]
+
+
+def test_fewer_speakers_are_told_apart_less_well_and_never_too_well(fitted, fitted_to_many):
+    assert fitted.card["has_signal"]
+    assert 0.65 < fitted.card["auc"]["value"] < fitted_to_many.card["auc"]["value"]
+
+
+def test_the_weights_point_where_the_labels_differ(fitted_to_many):
+    weights = fitted_to_many.card["weights"]
+    assert list(weights)[:2] == ["speech_rate", "pause_ratio"]
+    assert weights["speech_rate"] < 0 < weights["pause_ratio"]
+    assert sum(map(abs, weights.values())) == pytest.approx(1, abs=1e-3)
+
+
+def test_labels_without_a_signal_are_told_to_have_none(fitted_to_nothing):
+    area = fitted_to_nothing.card["auc"]
+    assert area["value"] == pytest.approx(0.5, abs=0.12)
+    assert area["low"] < 0.5
+    assert not fitted_to_nothing.card["has_signal"]
+    assert fitted_to_nothing.card["max_level"] == "low"
+    assert "No signal was found" in fitted_to_nothing.card_for_people.split("\n\n")[1]
+    assert 'known = "no signal was found' in fitted_to_nothing.sign
+
+
+def test_speakers_without_the_label_are_flagged_as_often_as_stated(fitted_to_many):
+    for level, row in fitted_to_many.card["levels"].items():
+        assert row["stated_rate"] == RATES[level]
+        assert row["measured_rate_without_label"] == pytest.approx(RATES[level], abs=0.035)
+        assert row["measured_rate_with_label"] > 2 * row["measured_rate_without_label"]
+
+
+def test_repeats_agree_as_much_as_they_were_made_to(fitted):
+    retest = fitted.card["test_retest"]
+    assert (retest["speakers"], retest["recordings"]) == (120, 240)
+    assert retest["icc"]["value"] == pytest.approx(STABLE, abs=0.15)
+    assert retest["icc_between_sessions"]["value"] == pytest.approx(retest["icc"]["value"])
+
+
+def test_predicted_shares_are_those_that_are_found(fitted):
+    calibration = fitted.card["calibration"]
+    assert calibration["method"] == "platt"
+    assert calibration["brier"] < 0.9 * calibration["brier_of_prevalence"]
+    assert calibration["expected_error"] < 0.1
+    shares = [row["share"] for row in calibration["shares"]]
+    assert shares == sorted(shares)
+
+
+def test_many_recordings_are_calibrated_without_a_curve_of_given_form():
+    random = np.random.default_rng(2)
+    index = random.normal(size=3000)
+    labels = (random.uniform(size=3000) < np.clip(0.1 + 0.8 * (index > 0.5), 0, 1)).astype(np.int64)
+    rules = RULES.calibration.model_copy(update={"isotonic_from": 500})
+    report = calibrate(index, labels, np.arange(3000) % 5, rules)
+    assert report.method == "isotonic"
+    assert report.expected_error < 0.03
+    assert dict(report.shares)[0.0] == pytest.approx(0.1, abs=0.04)
+
+
+def test_a_drift_with_time_is_seen_and_named(norms):
+    card = fit_sign(*made_data(norms, drift=0.25), request_of(), norms).card
+    assert card["drift"]["per_30_days"]["high"] < 0
+    assert any("moves with the date of the recording" in sentence for sentence in card["warnings"])
+
+
+def test_a_label_that_the_recording_gives_away_is_named(norms, fitted):
+    card = fit_sign(*made_data(norms, clarity_by_label=15.0), request_of(), norms).card
+    assert card["give_aways"]["audio clarity"]["value"] > 0.9
+    assert any(sentence.startswith("The audio clarity alone tells the labels apart") for sentence in card["warnings"])
+    assert not any("alone tells" in sentence for sentence in fitted.card["warnings"])
+
+
+def test_the_card_names_nobody(fitted):
+    for text in (fitted.sign, fitted.card_for_people, json.dumps(fitted.card)):
+        assert "/made" not in text
+        assert "s17" not in text.replace("sha", "")
+        assert "visit" not in text
+
+
+def test_no_speaker_is_learnt_from_and_tested(norms):
+    labels, measured = made_data(norms, speakers=40, recordings=5)
+    study = make_study(labels, measured, norms, RULES.study)
+    tested = []
+    for train, test in speaker_folds(study, np.arange(study.labels.size), 5):
+        assert not set(study.speakers[train]) & set(study.speakers[test])
+        tested += test.tolist()
+    assert sorted(tested) == list(range(200))
+    assert set(fit(study, RULES.regression).folds) == {0, 1, 2, 3, 4}
+
+
+def test_labels_that_only_name_the_speaker_cannot_be_learnt(norms):
+    """Every speaker sounds like nobody else: with speakers in both parts of a fold this would be learnt by heart."""
+    labels, measured = made_data(norms, speakers=40, recordings=8, shifts={}, seed=11)
+    card = fit_sign(labels, measured, request_of(), norms).card
+    assert card["auc"]["value"] < 0.65
+    assert not card["has_signal"]
+
+
+def test_the_same_recordings_give_the_same_files_in_any_order(norms, fitted, tmp_path):
+    labels, measured = made_data(norms)
+    shuffled = dict(reversed(labels.items()))
+    again = fit_sign(shuffled, dict(reversed(measured.items())), request_of(), norms)
+    assert (again.sign, again.card_for_people, again.card) == (fitted.sign, fitted.card_for_people, fitted.card)
+
+
+def test_the_sign_is_one_that_the_seam_reads(fitted, tmp_path):
+    fitted.write(tmp_path)
+    load_plugins.cache_clear()
+    signs = load_plugins(PluginSource(tmp_path))
+    load_plugins.cache_clear()
+    assert not signs.unavailable
+    sign = signs.available["slow-speech"]
+    assert sign.file.max_level is Level.MODERATE
+    assert sign.index({"speech_rate": -2.0, "pause_ratio": 2.0}) > sign.index({"speech_rate": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("speakers", "labels_of", "sentence"),
+    [
+        (40, lambda label: 1, "have only label 1. Both 0 and 1 are needed."),
+        (18, lambda label: label, "Only 9 speakers have label 0; 10 with each label are needed"),
+        (0, lambda label: label, "have no label at all"),
+    ],
+)
+def test_data_that_cannot_answer_is_refused(norms, speakers, labels_of, sentence):
+    labels, measured = made_data(norms, speakers=speakers, recordings=1)
+    relabelled = {path: Label(label.speaker, labels_of(label.label), None, None) for path, label in labels.items()}
+    with pytest.raises(StudyError) as refusal:
+        fit_sign(relabelled, measured, request_of(), norms)
+    assert sentence in str(refusal.value)
+
+
+def test_a_recording_under_two_labels_is_refused(tmp_path):
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).write_bytes(b"the same")
+    with pytest.raises(StudyError, match=r"a\.wav and b\.wav are the same recording under another speaker or label"):
+        refuse_shared_recordings(
+            {tmp_path / "a.wav": Label("x", 0, None, None), tmp_path / "b.wav": Label("x", 1, None, None)}
+        )
+
+
+def test_a_feature_that_is_often_missing_is_left_out(norms):
+    labels, measured = made_data(norms, speakers=40, recordings=1)
+    scarce = {
+        path: Measured(
+            {**one.features} if number % 2 else {k: v for k, v in one.features.items() if k != "pitch_reset"},
+            30.0,
+            25.0,
+            16_000,
+            80.0,
+            70.0,
+            (),
+        )
+        for number, (path, one) in enumerate(measured.items())
+    }
+    study = make_study(labels, scarce, norms, RULES.study)
+    assert study.left_out == ("pitch_reset",)
+    assert "voice_shimmer_percent" not in study.features
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("a.wav,x,2", "line 2: label is '2'. Write 1 with the sign and 0 without"),
+        ("a.wav,x,yes", "line 2: label is 'yes'."),
+        ("a.wav,x,1,,soon", "line 2: recorded_at is not a time."),
+    ],
+)
+def test_a_slip_in_the_table_names_its_line(tmp_path, line, sentence):
+    (tmp_path / "d.csv").write_text(f"path,speaker,label,session,recorded_at\n{line}\n")
+    with pytest.raises(TableError) as refusal:
+        read_labels(tmp_path / "d.csv")
+    assert sentence in str(refusal.value)
+
+
+def test_area_slope_and_icc_agree_with_their_textbook_values():
+    labels = np.array([0, 0, 1, 1])
+    assert auc(np.array([1.0, 2.0, 2.0, 3.0]), labels, np.ones(4)) == pytest.approx(3.5 / 4)
+    assert np.isnan(auc(np.arange(4.0), labels, np.array([1.0, 1.0, 0.0, 0.0])))
+    assert slope(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), np.ones(3)) == pytest.approx(2.0)
+    # Shrout and Fleiss 1979, table 2: six targets, four judges, ICC(1,1) = 0.17
+    ratings = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+    subjects = np.repeat(np.arange(6), 4)
+    assert intraclass_correlation(ratings.reshape(-1).astype(float), subjects, np.ones(24)) == pytest.approx(
+        0.166, abs=0.001
+    )
+
+
+def test_an_interval_holds_the_truth_as_often_as_it_says():
+    truth, held = 0.5, 0
+    rules = RULES.bootstrap.model_copy(update={"draws": 200})
+    labels = np.arange(120) % 2
+    for seed in range(60):
+        scores = np.random.default_rng(seed).normal(size=120)
+        found = estimate(lambda w, scores=scores: auc(scores, labels, w), np.arange(120), rules)
+        held += found.low <= truth <= found.high
+    assert held >= 52  # of 60 at 95 %
+
+
+@pytest.fixture
+def study_on_disk(tmp_path, norms):
+    """A table of made recordings whose measurements stand in the journal already."""
+    labels, measured = made_data(norms, speakers=24, recordings=2)
+    folder, out = tmp_path / "study", tmp_path / "out"
+    folder.mkdir()
+    lines = []
+    with Journal(out / "measured.jsonl", extractor_fingerprint()) as journal:
+        for path, label in labels.items():
+            (folder / path.name).write_text(path.name)
+            journal.record(file_digest(folder / path.name), measured[path])
+            lines.append(f"{path.name},{label.speaker},{label.label},{label.session},{label.recorded_at.isoformat()}")
+    (folder / "data.csv").write_text("\n".join(["path,speaker,label,session,recorded_at", *lines]) + "\n")
+    return folder / "data.csv", out
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["signs", "fit", *map(str, arguments)])
+
+
+def test_the_command_writes_sign_and_card(study_on_disk):
+    data, out = study_on_disk
+    outcome = run(data, "--sign", "slow-speech", "--out", out, "--grade", "C", "--rates", "0.2,0.1,0.05,0.01")
+    assert outcome.exit_code == 0, outcome.output
+    assert "48 recordings of 24 speakers, AUC 0." in outcome.stdout
+    assert "0 recordings measured now" in outcome.stderr
+    card = json.loads((out / "slow-speech.card.json").read_text())
+    assert card["levels"]["low"]["stated_rate"] == 0.2
+    people = (out / "slow-speech.card.md").read_text()
+    for heading in ("# Slow Speech", "## Calibration", "## Test-retest", "## Drift", "## Weights", "## Made with"):
+        assert heading in people
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    assert (
+        run(data, "--sign", "slow-speech", "--out", out, "--grade", "C", "--rates", "0.2,0.1,0.05,0.01").exit_code == 0
+    )
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--sign", "stress"], "--sign: the name stress belongs to vbdesk. Choose another.\n"),
+        (["--sign", "Slow Speech"], "--sign: use small letters, digits and single hyphens, such as hoarse-voice.\n"),
+        (["--sign", "x", "--grade", "A"], "--grade: Input should be 'B', 'C' or 'D'.\n"),
+        (["--sign", "x", "--rates", "0.1"], "--rates: name four shares, for low, consider, moderate, elevated"),
+        (["--sign", "x", "--rates", "0.1,0.2,0.01,0.001"], "--rates: the rates must descend from low to elevated.\n"),
+        (["--sign", "x", "--rates", "a,b,c,d"], "--rates (low): "),
+        (["--sign", "x", "--max-level", "high"], "--max-level: "),
+        (["--sign", "x", "--timescale", "hours"], "--timescale: "),
+    ],
+)
+def test_a_slip_of_the_caller_is_one_sentence(study_on_disk, options, sentence):
+    outcome = run(study_on_disk[0], *options)
+    assert outcome.exit_code == 2
+    assert sentence in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
