@@ -27,6 +27,7 @@ from vbdesk.service.composition import close_context, open_context, open_databas
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.errors import audio_rejected
+from vbdesk.service.http.dawdlers import Patience
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import load_settings
@@ -209,13 +210,13 @@ def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Calla
 
 
 @pytest.fixture
-def serve_app() -> Iterator[Callable[[Any], str]]:
+def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
     stops: list[Callable[[], None]] = []
 
-    def start(app: Any) -> str:
+    def start(app: Any, patience: Patience = Patience()) -> str:
         bound = bind("127.0.0.1", 0)
-        stops.append(_serve((app, bound)))
+        stops.append(_serve((app, bound), patience=patience))
         return origin_of(bound)
 
     yield start
@@ -271,10 +272,10 @@ def _start(
     return running, end
 
 
-def _serve(*apps: tuple[Any, socket.socket]) -> Callable[[], None]:
+def _serve(*apps: tuple[Any, socket.socket], patience: Patience = Patience()) -> Callable[[], None]:
     """Serve in a thread until the answer is called."""
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
-    thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set)))
+    thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set, patience)))
     thread.start()
     assert ready.wait(10), "the service did not start"
 

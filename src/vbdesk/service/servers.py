@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 import uvicorn
 from starlette.types import ASGIApp
 
+from vbdesk.service.http.dawdlers import Patience
 from vbdesk.service.http.drain import DrainRefusedBodies
 from vbdesk.service.http.target import PlainTargets
-from vbdesk.service.http.unreadable import refusal_of
+from vbdesk.service.http.unreadable import protocol_for
 
 _GRACE_S = 3
 _BACKLOG = 512
@@ -53,13 +54,16 @@ class _Server(uvicorn.Server):
 
 
 async def run_servers(
-    apps: list[tuple[ASGIApp, socket.socket]], stop: asyncio.Event, on_ready: Callable[[], None]
+    apps: list[tuple[ASGIApp, socket.socket]],
+    stop: asyncio.Event,
+    on_ready: Callable[[], None],
+    patience: Patience = Patience(),
 ) -> None:
     """Serve every app on its socket until `stop` is set; `on_ready` is called once all of them answer.
 
     No access log: paths carry group ids, and signed addresses are secrets.
     """
-    servers = [_Server(_configuration(app)) for app, _ in apps]
+    servers = [_Server(_configuration(app, patience)) for app, _ in apps]
     running = [asyncio.ensure_future(server.serve([bound])) for server, (_, bound) in zip(servers, apps, strict=True)]
     try:
         while not all(server.started for server in servers):
@@ -73,12 +77,12 @@ async def run_servers(
         await asyncio.gather(*running)
 
 
-def _configuration(app: ASGIApp) -> uvicorn.Config:
+def _configuration(app: ASGIApp, patience: Patience) -> uvicorn.Config:
     return uvicorn.Config(
         DrainRefusedBodies(PlainTargets(app)),
         lifespan="off",
         ws="none",
-        http=refusal_of(app),
+        http=protocol_for(app, patience),
         loop="asyncio",
         log_config=None,
         access_log=False,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vbdesk.contract.errors import ErrorCode, error_body
+from vbdesk.service.http.dawdlers import CutsOffDawdlers, Patience
 
 UNREADABLE = "The request cannot be read. Send well-formed HTTP with headers of less than 64 kB."
 _PATIENCE_S = 2.0  # for a caller that still sends
@@ -27,7 +27,7 @@ class Refusal:
 _IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, UNREADABLE).model_dump_json().encode())
 
 
-class RefusesUnreadable(H11Protocol):
+class RefusesUnreadable(CutsOffDawdlers):
     """uvicorn's protocol with our own refusal, which reaches the caller too.
 
     Closing while bytes are still unread would make the caller's system throw the answer away. So the connection is
@@ -65,9 +65,7 @@ class RefusesUnreadable(H11Protocol):
             self.transport.close()
 
 
-def refusal_of(app: object) -> type[RefusesUnreadable]:
+def protocol_for(app: object, patience: Patience) -> type[RefusesUnreadable]:
     """The protocol for this application."""
-    own = getattr(getattr(app, "state", None), "unreadable", None)
-    if own is None:
-        return RefusesUnreadable
-    return type("RefusesUnreadableInItsForm", (RefusesUnreadable,), {"refusal": own})
+    refusal = getattr(getattr(app, "state", None), "unreadable", None) or _IN_JSON
+    return type("ProtocolOfOneApplication", (RefusesUnreadable,), {"refusal": refusal, "patience": patience})
