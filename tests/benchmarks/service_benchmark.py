@@ -30,7 +30,7 @@ import soundfile
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
 
-from served import Served, upload
+from served import Served, proportional_mb, upload
 
 SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
 PLENTY = json.dumps({"enterprise": dict.fromkeys(("general", "analyze", "polling"), 10**9)})
@@ -69,8 +69,12 @@ def main() -> None:
 
 
 def print_idle_memory(service: Served) -> None:
-    alone, together = proportional_mb([service.pid]), proportional_mb(processes(service))
-    print(f"memory when idle: API {alone:.0f} MB, with its children {together:.0f} MB (bar 250)")
+    alone, together = proportional_mb(service.pid), service.memory_mb()
+    resident = sum(map(resident_mb, service.processes()))
+    print(
+        f"memory when idle: API {alone:.0f} MB, all processes {together:.0f} MB (bar 250); "
+        f"counting shared pages in every process {resident:.0f} MB"
+    )
 
 
 def print_starts(service: Served) -> None:
@@ -132,12 +136,12 @@ def print_uploads(service: Served, callers: int = 20) -> None:
             client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).raise_for_status().json()
             for _ in range(callers)
         ]
-    before = proportional_mb(processes(service))
+    before = service.memory_mb()
     stop, peak = threading.Event(), [before]
 
     def watch() -> None:
         while not stop.wait(0.02):
-            peak[0] = max(peak[0], proportional_mb(processes(service)))
+            peak[0] = max(peak[0], service.memory_mb())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -198,19 +202,9 @@ def call_for_a_while(base_url: str, path: str, headers: dict[str, str]) -> float
         return sum(pool.map(call, range(CALLERS))) / READ_S
 
 
-def processes(service: Served) -> list[int]:
-    found = subprocess.run(["pgrep", "-P", str(service.pid)], capture_output=True, text=True, check=False)
-    return [service.pid, *map(int, found.stdout.split())]
-
-
-def proportional_mb(pids: list[int]) -> float:
-    """Memory of these processes, each shared page divided among those who share it (Linux)."""
-    total = 0
-    for pid in pids:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                total += int(line.split()[1])
-    return total / 1024
+def resident_mb(pid: int) -> float:
+    """Memory of a process with all that it shares (Linux)."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
 
 
 def spread(values: list[float]) -> str:
