@@ -260,7 +260,14 @@ def test_speech_is_told_from_the_room():
 
 def test_protocols_have_words_and_stand_in_order():
     found = protocols()
-    assert [protocol.protocol_id for protocol in found] == ["reading", "picture", "counting", "vowel", "free"]
+    assert [protocol.protocol_id for protocol in found] == [
+        "reading",
+        "picture",
+        "counting",
+        "vowel",
+        "free",
+        "sequence",
+    ]
     assert all(protocol.text and protocol.title and protocol.help for protocol in found)
     assert found[1].picture.exists()
 

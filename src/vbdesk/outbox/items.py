@@ -45,7 +45,9 @@ class TakeMetadata:
         consented_at: when consent was ticked, None if it was not.
         longitudinal: score against the subject's history.
         quality: the check's figures, as JSON values.
-        trim_s: start and end in seconds of what counts; None for all of it.
+        trim_s: start and end in seconds of what counts; None for all of it. The sound itself is kept whole.
+        retake_of: take id of the recording that this one was made in place of.
+        source_sha256: digest of the file that this one was imported from; empty for a take.
     """
 
     group_id: str
@@ -58,6 +60,8 @@ class TakeMetadata:
     longitudinal: bool = True
     quality: Mapping[str, Any] = field(default_factory=dict)
     trim_s: tuple[float, float] | None = None
+    retake_of: str | None = None
+    source_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class RecordingItem:
         job_id: the job that speaks for it, once the service has answered.
         bytes_sent, bytes_total: progress of the upload; 0 before.
         imported: came from a file, not from the microphone.
+        retake_of: the recording that this one was made in place of; see `Library.versions`.
         result_json: the result as it came.
     """
 
@@ -98,11 +103,31 @@ class RecordingItem:
     created_at: datetime
     updated_at: datetime
     version: int
+    retake_of: str | None = None
+    source_sha256: str = ""
 
     @property
     def result(self) -> Result | None:
         """What the service found, None before; read anew at each access, 50 µs, so that long lists stay light."""
         return None if self.result_json is None else _RESULT.validate_json(self.result_json)
+
+
+def metadata_of(item: RecordingItem) -> TakeMetadata:
+    """What a person said of a recording, as far as the library keeps it."""
+    return TakeMetadata(
+        group_id=item.group_id,
+        recorded_at=item.recorded_at,
+        target=item.target,
+        protocol=item.protocol,
+        note=item.note,
+        tags=item.tags,
+        consented_at=item.consented_at,
+        longitudinal=item.longitudinal,
+        quality=item.quality,
+        trim_s=item.trim_s,
+        retake_of=item.retake_of,
+        source_sha256=item.source_sha256,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +157,8 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "consented_at": None if metadata.consented_at is None else metadata.consented_at.astimezone(UTC).isoformat(),
         "quality": dict(metadata.quality),
         "trim_s": metadata.trim_s,
+        "retake_of": metadata.retake_of,
+        "source_sha256": metadata.source_sha256,
     }
     return json.dumps(document).encode()
 

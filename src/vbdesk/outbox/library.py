@@ -3,14 +3,17 @@
 Every method touches the disk: never call one on the thread of a window. The courier's side is in `line`.
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from vbdesk.capture.clock import Clock, SystemClock
-from vbdesk.capture.sealed import TakeAudio, read_file, read_take, seal_file
+from vbdesk.capture.sealed import TakeAudio, read_file, read_take, seal_file, sync_folder
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem, TakeMetadata
+from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem, TakeMetadata, details_json, metadata_of
 from vbdesk.outbox.opened import decode_file
 from vbdesk.outbox.states import AT_THE_SERVICE, OutboxState
 from vbdesk.outbox.store import SEND, Store, UnknownTake
@@ -20,6 +23,14 @@ __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
 class NotAllowed(Exception):
     """What was asked cannot be done in the recording's present state; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutAway:
+    """A recording that was put away, to be brought back as it was."""
+
+    take_id: str
+    row: Mapping[str, object]
 
 
 class Library:
@@ -58,6 +69,7 @@ class Library:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
                 path.replace(kept)
+                sync_folder(kept.parent)
         except BaseException:
             if kept.exists():
                 kept.replace(path)
@@ -72,13 +84,16 @@ class Library:
             UnsupportedFormat: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
-        duration_s = _counted_s(decode_file(path.read_bytes()).duration_s, metadata)
+        content = path.read_bytes()
+        duration_s = _counted_s(decode_file(content).duration_s, metadata)
+        metadata = replace(metadata, source_sha256=hashlib.sha256(content).hexdigest())
         take_id = new_id()
         copy = self.store.path(take_id).with_suffix(".new")
         seal_file(path, copy, self.store.key)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
             copy.replace(self.store.path(take_id))
+            sync_folder(self.store.takes_folder)
         return take_id
 
     def queue(self, take_id: str) -> None:
@@ -104,6 +119,50 @@ class Library:
                 raise NotAllowed("The service may have this recording already, so it cannot be called back.")
             self.store.remove_event(take_id)
             self.store.move(take_id, OutboxState.CHECKED)
+
+    def set_trim(
+        self, take_id: str, trim_s: tuple[float, float] | None, quality: Mapping[str, Any] | None = None
+    ) -> None:
+        """Let only a part of a recording count, or all of it again; its sound stays whole.
+
+        Args:
+            take_id: which one.
+            trim_s: start and end in seconds of the whole sound.
+            quality: the check's figures for that part; as before if None.
+
+        Raises:
+            NotAllowed: it is on its way to a result, or has one.
+            ValueError: nothing would be left.
+            SealedError, OSError: the sound cannot be read.
+        """
+        whole_s = self.whole_audio(take_id).duration_s
+        with self.store.changing():
+            item = self.store.get(take_id)
+            if item.state is not OutboxState.CHECKED:
+                raise NotAllowed("Only a recording that waits here can be trimmed.")
+            metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
+            details = self.store.seal.seal(details_json(metadata), f"{take_id}/details")
+            self.store.update(take_id, {"details": details, "duration_s": _counted_s(whole_s, metadata)})
+
+    def put_away(self, take_id: str) -> PutAway:
+        """Take a `checked` recording out of the library; it can be brought back until the library is opened again.
+
+        Raises:
+            NotAllowed: it is in any other state.
+        """
+        with self.store.changing():
+            if self.store.get(take_id).state is not OutboxState.CHECKED:
+                raise NotAllowed("Only a recording that waits here can be put away.")
+            put_away = PutAway(take_id, self.store.row(take_id))
+            self.store.forget(take_id)
+            self.store.path(take_id).replace(self._away(take_id))
+        return put_away
+
+    def bring_back(self, put_away: PutAway) -> None:
+        """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
+        with self.store.changing():
+            self.store.restore(put_away.row)
+            self._away(put_away.take_id).replace(self.store.path(put_away.take_id))
 
     def discard(self, take_id: str) -> None:
         """Delete a recording and its sound from this computer. What the service has of it stays there.
@@ -136,6 +195,25 @@ class Library:
         query = f"SELECT * FROM recordings WHERE {where} ORDER BY recorded_at DESC, take_id DESC"  # noqa: S608
         return [self.store.item(row) for row in self.store.rows(query, tuple(values))]
 
+    def versions(self, take_id: str) -> "tuple[RecordingItem, ...]":
+        """Every version of a recording that is here: it, what it was made in place of, and what was made in its place.
+
+        Oldest first. A version that was deleted leaves a gap, and what stood on both sides still belongs together.
+        """
+        siblings = self.list(ItemFilter(group_id=self.get(take_id).group_id))
+        together = {take_id}
+        grew = True
+        while grew:
+            linked = [item for item in siblings if item.take_id in together or item.retake_of in together]
+            more = {item.take_id for item in linked} | {item.retake_of for item in linked if item.retake_of is not None}
+            grew = not more <= together
+            together |= more
+        return tuple(sorted((item for item in siblings if item.take_id in together), key=lambda item: item.recorded_at))
+
+    def known_sources(self) -> frozenset[str]:
+        """Digests of every file that was imported and is still here."""
+        return frozenset(item.source_sha256 for item in self.list() if item.source_sha256)
+
     def groups(self) -> tuple[str, ...]:
         """Every group id that has a recording here, for completion."""
         rows = self.store.rows("SELECT DISTINCT group_id FROM recordings ORDER BY group_id")
@@ -159,9 +237,13 @@ class Library:
 
     def audio(self, take_id: str) -> TakeAudio:
         """The sound of a recording, trimmed. Raises UnknownTake, SealedError, OSError."""
+        trim_s, audio = self.get(take_id).trim_s, self.whole_audio(take_id)
+        return audio if trim_s is None else audio.part(*trim_s)
+
+    def whole_audio(self, take_id: str) -> TakeAudio:
+        """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
         item, path = self.get(take_id), self.store.path(take_id)
-        audio = decode_file(read_file(path, self.store.key)) if item.imported else read_take(path, self.store.key)
-        return audio if item.trim_s is None else audio.part(*item.trim_s)
+        return decode_file(read_file(path, self.store.key)) if item.imported else read_take(path, self.store.key)
 
     def original(self, take_id: str) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
@@ -172,13 +254,24 @@ class Library:
         return self.store.subscribe(callback)
 
     def _return_strays(self) -> None:
-        """Hand takes that a crash left between the recorder and the database back to the rescue; drop half copies."""
+        """Hand takes that a crash left between the recorder and the database back to the rescue; drop half copies.
+
+        What was put away goes for good, unless a crash came before its row was gone: then it stays.
+        """
         for copy in self.store.takes_folder.glob("*.new"):
             copy.unlink()
         known = {row["take_id"] for row in self.store.rows("SELECT take_id FROM recordings")}
+        for away in self.store.takes_folder.glob("*.away"):
+            if away.stem in known:
+                away.replace(self.store.path(away.stem))
+            else:
+                away.unlink()
         for path in self.store.takes_folder.glob("*.take"):
             if path.stem not in known:
                 path.replace(self.recording_folder / path.name)
+
+    def _away(self, take_id: str) -> Path:
+        return self.store.path(take_id).with_suffix(".away")
 
     def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
         with self.store.changing():

@@ -167,6 +167,20 @@ class Store:
         self._items.pop(take_id, None)
         self._progress.pop(take_id, None)
 
+    def row(self, take_id: str) -> dict[str, object]:
+        """A recording's row as it is in the database, for `restore`."""
+        return dict(self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))[0])
+
+    def restore(self, row: Mapping[str, object]) -> None:
+        """Put back a row that `forget` took away. Within a transaction."""
+        known = {**row, "version": self.version(), "updated_at": self.now()}
+        names, marks = ", ".join(known), ", ".join("?" * len(known))
+        self._database.execute(
+            f"INSERT INTO recordings ({names}) VALUES ({marks})",  # noqa: S608 - names are ours
+            tuple(known.values()),
+        )
+        self._database.execute("DELETE FROM removed WHERE take_id = ?", (row["take_id"],))
+
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
         """Bytes of an upload; kept in memory only."""
         self._progress[take_id] = (sent, total)
@@ -224,6 +238,8 @@ class Store:
             created_at=datetime.fromisoformat(row["created_at"]),
             updated_at=datetime.fromisoformat(row["updated_at"]),
             version=row["version"],
+            retake_of=details["retake_of"],
+            source_sha256=details["source_sha256"],
         )
 
 
