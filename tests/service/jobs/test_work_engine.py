@@ -9,6 +9,7 @@ import pytest
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.service.clock import SystemClock
+from vbdesk.service.jobs import repository
 from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
 from vbdesk.service.work.runtime import Runtime
 
@@ -82,21 +83,28 @@ def test_a_submit_that_is_rolled_back_is_never_run(engine_bench):
     assert [workflow.workflow_id for workflow in engine_bench.queue.client.list_workflows()] == [job_id]
 
 
-def test_what_a_dead_executor_left_is_run_by_another(engine_bench):
+@pytest.mark.parametrize("caught", ["queued", "running"])
+def test_what_a_dead_executor_left_is_run_by_another(engine_bench, caught):
     job_id = engine_bench.submit()
     url = engine_bench.service.context.settings.resolved_database_url
     dead = DbosEngine(url, engine_bench.queue, "dead-1")
     taken = threading.Event()
 
-    def die(_job_id):
+    def die(job_id):
+        if caught == "running":
+            engine_bench.start(job_id)
         taken.set()
         raise SystemExit  # a run that leaves no outcome, as one that was killed
 
     dead.start(die, at_once=1)
     assert taken.wait(10)
     dead.stop()
+    assert engine_bench.status(job_id) == caught
+    assert engine_bench.credits() == 100_000 - 60
     with running(engine_bench, executor_id="other-2"):
         wait_until_done(engine_bench, [job_id])
+    with engine_bench.service.context.database.reading() as connection:
+        assert repository.find(connection, job_id).starts == (2 if caught == "running" else 1)
     assert engine_bench.credits() == 100_000 - 60
 
 
