@@ -1,13 +1,14 @@
 """The two reads as JSON: exactly the documented keys, four decimals, and the definitions of the aggregate."""
 
 import json
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import TypeAdapter
 
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
-from vbdesk.longitudinal import CohortReference, aggregate, job_fields, snapshot, trajectory
+from vbdesk.longitudinal import CohortReference, aggregate, job_fields, snapshot, trajectory, trajectory_json
 from vbdesk.longitudinal.aggregate import wilson_interval
 
 TRAJECTORY = """
@@ -79,6 +80,16 @@ def test_the_trajectory_has_the_documented_keys(read):
 
 def test_the_trajectory_survives_the_wire(read):
     assert TrajectoryRead.model_validate_json(read.model_dump_json()) == read
+
+
+def test_the_quick_way_to_json_is_the_checked_ways_to_the_letter(histories, raised):
+    at = histories.start + timedelta(days=200.123)
+    odd = histories.entry(90, 199.0, {"stress": math.nan, "fatigue": 1.5}, voice_percentage=None, audio_clarity=None)
+    cohort = {"stress": snapshot(CohortReference(-1.0, 0.7, "account_cohort", 47), at)}
+    for history in ([], raised[:1], [*raised, odd]):
+        read = trajectory("g", history, at, labels={}, references=cohort, done_job_count=3, pending_job_count=1)
+        quick = trajectory_json("g", history, at, labels={}, references=cohort, done_job_count=3, pending_job_count=1)
+        assert quick == read.model_dump_json()
 
 
 def test_numbers_of_the_trajectory_have_four_decimals(read):

@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from vbdesk.cli.output import fail
-from vbdesk.longitudinal.case_file import CaseFileError, read_case
-from vbdesk.longitudinal.case_report import case_report, each_job_report
 
 STANDARD_INPUT = Path("-")
 UNUSABLE = 2
@@ -25,6 +23,10 @@ def longitudinal(
 
     The history is an object with as_of, jobs and, if wanted, options; docs/method-longitudinal.md describes it.
     """
+    # here, so that the other commands do not load numpy for it
+    from vbdesk.longitudinal.case_file import CaseFileError, read_case
+    from vbdesk.longitudinal.case_report import case_report, each_job_report
+
     name = "Standard input" if file == STANDARD_INPUT else file.name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")

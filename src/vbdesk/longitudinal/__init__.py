@@ -4,7 +4,7 @@ from vbdesk.longitudinal.aggregate import aggregate
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference, cohort_values, snapshot
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.job_fields import job_fields, job_standings, unconfirmed_changes, wire_fields
-from vbdesk.longitudinal.trajectory import only_signs, trajectory
+from vbdesk.longitudinal.trajectory import only_signs, trajectory, trajectory_json
 
 __all__ = [
     "CohortReference",
@@ -18,6 +18,7 @@ __all__ = [
     "only_signs",
     "snapshot",
     "trajectory",
+    "trajectory_json",
     "unconfirmed_changes",
     "wire_fields",
 ]

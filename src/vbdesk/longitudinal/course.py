@@ -69,6 +69,13 @@ def measured(entry: HistoryEntry, sign: str) -> bool:
     return reading is not None and reading.score is not None and isfinite(reading.score)
 
 
+def scores_of(readings: Sequence[SignReading | None]) -> Array:
+    """Scores of readings, shape (n,); NaN where nothing was measured."""
+    scores = np.array([None if r is None else r.score for r in readings], dtype=np.float64)
+    scores[np.isinf(scores)] = nan
+    return scores
+
+
 def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[Course]:
     """Follow `signs` through `entries` (a window, in order); signs measured in fewer than two of them are left out."""
     quality_factors = variance_factors(entries, parameters.quality)
@@ -76,7 +83,7 @@ def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Pa
     shared: dict[tuple[str, bytes, bytes], list[tuple[str, Array]]] = {}
     for sign in signs:
         readings = [entry.signs.get(sign) for entry in entries]
-        scores = np.array([None if r is None else r.score for r in readings], dtype=np.float64)
+        scores = scores_of(readings)
         present = np.isfinite(scores)
         if np.count_nonzero(present) >= MIN_RECORDINGS:
             factors = reading_factors(readings, quality_factors, parameters.class_of(sign), parameters)

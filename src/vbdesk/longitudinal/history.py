@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SignReading:
+class SignReading(NamedTuple):
     """What one recording says about one sign.
 
     Attributes:

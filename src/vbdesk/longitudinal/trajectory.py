@@ -1,30 +1,21 @@
 """The trajectory read: one subject, every sign, over the window."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
 from vbdesk.contract.catalog import label_of
-from vbdesk.contract.levels import Level
 from vbdesk.contract.limits import HISTORY_DAYS, HISTORY_JOBS
-from vbdesk.contract.longitudinal import (
-    AnomalyEpisode,
-    AnomalyKind,
-    DataPoint,
-    PopulationReference,
-    SeriesPoint,
-    SignTrajectory,
-    TrajectoryRead,
-    TrajectorySignal,
-    TrajectoryWindow,
-    Trend,
-)
-from vbdesk.contract.results import AudioQuality
+from vbdesk.contract.longitudinal import SignTrajectory, TrajectoryRead
+from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.longitudinal.anomaly import episodes
 from vbdesk.longitudinal.bands import Bands, bands
 from vbdesk.longitudinal.cohort import CohortReference, population_z
-from vbdesk.longitudinal.course import Course, follow, measured, standing_of
+from vbdesk.longitudinal.course import Course, follow, measured, scores_of, standing_of
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.longitudinal.precision import variance_factors
@@ -34,7 +25,11 @@ from vbdesk.longitudinal.trend import NO_SLOPE, SlopeEstimate, slopes
 from vbdesk.longitudinal.window import DONE, HISTORY, window_as_of
 
 DAY = timedelta(days=1)
+DATE_LENGTH = len("2026-03-01")
 PENDING = ("queued", "running")
+
+Values = dict[str, Any]
+"""Fields of a part of the wire's model, by name."""
 
 
 def trajectory(
@@ -62,35 +57,81 @@ def trajectory(
         done_job_count: finished jobs of the whole group; counted in `history` by default.
         pending_job_count: queued and running jobs of the group; counted in `history` by default.
     """
-    parameters = shipped_parameters()
-    window = window_as_of(history, as_of, parameters.window.future_hours)
-    names = sorted(set(signs) if signs else {sign for entry in window.entries for sign in entry.signs})
-    courses = _courses_by_sign(window.entries, names, parameters)
-    return TrajectoryRead(
+    head = _Head(
         group_id=group_id,
         as_of=as_of,
         computed_at=computed_at or as_of,
-        method=parameters.method,
-        interval_level=parameters.interval.level,
-        window=TrajectoryWindow(
-            days=HISTORY_DAYS,
-            from_=as_of - HISTORY,
-            to=as_of + timedelta(hours=parameters.window.future_hours),
-            max_jobs=HISTORY_JOBS,
-            jobs_used=len(window.entries),
-            truncated=window.truncated,
-            future_excluded=window.future_excluded,
-        ),
         done_job_count=_count(history, (DONE,)) if done_job_count is None else done_job_count,
         pending_job_count=_count(history, PENDING) if pending_job_count is None else pending_job_count,
-        signs=[
-            courses[name].sign(name, labels.get(name, label_of(name)), as_of, (references or {}).get(name))
+    )
+    return TrajectoryRead.model_validate(_values(head, history, labels, signs, references or {}))
+
+
+def trajectory_json(
+    group_id: str,
+    history: Sequence[HistoryEntry],
+    as_of: datetime,
+    *,
+    labels: Mapping[str, str],
+    references: Mapping[str, CohortReference],
+    done_job_count: int,
+    pending_job_count: int,
+) -> str:
+    """The JSON of `trajectory`, without making and checking its ten thousand parts."""
+    head = _Head(group_id, as_of, as_of, done_job_count, pending_job_count)
+    return to_json(_values(head, history, labels, None, references)).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    group_id: str
+    as_of: datetime
+    computed_at: datetime
+    done_job_count: int
+    pending_job_count: int
+
+
+def _values(
+    head: _Head,
+    history: Sequence[HistoryEntry],
+    labels: Mapping[str, str],
+    signs: Sequence[str] | None,
+    references: Mapping[str, CohortReference],
+) -> Values:
+    """A `TrajectoryRead` as plain values, times as they go out."""
+    parameters = shipped_parameters()
+    ahead = parameters.window.future_hours
+    window = window_as_of(history, head.as_of, ahead)
+    entries = window.entries
+    names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})
+    times = [format_timestamp(entry.recorded_at) for entry in entries]
+    courses = _courses_by_sign(entries, times, names, parameters)
+    return {
+        "status": "done",
+        "group_id": head.group_id,
+        "as_of": format_timestamp(head.as_of),
+        "computed_at": format_timestamp(head.computed_at),
+        "method": parameters.method,
+        "interval_level": parameters.interval.level,
+        "window": {
+            "days": HISTORY_DAYS,
+            "from": format_timestamp(head.as_of - HISTORY),
+            "to": format_timestamp(head.as_of + timedelta(hours=ahead)),
+            "max_jobs": HISTORY_JOBS,
+            "jobs_used": len(entries),
+            "truncated": window.truncated,
+            "future_excluded": window.future_excluded,
+        },
+        "done_job_count": head.done_job_count,
+        "pending_job_count": head.pending_job_count,
+        "signs": [
+            courses[name].sign(name, labels.get(name, label_of(name)), head.as_of, references.get(name))
             if name in courses
-            else _unfollowed(name, labels.get(name, label_of(name)), window.entries, as_of, parameters)
+            else _unfollowed(name, labels.get(name, label_of(name)), entries, head.as_of, parameters)
             for name in names
         ],
-        data_points=_data_points(window.entries, set(names), parameters),
-    )
+        "data_points": _data_points(entries, times, names, parameters),
+    }
 
 
 def only_signs(read: TrajectoryRead, names: Sequence[str]) -> TrajectoryRead:
@@ -105,7 +146,9 @@ def only_signs(read: TrajectoryRead, names: Sequence[str]) -> TrajectoryRead:
     return read.model_copy(
         update={
             "signs": [
-                found[name] if name in found else _unfollowed(name, label_of(name), (), read.as_of, parameters)
+                found[name]
+                if name in found
+                else SignTrajectory.model_validate(_unfollowed(name, label_of(name), (), read.as_of, parameters))
                 for name in wanted
             ],
             "data_points": [point for point in points if point.signals],
@@ -116,181 +159,159 @@ def only_signs(read: TrajectoryRead, names: Sequence[str]) -> TrajectoryRead:
 class _CourseOnWire:
     """One course, with what the trajectory shows beside the verdicts."""
 
-    def __init__(self, course: Course, parameters: Parameters) -> None:
+    def __init__(self, course: Course, times: Mapping[str, str], parameters: Parameters) -> None:
         self._course = course
         self._parameters = parameters
         self._bands: Bands = bands(course.estimates, course.steps, course.sign_class, parameters)
         self._slopes = slopes(course.timepoints, course.estimates, course.sign_class, parameters)
-        self._times = [course.recordings[k].recorded_at for k in course.timepoints.last.tolist()]
+        self._last = course.recordings[-1].recorded_at
+        self._times = [times[course.recordings[k].job_id] for k in course.timepoints.last.tolist()]
 
-    def sign(self, name: str, label: str, as_of: datetime, reference: CohortReference | None) -> SignTrajectory:
+    def sign(self, name: str, label: str, as_of: datetime, reference: CohortReference | None) -> Values:
         """The wire's view of one of the course's signs."""
         course, column = self._course, self._course.signs.index(name)
         standing = standing_of(course, column, self._parameters)
-        return SignTrajectory(
-            name=name,
-            label=label,
-            time_scale=course.sign_class.time_scale,
-            n_recordings=len(course.recordings),
-            n_timepoints=len(self._times),
-            last_recorded_at=self._times[-1],
-            age_days=_age_days(as_of, self._times[-1]),
-            latest_score=rounded(standing.latest_score),
-            latest_interval=rounded_pair(self._bands.latest[:, -1, column]),
-            baseline_score=rounded(standing.baseline_score),
-            baseline_interval=rounded_pair(self._bands.baseline[:, -1, column]),
-            normal_range=rounded_pair(self._bands.normal_range[:, -1, column]),
-            deviation_from_baseline=rounded_difference(standing.latest_score, standing.baseline_score),
-            z_score=rounded(standing.z_score),
-            z_sustained=rounded(course.verdicts.z_sustained[-1, column]),
-            anomaly=standing.anomaly,
-            population_z=rounded(population_z(standing.level, reference)),
-            population_reference=None
-            if reference is None
-            else PopulationReference(
-                source=reference.source, n_groups=reference.n_groups, snapshot_at=reference.snapshot_at
-            ),
-            subject_sd_ratio=rounded(np.sqrt(course.estimates.variance_ratio[-1, column])),
-            trend=_trend(self._slopes[column], course.sign_class.trend_days),
-            anomalies=self._episodes(column),
-            series=self._series(column),
-        )
+        return {
+            "name": name,
+            "label": label,
+            "time_scale": course.sign_class.time_scale,
+            "n_recordings": len(course.recordings),
+            "n_timepoints": len(self._times),
+            "last_recorded_at": self._times[-1],
+            "age_days": _age_days(as_of, self._last),
+            "latest_score": rounded(standing.latest_score),
+            "latest_interval": rounded_pair(self._bands.latest[:, -1, column]),
+            "baseline_score": rounded(standing.baseline_score),
+            "baseline_interval": rounded_pair(self._bands.baseline[:, -1, column]),
+            "normal_range": rounded_pair(self._bands.normal_range[:, -1, column]),
+            "deviation_from_baseline": rounded_difference(standing.latest_score, standing.baseline_score),
+            "z_score": rounded(standing.z_score),
+            "z_sustained": rounded(course.verdicts.z_sustained[-1, column]),
+            "anomaly": standing.anomaly,
+            "population_z": rounded(population_z(standing.level, reference)),
+            "population_reference": None if reference is None else _told(reference),
+            "subject_sd_ratio": rounded(np.sqrt(course.estimates.variance_ratio[-1, column])),
+            "trend": _trend(self._slopes[column], course.sign_class.trend_days),
+            "anomalies": self._episodes(column),
+            "series": self._series(column),
+        }
 
-    def _episodes(self, column: int) -> list[AnomalyEpisode]:
+    def _episodes(self, column: int) -> list[Values]:
         return [
-            AnomalyEpisode(
-                start=self._times[episode.first],
-                end=self._times[episode.last],
-                direction=episode.direction,
-                kind=episode.kind,
-                peak_z=rounded(episode.peak_z),
-                timepoints=episode.last - episode.first + 1,
-                open=episode.open,
-            )
+            {
+                "start": self._times[episode.first],
+                "end": self._times[episode.last],
+                "direction": episode.direction,
+                "kind": episode.kind,
+                "peak_z": rounded(episode.peak_z),
+                "timepoints": episode.last - episode.first + 1,
+                "open": episode.open,
+            }
             for episode in episodes(self._course.verdicts, column)
         ]
 
-    def _series(self, column: int) -> list[SeriesPoint]:
+    def _series(self, column: int) -> list[Values]:
         course, offset = self._course, self._parameters.scale.offset
         verdicts = course.verdicts
-        kinds: list[AnomalyKind] = [
-            "sustained" if sustained else "acute" if acute else "none"
-            for sustained, acute in zip(verdicts.sustained[:, column], verdicts.acute[:, column], strict=True)
-        ]
-        return [
-            SeriesPoint(
-                t=t,
-                n=n,
-                reading=reading,
-                latest=latest,
-                latest_interval=latest_interval,
-                baseline=baseline,
-                normal_range=normal_range,
-                z=z,
-                z_sustained=z_sustained,
-                anomaly=kind != "none",
-                kind=kind,
-            )
-            for t, n, reading, latest, latest_interval, baseline, normal_range, z, z_sustained, kind in zip(
-                self._times,
-                course.timepoints.counts.tolist(),
-                _rounded_list(score_of(course.timepoints.values[:, column], offset)),
-                _rounded_list(score_of(course.estimates.level[:, column], offset)),
-                _rounded_pairs(self._bands.latest[:, :, column]),
-                _rounded_list(score_of(course.estimates.trait[:, column], offset)),
-                _rounded_pairs(self._bands.normal_range[:, :, column]),
-                _rounded_list(verdicts.z[:, column]),
-                _rounded_list(verdicts.z_sustained[:, column]),
-                kinds,
-                strict=True,
-            )
-        ]
+        columns = {
+            "t": self._times,
+            "n": course.timepoints.counts.tolist(),
+            "reading": _rounded_list(score_of(course.timepoints.values[:, column], offset)),
+            "latest": _rounded_list(score_of(course.estimates.level[:, column], offset)),
+            "latest_interval": _rounded_pairs(self._bands.latest[:, :, column]),
+            "baseline": _rounded_list(score_of(course.estimates.trait[:, column], offset)),
+            "normal_range": _rounded_pairs(self._bands.normal_range[:, :, column]),
+            "z": _rounded_list(verdicts.z[:, column]),
+            "z_sustained": _rounded_list(verdicts.z_sustained[:, column]),
+            "anomaly": verdicts.anomaly[:, column].tolist(),
+            "kind": np.where(
+                verdicts.sustained[:, column], "sustained", np.where(verdicts.acute[:, column], "acute", "none")
+            ).tolist(),
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _courses_by_sign(
-    entries: Sequence[HistoryEntry], names: Sequence[str], parameters: Parameters
+    entries: Sequence[HistoryEntry], times: Sequence[str], names: Sequence[str], parameters: Parameters
 ) -> dict[str, _CourseOnWire]:
     by_sign = {}
+    time_of_job = {entry.job_id: time for entry, time in zip(entries, times, strict=True)}
     for course in follow(entries, names, parameters):
-        on_wire = _CourseOnWire(course, parameters)
+        on_wire = _CourseOnWire(course, time_of_job, parameters)
         by_sign.update(dict.fromkeys(course.signs, on_wire))
     return by_sign
 
 
 def _unfollowed(
     name: str, label: str, entries: Sequence[HistoryEntry], as_of: datetime, parameters: Parameters
-) -> SignTrajectory:
+) -> Values:
     """A sign with at most one recording: everything estimated is null."""
-    times = [entry.recorded_at for entry in entries if measured(entry, name)]
+    moments = [entry.recorded_at for entry in entries if measured(entry, name)]
     sign_class = parameters.class_of(name)
-    return SignTrajectory(
-        name=name,
-        label=label,
-        time_scale=sign_class.time_scale,
-        n_recordings=len(times),
-        n_timepoints=len(times),
-        last_recorded_at=times[-1] if times else None,
-        age_days=_age_days(as_of, times[-1]) if times else None,
-        latest_score=None,
-        latest_interval=None,
-        baseline_score=None,
-        baseline_interval=None,
-        normal_range=None,
-        deviation_from_baseline=None,
-        z_score=None,
-        z_sustained=None,
-        anomaly=None,
-        population_z=None,
-        population_reference=None,
-        subject_sd_ratio=None,
-        trend=_trend(NO_SLOPE, sign_class.trend_days),
-        anomalies=[],
-        series=[],
-    )
+    known = {
+        "name": name,
+        "label": label,
+        "time_scale": sign_class.time_scale,
+        "n_recordings": len(moments),
+        "n_timepoints": len(moments),
+        "last_recorded_at": format_timestamp(moments[-1]) if moments else None,
+        "age_days": _age_days(as_of, moments[-1]) if moments else None,
+        "trend": _trend(NO_SLOPE, sign_class.trend_days),
+        "anomalies": [],
+        "series": [],
+    }
+    return dict.fromkeys(SignTrajectory.model_fields) | known
 
 
-def _data_points(entries: Sequence[HistoryEntry], names: set[str], parameters: Parameters) -> list[DataPoint]:
+def _data_points(
+    entries: Sequence[HistoryEntry], times: Sequence[str], names: Sequence[str], parameters: Parameters
+) -> list[Values]:
     weights = _rounded_list(1.0 / variance_factors(entries, parameters.quality))
+    scores = {name: _own_scores(entries, name) for name in names}
     return [
-        DataPoint(
-            job_id=entry.job_id,
-            recorded_at=entry.recorded_at,
-            timepoint=entry.recorded_at.astimezone(UTC).date().isoformat(),
-            relative_weight=weight,
-            audio_quality=AudioQuality(
-                issues=list(entry.issues),
-                voice_percentage=rounded(entry.voice_percentage),
-                audio_clarity=rounded(entry.audio_clarity),
-            ),
-            signals=[
-                TrajectorySignal(
-                    name=name,
-                    score=_own_score(entry, name),
-                    level=Level(reading.level),
-                    flagged=reading.flagged,
-                )
+        {
+            "job_id": entry.job_id,
+            "recorded_at": times[k],
+            "timepoint": times[k][:DATE_LENGTH],
+            "relative_weight": weights[k],
+            "audio_quality": {
+                "issues": entry.issues,
+                "voice_percentage": rounded(entry.voice_percentage),
+                "audio_clarity": rounded(entry.audio_clarity),
+            },
+            "signals": [
+                {"name": name, "score": scores[name][k], "level": reading.level, "flagged": reading.flagged}
                 for name, reading in entry.signs.items()
-                if name in names
+                if name in scores
             ],
-        )
-        for entry, weight in zip(entries, weights, strict=True)
+        }
+        for k, entry in enumerate(entries)
     ]
 
 
-def _own_score(entry: HistoryEntry, name: str) -> float | None:
-    """The recording's own score as it counts: within 0..1, None where nothing was measured."""
-    score = entry.signs[name].score
-    return min(max(rounded(score), 0.0), 1.0) if score is not None and measured(entry, name) else None
+def _own_scores(entries: Sequence[HistoryEntry], name: str) -> list[float | None]:
+    """The recordings' own scores as they count: within 0..1, None where nothing was measured."""
+    scores = scores_of([entry.signs.get(name) for entry in entries])
+    return [score if score == score else None for score in _rounded_list(np.clip(scores, 0.0, 1.0))]
 
 
-def _trend(slope: SlopeEstimate, horizon_days: float) -> Trend:
+def _trend(slope: SlopeEstimate, horizon_days: float) -> Values:
     interval = None if slope.low is None or slope.high is None else rounded_pair((slope.low, slope.high))
-    return Trend(
-        direction=slope.direction,
-        slope_per_30d=rounded(slope.slope_per_30d),
-        interval=interval,
-        horizon_days=round(horizon_days),
-    )
+    return {
+        "direction": slope.direction,
+        "slope_per_30d": rounded(slope.slope_per_30d),
+        "interval": interval,
+        "horizon_days": round(horizon_days),
+    }
+
+
+def _told(reference: CohortReference) -> Values:
+    taken = reference.snapshot_at
+    return {
+        "source": reference.source,
+        "n_groups": reference.n_groups,
+        "snapshot_at": None if taken is None else format_timestamp(taken),
+    }
 
 
 def _age_days(as_of: datetime, last: datetime) -> float:

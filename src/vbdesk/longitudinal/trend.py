@@ -69,19 +69,27 @@ def _direction(moving: np.bool_, slope: float) -> Direction:
 
 
 def _whiten(columns: Array, days: Array, factors: Array, sign_class: SignClass) -> Array:
-    """Divide state and reading noise out of `columns`, shape (n, m): their rows become uncorrelated, variance 1."""
+    """Divide state and reading noise out of `columns`, shape (n, m): their rows become uncorrelated, variance 1.
+
+    The weights of a row depend on times and qualities alone; the columns follow in scalars, being few.
+    """
     variance = sign_class.state_variance
     state = variance
-    forecast = np.zeros(columns.shape[1])
-    white = np.empty_like(columns)
-    gaps = np.diff(days, prepend=days[0]).tolist()
-    for k, (gap, factor) in enumerate(zip(gaps, factors.tolist(), strict=True)):
+    weights = []
+    for gap, factor in zip(np.diff(days, prepend=days[0]).tolist(), factors.tolist(), strict=True):
         decay = exp(-gap / sign_class.state_days)
         state = decay * decay * state + variance * (1.0 - decay * decay)
-        forecast *= decay
         total = state + sign_class.reading_variance * factor
-        innovation = columns[k] - forecast
-        white[k] = innovation / sqrt(total)
-        forecast += (state / total) * innovation
-        state -= state * state / total
-    return white
+        gain = state / total
+        weights.append((decay, gain, sqrt(total)))
+        state -= state * gain
+    white = []
+    for column in columns.T.tolist():
+        forecast, row = 0.0, []
+        for value, (decay, gain, sd) in zip(column, weights, strict=True):
+            forecast *= decay
+            innovation = value - forecast
+            row.append(innovation / sd)
+            forecast += gain * innovation
+        white.append(row)
+    return np.array(white).T

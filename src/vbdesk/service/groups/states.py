@@ -14,10 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
-from vbdesk.contract.base import WireModel
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.jobs import JobStatus
-from vbdesk.longitudinal import aggregate, trajectory
+from vbdesk.longitudinal import aggregate, trajectory_json
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
 from vbdesk.service.groups import cohort, entries, repository
@@ -91,8 +90,7 @@ class GroupStates:
             now = clock.now()
             with self._database.reading() as connection:
                 group = repository.find(connection, account_id, group_id)  # first: what follows is no older than it
-                computed = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now)
-            body = computed.model_dump_json()
+                body = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now)
             if group is not None:
                 self._keep(group, key, now, body)
         except BaseException as error:
@@ -125,10 +123,10 @@ def states_of(database: Database) -> GroupStates:
     return GroupStates(database)
 
 
-def _trajectory(connection: Connection, account_id: str, group_id: str, group_key: str, now: datetime) -> WireModel:
+def _trajectory(connection: Connection, account_id: str, group_id: str, group_key: str, now: datetime) -> str:
     references = cohort.references(connection, account_id, group_key)
     counts = Counter(repository.count_by_status(connection, group_key))
-    return trajectory(
+    return trajectory_json(
         group_id,
         entries.load(connection, group_key, now),
         now,
@@ -139,12 +137,12 @@ def _trajectory(connection: Connection, account_id: str, group_id: str, group_ke
     )
 
 
-def _aggregate(connection: Connection, _account_id: str, group_id: str, group_key: str, now: datetime) -> WireModel:
+def _aggregate(connection: Connection, _account_id: str, group_id: str, group_key: str, now: datetime) -> str:
     counts = repository.count_by_status(connection, group_key)
-    return aggregate(group_id, entries.load(connection, group_key, now), now, LABELS, counts)
+    return aggregate(group_id, entries.load(connection, group_key, now), now, LABELS, counts).model_dump_json()
 
 
-_COMPUTE: dict[StateKind, Callable[[Connection, str, str, str, datetime], WireModel]] = {
+_COMPUTE: dict[StateKind, Callable[[Connection, str, str, str, datetime], str]] = {
     StateKind.TRAJECTORY: _trajectory,
     StateKind.AGGREGATE: _aggregate,
 }

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 from sqlalchemy import Row
 
 from vbdesk.contract.levels import Level
@@ -38,7 +39,7 @@ def reading_of(result: Result) -> str:
 
 def history_entry(row: Row[Any], reading: str | None, status: str) -> HistoryEntry:
     """One job of a group's history; `row` has `job_id`, `recorded_at` and `audio_duration_seconds`."""
-    values = {} if reading is None else json.loads(reading)
+    values = {} if reading is None else from_json(reading)
     return HistoryEntry(
         job_id=row.job_id,
         recorded_at=row.recorded_at,

@@ -1,0 +1,219 @@
+"""What following a subject costs: `python tests/benchmarks/longitudinal_figures.py`.
+
+Processor time for computations; wall-clock time for the read of a started service, HTTP included, whose cached state
+was made stale by an edit just before. Ratios are of one run.
+"""
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+
+from figures import Row, judged, reported, show
+from served import Served
+
+from vbdesk.contract.ids import new_id
+from vbdesk.longitudinal import HistoryEntry, SignReading, job_standings, trajectory_json
+from vbdesk.longitudinal.case_report import trajectory_numbers
+from vbdesk.longitudinal.follower import Follower
+from vbdesk.service.composition import open_database
+from vbdesk.service.db.groups import groups, memberships
+from vbdesk.service.db.jobs import jobs
+from vbdesk.service.settings import load_settings
+
+TOPIC = "longitudinal"
+SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
+RECORDINGS = 1000
+GROUP = "subject"
+PLENTY = json.dumps({"enterprise": dict.fromkeys(("general", "analyze", "polling"), 10**9)})
+
+
+def rows() -> Iterator[Row]:
+    """Every figure."""
+    now = datetime.now(UTC)
+    history = random_history(RECORDINGS, now, own_intervals=False)
+    with_intervals = random_history(RECORDINGS, now, own_intervals=True)
+    yield from computed(history, with_intervals, now)
+    yield from appended(history)
+    yield from grown(now)
+    yield from read_over_http(with_intervals)
+
+
+def computed(history: list[HistoryEntry], with_intervals: list[HistoryEntry], now: datetime) -> Iterator[Row]:
+    """From scratch: 1,000 recordings of six signs."""
+    what = f"{RECORDINGS} recordings x {len(SIGNS)} signs from scratch"
+    for name, task in (
+        ("fields of the last job", lambda: job_standings(history, history[-1].job_id)),
+        ("whole trajectory", lambda: trajectory_numbers(history, now, SIGNS, {})),
+    ):
+        seconds = best_cpu_s(task)
+        yield judged(TOPIC, f"{what}, {name}", "< 10 ms CPU", f"{1e3 * seconds:.1f} ms", seconds < 0.010)
+    seconds = best_cpu_s(lambda: job_standings(with_intervals, history[-1].job_id))
+    yield reported(TOPIC, f"{what}, fields, every score with its own interval", f"{1e3 * seconds:.1f} ms CPU")
+    seconds = best_cpu_s(
+        lambda: trajectory_json(GROUP, history, now, labels={}, references={}, done_job_count=0, pending_job_count=0)
+    )
+    yield reported(TOPIC, f"{what}, whole trajectory as JSON of the wire", f"{1e3 * seconds:.1f} ms CPU")
+
+
+def appended(history: list[HistoryEntry]) -> Iterator[Row]:
+    """One more recording, early and late in a history."""
+    follower = Follower()
+    times = []
+    for entry in history:
+        began = time.process_time()
+        follower.append(entry)
+        times.append(time.process_time() - began)
+    early, late = statistics.median(times[50:150]), statistics.median(times[-100:])
+    yield judged(TOPIC, "one more recording after 900, six signs", "< 1 ms CPU", f"{1e3 * late:.2f} ms", late < 0.001)
+    ratio = late / early
+    yield judged(TOPIC, "one more recording after 900 over one after 50", "<= 1.5", f"{ratio:.2f}", ratio <= 1.5)
+
+
+def grown(now: datetime) -> Iterator[Row]:
+    """Cost over the number of recordings."""
+    sizes = (125, 250, 500, 1000)
+    costs = [
+        best_cpu_s(
+            lambda history=random_history(n, now, own_intervals=False): trajectory_numbers(history, now, SIGNS, {})
+        )
+        for n in sizes
+    ]
+    told = ", ".join(f"{n}: {1e3 * cost:.1f} ms" for n, cost in zip(sizes, costs, strict=True))
+    worst = max(later / earlier for earlier, later in pairwise(costs))
+    yield judged(
+        TOPIC, f"twice the recordings cost at most ({told})", "<= 2.2 times", f"{worst:.2f} times", worst <= 2.2
+    )
+
+
+def read_over_http(history: list[HistoryEntry], reads: int = 15) -> Iterator[Row]:
+    """The group's trajectory from a started service, each read after an edit."""
+    with tempfile.TemporaryDirectory(prefix="vbdesk-benchmark-") as folder:
+        service = Served(Path(folder), workers=0, rate_limits=PLENTY)
+        service.start()
+        try:
+            service.make_account(1000)
+            store(service, history)
+            with service.client() as client:
+                path, member = f"/v2/groups/{GROUP}/longitudinal", history[len(history) // 2].job_id
+                client.get(path).raise_for_status()
+                cold, warm, running = [], [], 0
+                for _ in range(reads):
+                    client.delete(f"/v2/groups/{GROUP}/jobs/{member}").raise_for_status()
+                    client.post(f"/v2/groups/{GROUP}/jobs", json={"job_ids": [member]}).raise_for_status()
+                    for times in (cold, warm):
+                        began = time.perf_counter()
+                        answer = client.get(path).raise_for_status()
+                        times.append(time.perf_counter() - began)
+                        running += answer.json()["status"] == "running"
+                assert answer.json()["window"]["jobs_used"] == len(history)
+        finally:
+            service.stop()
+    best, middle = min(cold), statistics.median(cold)
+    what = f"cold trajectory read of that group over HTTP, best of {reads} ({len(answer.content) / 1024:.0f} KB)"
+    told = f"{1e3 * best:.0f} ms (median {1e3 * middle:.0f} ms, {running} answered running)"
+    yield judged(TOPIC, what, "< 100 ms", told, best < 0.100)
+    yield reported(TOPIC, "the same read, cached", f"{1e3 * min(warm):.0f} ms")
+
+
+def random_history(count: int, now: datetime, *, own_intervals: bool) -> list[HistoryEntry]:
+    """Recordings over the last 269 days; half of the intervals so wide that they count."""
+    generator = np.random.default_rng(3)
+    days = np.sort(generator.uniform(0, 269, count))
+    scores = 1.0 / (1.0 + np.exp(1.0 - 0.7 * generator.normal(size=(count, len(SIGNS)))))
+    widths = generator.uniform(0.0, 0.5, scores.shape)
+
+    def reading(k: int, column: int) -> SignReading:
+        score, half = float(scores[k, column]), float(widths[k, column])
+        interval = (max(score - half, 0.0), min(score + half, 1.0)) if own_intervals else None
+        return SignReading(score, "low", False, interval)
+
+    return [
+        HistoryEntry(
+            job_id=f"job-{k:04d}",
+            recorded_at=now - timedelta(days=269.5 - days[k]),
+            status="done",
+            duration_s=60.0,
+            voice_percentage=65.0,
+            audio_clarity=80.0,
+            issues=(),
+            recommended_action="none",
+            signs={sign: reading(k, column) for column, sign in enumerate(SIGNS)},
+        )
+        for k in range(count)
+    ]
+
+
+def store(service: Served, history: list[HistoryEntry]) -> None:
+    """Put the history into the service's database as finished jobs of one group."""
+    database = open_database(load_settings(service.data_dir))
+    now, group_key, account_id = datetime.now(UTC), new_id(), service.headers["X-Account-ID"]
+    job = {
+        "account_id": account_id,
+        "status": "done",
+        "created_at": now,
+        "completed_at": now,
+        "job_type": "model",
+        "api_version": "v2",
+        "model_name": "pulse",
+        "diarize": False,
+        "audio_content_type": "audio/wav",
+        "audio_size_bytes": 1,
+        "starts": 1,
+    }
+    with database.writing() as connection:
+        group = {"group_key": group_key, "account_id": account_id, "group_id": GROUP}
+        connection.execute(groups.insert().values(**group, created_at=now, updated_at=now, revision=0))
+        connection.execute(
+            jobs.insert(),
+            [
+                job
+                | {
+                    "job_id": entry.job_id,
+                    "recorded_at": entry.recorded_at,
+                    "audio_duration_seconds": entry.duration_s,
+                    "reading": stored_reading(entry),
+                }
+                for entry in history
+            ],
+        )
+        connection.execute(
+            memberships.insert(), [{"group_key": group_key, "job_id": entry.job_id} for entry in history]
+        )
+    database.close()
+
+
+def stored_reading(entry: HistoryEntry) -> str:
+    """The reading of a job as the service keeps it."""
+    return json.dumps(
+        {
+            "voice_percentage": entry.voice_percentage,
+            "audio_clarity": entry.audio_clarity,
+            "issues": entry.issues,
+            "recommended_action": entry.recommended_action,
+            "signs": {name: [r.score, r.level, r.flagged, r.interval] for name, r in entry.signs.items()},
+        }
+    )
+
+
+def best_cpu_s(task: Callable[[], object], repeats: int = 20) -> float:
+    """Least processor time of several runs: what the work costs when nothing else disturbs it."""
+    times = []
+    for _ in range(repeats):
+        began = time.process_time()
+        task()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+if __name__ == "__main__":
+    show(rows())
