@@ -49,3 +49,10 @@ def test_the_active_level_does_not_see_pauses(kathleen: Recording) -> None:
     padded = np.concatenate([kathleen.samples, np.zeros(80_000, np.float32)])
     assert active_rms(padded) == pytest.approx(active_rms(kathleen.samples), rel=0.05)
     assert active_rms(np.zeros(16_000, np.float32)) == 0
+
+
+@pytest.mark.parametrize("scale", [3.0, 32_768.0])
+def test_a_float_file_on_a_scale_of_its_own_does_not_clip(kathleen: Recording, scale: float) -> None:
+    normalised = kathleen.samples / np.abs(kathleen.samples).max()
+    assert measure_level(normalised * np.float32(scale)).clipped_percent < 0.01
+    assert measure_level(np.clip(4 * normalised, -1, 1) * np.float32(scale)).clipped_percent > 1

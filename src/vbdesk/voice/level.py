@@ -10,6 +10,7 @@ from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 
 FULL_SCALE_GUARD = 0.98  # converters rarely reach exactly 1.0, and resampling ripples a flat top
 FLAT_TOP = 0.995  # of the peak
+OVER_FULL_SCALE = 2.0  # a peak beyond was never at full scale: a float file on a scale of its own
 MIN_CLIPPED_RUN = 3  # samples; fewer at full scale are ordinary peaks
 FRAME = ANALYSIS_RATE // 50  # 20 ms
 ACTIVE_RANGE_DB = 25.0  # below the loud frames; what is softer is pause
@@ -28,8 +29,8 @@ def measure_level(samples: Samples) -> Level:
     """Measure the level of mono `samples`, shape (n,), values in -1..1.
 
     Clipping counts runs of at least three samples at full scale, or at the peak where that is lower: a recording that
-    was turned down after it clipped still has flat tops, while speech reaches its peak once. Silence gives -inf, never
-    an exception.
+    was turned down after it clipped still has flat tops, while speech reaches its peak once. Where a float file goes
+    far over full scale, only its own peak counts. Silence gives -inf, never an exception.
 
     Raises:
         ValueError: `samples` is empty or not one-dimensional.
@@ -38,7 +39,8 @@ def measure_level(samples: Samples) -> Level:
         raise ValueError("Level needs a one-dimensional, non-empty signal.")
     rms = float(np.sqrt(np.mean(np.square(samples, dtype=np.float64))))
     peak = float(np.abs(samples).max())
-    clipped = _count_in_runs(np.abs(samples) >= min(FULL_SCALE_GUARD, FLAT_TOP * peak)) if peak > 0 else 0
+    top = FLAT_TOP * peak if peak > OVER_FULL_SCALE else min(FULL_SCALE_GUARD, FLAT_TOP * peak)
+    clipped = _count_in_runs(np.abs(samples) >= top) if peak > 0 else 0
     return Level(rms_dbfs=to_dbfs(rms), peak_dbfs=to_dbfs(peak), clipped_percent=100 * clipped / samples.size)
 
 

@@ -13,6 +13,7 @@ from vbdesk.voice.clarity import measure_clarity
 from vbdesk.voice.defects import bandwidth_hz, count_dropouts
 from vbdesk.voice.level import Level, active_rms, measure_level, to_dbfs
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
+from vbdesk.voice.reverberation import measure_decay
 from vbdesk.voice.thresholds import IssueRules, QualityRules, quality_rules
 
 
@@ -26,8 +27,8 @@ class Quality:
         speech_seconds: how long somebody speaks.
         level: RMS of the speech (of everything, where there is none), peak, clipped samples.
         issues: codes in the order of their weight; empty means none. `insufficient_speech`, `high_background_noise`,
-            `clipping`, `low_level`, `dropouts`, `narrow_bandwidth`, `noise_limits_voice_quality`, each by its
-            threshold in resources/quality.toml.
+            `clipping`, `low_level`, `dropouts`, `reverberation`, `narrow_bandwidth`, `noise_limits_voice_quality`, each
+            by its threshold in resources/quality.toml.
     """
 
     voice_percentage: float
@@ -73,8 +74,17 @@ def _issues(
         IssueCode.CLIPPING: level.clipped_percent > limits.clipping.clipped_percent_above,
         IssueCode.LOW_LEVEL: level.rms_dbfs < limits.low_level.speech_dbfs_below,
         IssueCode.DROPOUTS: count_dropouts(samples) > limits.dropouts.count_above,
+        IssueCode.REVERBERATION: _is_reverberant(samples, activity, limits),
         IssueCode.NARROW_BANDWIDTH: bandwidth is not None and bandwidth < limits.narrow_bandwidth.bandwidth_hz_below,
         IssueCode.NOISE_LIMITS_VOICE_QUALITY: clarity is not None
         and clarity < limits.noise_limits_voice_quality.clarity_below,
     }
     return [code.value for code, is_found in found.items() if is_found]
+
+
+def _is_reverberant(samples: Samples, activity: SpeechActivity, limits: IssueRules) -> bool:
+    decay, rule = measure_decay(samples, activity), limits.reverberation
+    if decay is None:
+        return False
+    is_slow = decay.fall_db_per_s < rule.fall_db_per_s_below
+    return is_slow and decay.fall_db_per_s < rule.fall_to_rise_below * decay.rise_db_per_s

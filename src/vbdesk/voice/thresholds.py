@@ -53,6 +53,11 @@ class _Dropouts(_Rules):
     count_above: int = Field(ge=0)
 
 
+class _Reverberation(_Rules):
+    fall_db_per_s_below: float = Field(gt=0)
+    fall_to_rise_below: float = Field(gt=0, le=1)
+
+
 class IssueRules(_Rules):
     """From where on each issue is reported."""
 
@@ -63,6 +68,7 @@ class IssueRules(_Rules):
     low_level: _LowLevel
     narrow_bandwidth: _NarrowBandwidth
     dropouts: _Dropouts
+    reverberation: _Reverberation
 
 
 class QualityRules(_Rules):
