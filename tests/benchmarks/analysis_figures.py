@@ -1,0 +1,100 @@
+"""Every figure of the analysis beside its bar and its peers: one command, one table.
+
+    python tests/benchmarks/analysis_figures.py [--only NAME...]
+
+Each row is printed as soon as it is measured; at the end the whole table goes into docs/method-analysis.md, between its
+markers. With `--only` some benchmarks run alone (`praat`, `speed`, ...) and nothing is written. What is not here, a
+recording or Praat (the extra `bench`), is skipped, and the table says so. It takes about ten minutes; figures of time
+want a computer that does nothing else.
+"""
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from figures import Row, Verdict, show, skipped
+
+STATEMENT = Path(__file__).parents[2] / "docs" / "method-analysis.md"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+BENCHMARKS = {  # speed last, when the computer has cooled to the one task
+    "praat": "voice features",
+    "timing": "rate and pauses",
+    "quality": "clarity and speech activity",
+    "speaker": "speakers",
+    "invariance": "what must not matter",
+    "repeat": "repeats of one speaker",
+    "fit": "signs fitted on data",
+    "speed": "time and memory",
+}
+
+
+def main() -> None:
+    """Print every row and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
+    chosen = parser.parse_args().only
+    rows = show(all_rows(chosen or list(BENCHMARKS)))
+    count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    sys.stdout.write(", ".join(f"{number} {verdict}" for verdict, number in count.items()) + "\n")
+    if chosen is None:
+        text = STATEMENT.read_text(encoding="utf-8")
+        STATEMENT.write_text(put_between_markers(text, markdown(rows)), encoding="utf-8")
+
+
+def all_rows(names: Sequence[str]) -> Iterator[Row]:
+    """The rows of each benchmark; one that is not here, or breaks off, is a row that says so."""
+    for name in names:
+        module = f"{name}_figures"
+        try:
+            yield from importlib.import_module(module).rows()
+        except ModuleNotFoundError as error:
+            reason = f"there is no {module}.py" if error.name == module else f"{error.name} is not installed"
+            yield skipped(BENCHMARKS[name].capitalize(), "all figures", "", reason)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table, a heading for each topic."""
+    parts = [f"Measured on {computer()}, by `python tests/benchmarks/analysis_figures.py`.\n"]
+    for topic, group in groupby(rows, key=lambda row: row.topic):
+        parts.append(f"\n### {topic}\n\n| What | Bar | Measured | | Peer in the same run |\n|---|---|---|---|---|\n")
+        parts += [f"| {' | '.join(cell(row))} |\n" for row in group]
+    return "".join(parts)
+
+
+def cell(row: Row) -> list[str]:
+    verdict = f"**{row.verdict}**" if row.verdict is Verdict.MISSED else str(row.verdict)
+    return [text.replace("|", "\\|") for text in (row.what, row.bar, row.measured, verdict, row.peer)]
+
+
+def computer() -> str:
+    """What the figures of time belong to."""
+    cpu = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        models = [
+            line.partition(":")[2].strip() for line in information.read_text().splitlines() if "model name" in line
+        ]
+        cpu = models[0] if models else cpu
+    return f"{os.cpu_count()} cores of {cpu}, Python {platform.python_version()}, {platform.system()}"
+
+
+def put_between_markers(text: str, table: str) -> str:
+    """`text` with everything between the markers replaced.
+
+    Raises:
+        ValueError: a marker is missing.
+    """
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"{STATEMENT.name} lacks the lines {BEGIN} and {END}.")
+    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    main()

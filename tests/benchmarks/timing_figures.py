@@ -1,0 +1,123 @@
+"""Speech rate and pauses against counted syllables and labelled pauses.
+
+The detector finds fewer nuclei than there are syllables, and the norms hold detected rates; for these figures the
+count is divided by the share that the norms file gives.
+"""
+
+import csv
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from figures import AUDIO, Row, judged, show, skipped
+
+from vbdesk.resource_files import resource
+from vbdesk.voice.decode import decode
+from vbdesk.voice.features import analyse_frames
+
+TOPIC = "Rate and pauses"
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A recording with its true count of syllables, and of pauses where they are labelled."""
+
+    path: Path
+    syllables: int
+    pauses: int | None
+    connected: bool = True  # False: single words with pauses between
+
+
+def rows() -> Iterator[Row]:
+    """Every figure of rate and pauses."""
+    if not AUDIO.is_dir():
+        yield skipped(TOPIC, "all figures", "", "the shared recordings are not here")
+        return
+    with resource("norms", "norms.toml").open("rb") as file:
+        share = tomllib.load(file)["calibration"]["syllable_nuclei"]["detected_share_mean"]
+    spoken = [*labelled(), *prompts()]
+    found = [measure(item.path) for item in spoken]
+    errors = np.array(
+        [
+            100 * (nuclei.size / share / item.syllables - 1)
+            for item, (nuclei, _) in zip(spoken, found, strict=True)
+            if item.connected
+        ]
+    )
+    yield judged(
+        TOPIC,
+        f"speech rate of {len(errors)} recordings of 20 to 60 s",
+        "mean error 10 %",
+        f"{np.abs(errors).mean():.1f} % (bias {errors.mean():+.1f} %; {np.sum(np.abs(errors) <= 10)} within 10 %, "
+        f"furthest {np.abs(errors).max():.0f} %)",
+        bool(np.abs(errors).mean() <= 10),
+    )
+    counted = np.array([pair for item, (nuclei, _) in zip(spoken, found, strict=True) for pair in each(item, nuclei)])
+    correlation = np.corrcoef(counted.T)[0, 1]
+    yield judged(
+        TOPIC,
+        f"syllables of {len(counted)} utterances of one reader",
+        "r 0.90",
+        f"r {correlation:.3f}",
+        bool(correlation >= 0.90),
+    )
+    differences = {
+        item.path.stem: pauses - item.pauses
+        for item, (_, pauses) in zip(spoken, found, strict=True)
+        if item.pauses is not None
+    }
+    furthest = max(differences, key=lambda name: abs(differences[name]))
+    yield judged(
+        TOPIC,
+        f"pauses of at least 0.25 s in {len(differences)} labelled recordings",
+        "within 3",
+        f"furthest {differences[furthest]:+d} ({furthest}), mean {np.abs(list(differences.values())).mean():.1f}",
+        abs(differences[furthest]) <= 3,
+    )
+
+
+def labelled() -> Iterator[Spoken]:
+    """Recordings with labels by hand, by alignment or by construction."""
+    with (AUDIO / "timing" / "timing_truth.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            yield Spoken(
+                AUDIO / row["path"],
+                int(row["n_syllables"]),
+                int(row["n_inner_pauses_ge_0.25s"]),
+                connected="fsdd" not in row["path"],
+            )
+
+
+def prompts() -> Iterator[Spoken]:
+    """Sessions of one reader whose words are all in the dictionary."""
+    for table in sorted((AUDIO / "longitudinal" / "kathleen_F").glob("*.utts.csv")):
+        counts = [utterance[2] for utterance in utterances(table)]
+        if min(counts) >= 0:
+            yield Spoken(table.with_name(table.name.replace(".utts.csv", ".flac")), sum(counts), None)
+
+
+def each(item: Spoken, nuclei_s: np.ndarray) -> list[tuple[int, int]]:
+    """True and detected count in every utterance, where utterances are marked."""
+    table = item.path.with_name(f"{item.path.stem}.utts.csv")
+    if not table.exists():
+        return []
+    return [(count, int(np.sum((nuclei_s >= start) & (nuclei_s < end)))) for start, end, count in utterances(table)]
+
+
+def utterances(table: Path) -> list[tuple[float, float, int]]:
+    """Start and end in seconds and syllables of each utterance; -1 syllables when a word is not in the dictionary."""
+    with table.open(newline="", encoding="utf-8") as file:
+        return [(float(row["start"]), float(row["end"]), int(row["n_syll_cmudict"])) for row in csv.DictReader(file)]
+
+
+def measure(path: Path) -> tuple[np.ndarray, int]:
+    """Moments of the nuclei in seconds, and the number of pauses."""
+    frames = analyse_frames(decode(path, check_duration=False).samples)
+    assert frames is not None
+    return frames.nuclei.times, frames.pauses.values.size
+
+
+if __name__ == "__main__":
+    show(rows())
