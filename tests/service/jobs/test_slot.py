@@ -17,6 +17,7 @@ from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed,
 FOLDER = str(Path(__file__).parent)
 
 from worker_tasks import (  # noqa: E402
+    core_file_limit,
     double,
     nothing_to_prepare,
     own_pid,
@@ -89,6 +90,11 @@ def test_the_warm_process_may_die(slot: Slot) -> None:
     with suppress(ChildCrashed):  # of the child that died with it
         slot.run(double, 2, timeout_s=10)
     assert slot.run(double, 2, timeout_s=60) == 4
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows writes no core files")
+def test_a_child_that_crashes_writes_no_core_file(slot: Slot) -> None:
+    assert slot.run(core_file_limit, timeout_s=10) == (0, 0)
 
 
 def test_closing_ends_a_running_task(closing_slot: Slot) -> None:

@@ -123,3 +123,9 @@ def address_space_grows_by(size: int) -> bool:
     except MemoryError:
         return False
     return True
+
+
+def core_file_limit() -> tuple[int, int]:
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_CORE)

@@ -18,7 +18,7 @@ are ended hold up nobody else: of every other account at most so many stand befo
 
 MEMORY_BYTES = 1024**3  # beyond what a child holds when ready; 20 minutes take a quarter of it
 TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle computer
-MAX_TASKS = 1_000
+MAX_TASKS = 100  # a large recording leaves a large heap behind
 
 log = logging.getLogger(__name__)
 
