@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +88,33 @@ def test_silence_at_both_ends_is_offered_for_trimming(spoken):
     assert 1.4 <= start_s <= 2.5
     assert 21.5 <= end_s <= 23.1
     assert check_take(spoken).suggested_trim_s is None or check_take(spoken).suggested_trim_s[0] < 1.0
+
+
+def test_a_muted_microphone_is_named_as_what_it_mostly_is(spoken):
+    check = check_take(changed(spoken, np.zeros(20 * spoken.sample_rate)))
+    assert "muted" in check.sentence
+
+
+def test_sound_that_never_came_is_told_with_what_to_do(spoken):
+    lossy = replace(spoken, closing={"missing_s": 1.24, "overflows": 3})
+    assert check_take(lossy).hints == (
+        "About 1.2 s of sound never arrived: the computer was too busy. Close other programs and record again.",
+    )
+    assert "lost 3 times" in check_take(replace(spoken, closing={"missing_s": 0.0, "overflows": 3})).hints[0]
+    assert check_take(spoken).hints == ()
+
+
+def test_pauses_that_were_cut_off_are_hinted_at_and_kept_with_the_figures(spoken):
+    rate, pieces = spoken.sample_rate, []
+    for start in range(0, len(spoken.samples), 2 * rate):
+        pieces += [spoken.samples[start : start + 2 * rate], np.zeros(rate)]
+    check = check_take(changed(spoken, np.concatenate(pieces)))
+    assert "noise suppression" in check.hints[0]
+    assert check.quality["enhancement"] == "gate"
+
+
+def test_the_check_tells_how_far_it_is(spoken):
+    told = []
+    check_take(spoken, told.append)
+    assert told == sorted(told)
+    assert (len(told), told[-1]) == (3, 1.0)

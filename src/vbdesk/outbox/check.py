@@ -5,6 +5,7 @@ Limits and sentences are data: `resources/check.toml`; limits that the service h
 
 import math
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from vbdesk.capture.meter import overview
+from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
+from vbdesk.capture.meter import SILENT_PEAK, overview
+from vbdesk.capture.room import silence_advice
 from vbdesk.capture.sealed import TakeAudio
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.resource_files import resource
@@ -28,6 +31,7 @@ OVERVIEW_POINTS = 2000
 TRIM_MARGIN_S = 0.5
 MIN_SPARED_S = 1.0
 FULL_SCALE = np.float32(32768.0)
+RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # of the work, about
 
 Overall = Literal["good", "watch", "bad"]
 RowName = Literal["Length", "Speech", "Clarity", "Clipping", "Loudness"]
@@ -74,6 +78,7 @@ class Check:
         suggested_trim_s: start and end that leave out silence at both ends; None if that spares less than a second.
         waveform: lowest and highest sample, shape (n, 2), for drawing.
         quality: the figures, as JSON values, to be kept with the recording.
+        hints: sentences on what no row is about: sound that was lost or changed before it came here, and what to do.
     """
 
     rows: tuple[CheckRow, ...]
@@ -83,7 +88,8 @@ class Check:
     speech_s: float
     suggested_trim_s: tuple[float, float] | None
     waveform: NDArray[np.int16]
-    quality: dict[str, float | list[str] | None]
+    quality: dict[str, float | list[str] | str | None]
+    hints: tuple[str, ...] = ()
 
 
 class _Data(BaseModel):
@@ -115,6 +121,13 @@ class OverallTexts(_Data):
     bad: str
 
 
+class HintTexts(_Data):
+    """What is said of sound that was lost."""
+
+    missing: str
+    overflows: str
+
+
 class CheckTexts(_Data):
     """The whole of resources/check.toml."""
 
@@ -126,6 +139,7 @@ class CheckTexts(_Data):
     clipping: RowTexts
     loudness: LoudnessTexts
     overall: OverallTexts
+    hints: HintTexts
 
 
 def read_check_texts(path: Path) -> CheckTexts:
@@ -143,8 +157,12 @@ def check_texts() -> CheckTexts:
     return read_check_texts(resource("check.toml"))
 
 
-def check_take(audio: TakeAudio) -> Check:
-    """Check a take: 0.7 s of work for 20 s of sound, 7 s for 20 minutes, so not on the thread of a window.
+def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> Check:
+    """Check a take: some seconds of work for 20 minutes of sound, so not on the thread of a window.
+
+    Args:
+        audio: the take.
+        progress: called with the share that is done, 0 to 1.
 
     Raises:
         ValueError: there is no sound at all.
@@ -153,7 +171,9 @@ def check_take(audio: TakeAudio) -> Check:
         raise ValueError("Nothing was recorded. Check the microphone and record again.")
     texts = check_texts()
     recording = from_samples(audio.samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
+    progress(RESAMPLED)
     activity = detect_speech(recording)
+    progress(SPEECH_FOUND)
     quality = assess(recording, activity)
     rows = (
         _length(audio.duration_s, texts),
@@ -163,7 +183,13 @@ def check_take(audio: TakeAudio) -> Check:
         _loudness(quality, texts.loudness),
     )
     overall, sentence = _verdict(rows, texts.overall)
-    return Check(
+    if max(audio.samples.max(), -int(audio.samples.min())) <= SILENT_PEAK:
+        overall, sentence = "bad", f"{texts.overall.bad} {silence_advice()}"
+    enhancement = judge_enhancement(frame_levels(audio.samples, audio.sample_rate))
+    figures = _figures(quality)
+    if enhancement.enhancement is not Enhancement.NONE:
+        figures["enhancement"] = str(enhancement.enhancement)
+    check = Check(
         rows=rows,
         overall=overall,
         sentence=sentence,
@@ -171,8 +197,19 @@ def check_take(audio: TakeAudio) -> Check:
         speech_s=quality.speech_seconds,
         suggested_trim_s=_trim(activity, audio.duration_s),
         waveform=overview(audio.samples, OVERVIEW_POINTS),
-        quality=_figures(quality),
+        quality=figures,
+        hints=(*_lost(audio, texts.hints), *([enhancement.sentence] if enhancement.sentence else [])),
     )
+    progress(1.0)
+    return check
+
+
+def _lost(audio: TakeAudio, texts: HintTexts) -> list[str]:
+    """What the manifest says of sound that never came."""
+    missing_s, overflows = float(audio.closing.get("missing_s", 0.0)), int(audio.closing.get("overflows", 0))
+    if missing_s > 0:
+        return [texts.missing.format(missing_s=missing_s)]
+    return [texts.overflows.format(overflows=overflows)] if overflows else []
 
 
 def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | None:
@@ -256,7 +293,7 @@ def _verdict(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, 
     return "good", texts.good
 
 
-def _figures(quality: Quality) -> dict[str, float | list[str] | None]:
+def _figures(quality: Quality) -> dict[str, float | list[str] | str | None]:
     return {
         "issues": list(quality.issues),
         "voice_percentage": quality.voice_percentage,
