@@ -174,7 +174,7 @@ def test_the_card_names_nobody(fitted):
 
 def test_no_speaker_is_learnt_from_and_tested(norms):
     labels, measured = made_data(norms, speakers=40, recordings=5)
-    study = make_study(labels, measured, norms, RULES.study)
+    study = make_study(labels, measured, norms, RULES.study, 10)
     tested = []
     for train, test in speaker_folds(study, np.arange(study.labels.size), 5):
         assert not set(study.speakers[train]) & set(study.speakers[test])
@@ -225,6 +225,13 @@ def test_data_that_cannot_answer_is_refused(norms, speakers, labels_of, sentence
     assert sentence in str(refusal.value)
 
 
+def test_a_trial_with_fewer_speakers_is_called_one(norms, fitted):
+    labels, measured = made_data(norms, speakers=12)
+    card = fit_sign(labels, measured, request_of(), norms, fewest_speakers=5).card
+    assert card["warnings"][0].startswith("Only 6 speakers have one of the labels: every figure here is a trial")
+    assert not any("a trial" in sentence for sentence in fitted.card["warnings"])
+
+
 def test_a_recording_under_two_labels_is_refused(tmp_path):
     for name in ("a.wav", "b.wav"):
         (tmp_path / name).write_bytes(b"the same")
@@ -248,7 +255,7 @@ def test_a_feature_that_is_often_missing_is_left_out(norms):
         )
         for number, (path, one) in enumerate(measured.items())
     }
-    study = make_study(labels, scarce, norms, RULES.study)
+    study = make_study(labels, scarce, norms, RULES.study, 10)
     assert study.left_out == ("pitch_reset",)
     assert "voice_shimmer_percent" not in study.features
 

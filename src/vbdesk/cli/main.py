@@ -11,6 +11,7 @@ from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.norms import norms
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
+from vbdesk.cli.signs_check import check
 from vbdesk.cli.signs_fit import fit
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
 app.add_typer(simulate.app, name="simulate")
+signs.command()(check)
 signs.command()(fit)
 app.add_typer(signs, name="signs")
 app.add_typer(features, name="features")

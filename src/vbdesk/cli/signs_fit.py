@@ -34,6 +34,9 @@ def fit(
     meaning: Annotated[str, typer.Option(help="What it is meant to measure.")] = "likeness to recordings with label 1",
     timescale: Annotated[str, typer.Option(help="How soon it changes in a person: fast or slow.")] = "slow",
     confounder: Annotated[list[str] | None, typer.Option(help="What sounds the same. May be given again.")] = None,
+    fewest: Annotated[
+        int | None, typer.Option(min=5, help="Speakers needed with each label. Default: 10; the card warns of fewer.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once. Default: one a core.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
@@ -75,7 +78,7 @@ def fit(
         refuse_shared_recordings(labels)
         measured, failed = measure_with_bar(list(labels), out / "measured.jsonl", jobs, resume=resume)
         list_failed(failed, data.parent)
-        fitted = fit_sign(labels, measured, request, reference.norms)
+        fitted = fit_sign(labels, measured, request, reference.norms, fewest)
         written = fitted.write(out)
     except (TableError, StudyError) as error:
         fail(str(error), USAGE)

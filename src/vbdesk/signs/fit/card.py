@@ -10,6 +10,7 @@ from typing import Any
 
 from vbdesk.signs.fit.regression import Fitted
 from vbdesk.signs.fit.resampling import Estimate
+from vbdesk.signs.fit.rules import StudyRules
 from vbdesk.signs.fit.sign import versions
 from vbdesk.signs.fit.study import Study
 from vbdesk.signs.fit.validity import Validity
@@ -27,18 +28,18 @@ SIGNAL = "The two labels can be told apart better than by chance in speakers who
 LIMITS = (
     "The folds keep speakers apart, but all come from one study: another microphone, language, task or group of people "
     "may sound different. Only recordings made elsewhere can show that the sign holds there.",
-    "A biomarker signal, not a diagnosis. The share below is that of this study, not a person's probability.",
+    "A biomarker signal, not a diagnosis. A share on this card is that of this study, not a person's probability.",
 )
 
 
-def make_card(study: Study, fitted: Fitted, validity: Validity, sign: SignFile) -> dict[str, Any]:
+def make_card(study: Study, fitted: Fitted, validity: Validity, sign: SignFile, rules: StudyRules) -> dict[str, Any]:
     """The card as plain data, rounded so that it reads the same everywhere."""
     shares = [dict(zip(("index", "share"), pair, strict=True)) for pair in validity.calibration.shares]
     card = {
         "sign": sign.name,
         "version": sign.version,
         "has_signal": validity.has_signal,
-        "warnings": warnings_of(validity),
+        "warnings": _few_speakers(study, rules) + warnings_of(validity),
         "study": _counts(study),
         "auc": _estimate(validity.auc),
         "levels": {
@@ -69,6 +70,13 @@ def make_card(study: Study, fitted: Fitted, validity: Validity, sign: SignFile) 
     }
     rounded: dict[str, Any] = _rounded(card)
     return rounded
+
+
+def _few_speakers(study: Study, rules: StudyRules) -> list[str]:
+    fewest = min(study.speakers_with(0), study.speakers_with(1))
+    if fewest >= rules.fewest_speakers:
+        return []
+    return [f"Only {fewest} speakers have one of the labels: every figure here is a trial, and may be chance."]
 
 
 def warnings_of(validity: Validity) -> list[str]:
@@ -147,12 +155,13 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
         "## Test-retest",
         _retest_sentence(card["test_retest"]),
         "## Drift",
+        "In reference SD of the index, the label's own mean taken off.",
         _listed(
             [
-                f"Over 30 days: {_shown(card['drift']['per_30_days'])} reference SD.",
-                f"Over 10 points of audio clarity: {_shown(card['drift']['per_10_clarity'])} reference SD.",
+                f"Over 30 days: {_shown(card['drift']['per_30_days'])}.",
+                f"Over 10 points of audio clarity: {_shown(card['drift']['per_10_clarity'])}.",
                 *(
-                    f"At {row['hz']} Hz ({row['recordings']} recordings): {row['mean_index']:+.2f} reference SD."
+                    f"Recorded at {row['hz']} Hz, {row['recordings']} in number: {row['mean_index']:+.2f}."
                     for row in card["drift"]["by_sample_rate"]
                 ),
             ]

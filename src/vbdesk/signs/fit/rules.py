@@ -17,9 +17,14 @@ FittedGrade = Literal["B", "C", "D"]
 
 
 class StudyRules(StrictDataModel):
-    """Which data will do."""
+    """Which data will do.
+
+    Attributes:
+        fewest_speakers: with each label; a caller may ask for less, down to `fewest_speakers_ever`.
+    """
 
     fewest_speakers: Count
+    fewest_speakers_ever: Count
     largest_missing_share: Share
     left_out: frozenset[str]
 

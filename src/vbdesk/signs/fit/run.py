@@ -39,20 +39,27 @@ class FittedSign:
 
 
 def fit_sign(
-    labels: Mapping[Path, Label], measured: Mapping[Path, Measured], request: Request, norms: Norms
+    labels: Mapping[Path, Label],
+    measured: Mapping[Path, Measured],
+    request: Request,
+    norms: Norms,
+    fewest_speakers: int | None = None,
 ) -> FittedSign:
     """Fit the sign that was asked for, the same bits for the same recordings.
+
+    `fewest_speakers` with each label are needed; None takes the number of the rules.
 
     Raises:
         StudyError: the recordings cannot be fitted.
     """
     rules = fitting_rules()
-    study = make_study(labels, measured, norms, rules.study)
+    fewest = max(fewest_speakers or rules.study.fewest_speakers, rules.study.fewest_speakers_ever)
+    study = make_study(labels, measured, norms, rules.study, fewest)
     with threadpool_limits(1):  # sums in one order, whatever computer it is
         fitted = fit(study, rules.regression)
         scale = make_scale(study, fitted, request.rates, rules.cut_points)
         validity = assess_validity(study, fitted, scale, rules)
     sign = make_sign(study, fitted, scale, validity, request, rules.cut_points)
-    card = make_card(study, fitted, validity, sign)
+    card = make_card(study, fitted, validity, sign, rules.study)
     names = {name: norm.label for name, norm in norms.features.items()}
     return FittedSign(sign.name, sign_text(sign), card, card_markdown(card, sign, names))

@@ -19,6 +19,7 @@ from vbdesk.signs.fit.validity import Scale, Validity
 from vbdesk.signs.plugins.sign_file import FORMAT, FlagRates, SignFile, SignId
 
 DECIMALS = 4
+LARGEST_ICC = 0.95
 TAIL = 0.95  # where the spread of the reference is compared with a normal one
 
 _HEADER = "# A sign fitted by `vbdesk signs fit`. Its card says how good it is.\n\n"
@@ -87,7 +88,7 @@ def make_sign(
         "timescale": request.timescale,
         "confounders": request.confounders,
         "model": {"kind": "linear", "weights": weights},
-        "reference": {"mean": scale.mean, "sd": scale.sd},
+        "reference": {"mean": scale.mean, "sd": scale.sd, **_icc(validity)},
         "cut_points": {level.value: cut for level, cut in scale.cuts.items()},
         "expected_rate": request.rates.model_dump(),
         "fit": {"study_sha256": study.digest, "inverse_penalty": fitted.inverse_penalty, "versions": versions()},
@@ -105,6 +106,13 @@ def versions() -> dict[str, str]:
     """Of everything that the numbers depend on."""
     packages = ("vbdesk", "numpy", "scipy", "scikit-learn")
     return {"extractor": extractor_fingerprint(), **{package: version(package) for package in packages}}
+
+
+def _icc(validity: Validity) -> dict[str, float]:
+    """The measured agreement of repeats, where it is known; held so that no reading passes for certain."""
+    if validity.retest is None:
+        return {}
+    return {"icc": round(min(max(validity.retest.icc.value, 0.0), LARGEST_ICC), DECIMALS)}
 
 
 def _known(study: Study, validity: Validity) -> str:

@@ -112,15 +112,15 @@ def refuse_shared_recordings(labels: Mapping[Path, Label]) -> None:
 
 
 def make_study(
-    labels: Mapping[Path, Label], measured: Mapping[Path, Measured], norms: Norms, rules: StudyRules
+    labels: Mapping[Path, Label], measured: Mapping[Path, Measured], norms: Norms, rules: StudyRules, fewest: int
 ) -> Study:
-    """Put labels and measurements together.
+    """Put labels and measurements together; `fewest` is how many speakers with each label are needed.
 
     Raises:
         StudyError: there are too few speakers with one of the labels, or no feature to fit.
     """
     paths = sorted(path for path in labels if path in measured)
-    _require_speakers([labels[path] for path in paths], rules.fewest_speakers)
+    _require_speakers([labels[path] for path in paths], fewest)
     z = [_standardised(measured[path], norms) for path in paths]
     names = [name for name in norms.features if name not in rules.left_out]
     missing = {name: float(np.mean([name not in row for row in z])) for name in names}

@@ -1,5 +1,7 @@
 """Reading a sign of a lab's own: the same rules, the same resampling and the same result as for those that ship."""
 
+import math
+
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
 from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
@@ -66,11 +68,18 @@ def read_signal(passage: Passage, conditions: Conditions, sign: PluginSign, rule
     if not available:
         return _signal(sign, SCORE_AT_MEAN, Level.INCONCLUSIVE, None)
     index = sign.index(passage.z)
-    half_width = NORMAL_90 * standard_error(sign.index, passage.replicates)
+    half_width = NORMAL_90 * _index_error(passage, sign, rules)
     interval = (score_of(file, index - half_width), score_of(file, index + half_width))
-    noise_sensitive = file.noise_sensitive(rules)
+    noise_sensitive = rules.share_in_noise(file.weights) >= rules.noise_sensitive_share
     enough = carries_enough(rules, conditions, noise_sensitive=noise_sensitive, available=available)
     return _signal(sign, score_of(file, index), level_of(file, index) if enough else Level.INCONCLUSIVE, interval)
+
+
+def _index_error(passage: Passage, sign: PluginSign, rules: ScoringRules) -> float:
+    """Standard error of the index, in reference SD; where there is nothing to resample, that of a retest."""
+    if len(passage.replicates) < 2:
+        return math.sqrt(1 - sign.file.reference.icc)
+    return rules.error_factor(sign.file.weights) * standard_error(sign.index, passage.replicates)
 
 
 def _signal(sign: PluginSign, score: float, level: Level, interval: tuple[float, float] | None) -> Signal:

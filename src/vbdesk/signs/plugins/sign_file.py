@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, FiniteFloat, ValidationInfo, model_v
 
 from vbdesk.contract.catalog import ModelName, SignName, label_of
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.calibration import SCORE_AT_CONSIDER, SCORE_AT_MEAN, WEIGHT_SUM_TOLERANCE, ScoringRules
+from vbdesk.signs.calibration import SCORE_AT_CONSIDER, SCORE_AT_MEAN, WEIGHT_SUM_TOLERANCE
 from vbdesk.signs.data_file import StrictDataModel
 
 FORMAT = 1
@@ -99,10 +99,15 @@ Model = Annotated[LinearModel | OnnxModel | PickledModel | CallableModel, Field(
 
 
 class ReferenceOutput(StrictDataModel):
-    """What the model says of people without the sign."""
+    """What the model says of people without the sign.
+
+    Attributes:
+        icc: agreement of two recordings of one person; tells how sure a reading is that cannot be resampled.
+    """
 
     mean: FiniteFloat
     sd: Positive
+    icc: Annotated[FiniteFloat, Field(ge=0, lt=1)] = 0.5
 
 
 class CutPoints(StrictDataModel):
@@ -197,11 +202,6 @@ class SignFile(StrictDataModel):
         if unknown:
             raise ValueError(f"{unknown[0]} is not a feature of vbdesk")
         return self
-
-    def noise_sensitive(self, rules: ScoringRules) -> bool:
-        """Whether noise alone could move the sign."""
-        held = sum(abs(weight) for name, weight in self.weights.items() if name in rules.noise_sensitive_features)
-        return held >= rules.noise_sensitive_share
 
     @property
     def logit_intercept(self) -> float:
