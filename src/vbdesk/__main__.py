@@ -1,6 +1,12 @@
-"""`python -m vbdesk`. Kept tiny: analysis children re-import this module when they start."""
+"""`vbdesk` and `python -m vbdesk`. Kept tiny: the service's children import this module again when they start."""
+
+
+def run() -> None:
+    """Run the command that was given."""
+    from vbdesk.cli.main import run as run_command
+
+    run_command()
+
 
 if __name__ == "__main__":
-    from vbdesk.cli.main import run
-
     run()
