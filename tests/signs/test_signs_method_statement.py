@@ -4,7 +4,7 @@ import re
 
 
 def test_flag_rates_in_the_method_statement_are_those_of_the_calibration(request, calibration):
-    text = (request.config.rootpath / "docs" / "method.md").read_text(encoding="utf-8")
+    text = (request.config.rootpath / "docs" / "method-analysis.md").read_text(encoding="utf-8")
     quoted = {
         name: (float(native), float(second))
         for name, native, second in re.findall(r"^\| (\w+) \| ([\d.]+) % \| ([\d.]+) % \|$", text, re.MULTILINE)
