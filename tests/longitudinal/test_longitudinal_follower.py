@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.longitudinal.case_file import read_case
@@ -38,6 +38,7 @@ def test_every_job_of_the_golden_histories_stands_where_its_whole_history_puts_i
         assert_same(standings, job_standings(history, entry.job_id))
 
 
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_days_with_many_recordings_and_signs_that_come_and_go_are_followed(histories, data):
     n = data.draw(st.integers(1, 25))

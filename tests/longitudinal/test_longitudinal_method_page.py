@@ -1,0 +1,51 @@
+"""The method's page says what the shipped numbers are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from vbdesk.cli.simulate import BEGIN, END
+from vbdesk.longitudinal.parameters import shipped_parameters
+from vbdesk.longitudinal.simulation.report import reference
+from vbdesk.longitudinal.simulation.run import all_settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "method-longitudinal.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `([\w.]+)` \| (.+?) \| .+ \|$", re.MULTILINE)
+CLASSES = ("fast", "slow")
+
+
+def told(value):
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return ", ".join(f"{part:g}" for part in value) if isinstance(value, tuple) else f"{value:g}"
+
+
+def shipped():
+    """Every number of the method as the page tells it."""
+    sections = shipped_parameters().model_dump(exclude={"method", "signs", "classes"})
+    numbers = {f"{section}.{name}": told(value) for section, rule in sections.items() for name, value in rule.items()}
+    classes = {name: shipped_parameters().classes[name].model_dump(exclude={"time_scale"}) for name in CLASSES}
+    return numbers | {
+        f"classes.{name}": "; ".join(f"{scale} {told(classes[scale][name])}" for scale in CLASSES)
+        for name in classes["fast"]
+    }
+
+
+def test_the_page_tells_every_number_of_the_method():
+    table = PAGE.split("## Every number and why")[1].split("##")[0]
+    assert dict(ROW.findall(table)) == shipped()
+    assert shipped_parameters().method in PAGE
+
+
+def test_the_page_shows_the_simulation_with_every_bar_held():
+    tables = PAGE.split(BEGIN)[1].split(END)[0]
+    rows = sum(len(bar.classes) * len(bar.schedules) for bar in reference().bars)
+    assert f"Of {rows} bars {rows} hold." in tables
+    for setting in all_settings(CLASSES):
+        assert re.search(rf"^\| {setting.sign_class} \| {setting.schedule} \| ", tables, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["longitudinal HISTORY.json", "simulate longitudinal", "--each-job"])
+def test_the_page_names_the_commands(name):
+    assert name in PAGE
