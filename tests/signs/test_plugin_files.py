@@ -280,3 +280,10 @@ def test_an_onnx_file_that_is_damaged_is_refused(offer, folder, onnx_truth):
     damaged = folder / "damaged.onnx"
     damaged.write_bytes(onnx_truth[0].read_bytes()[:40])
     assert "is not a model that ONNX Runtime can run" in the_reason(offer(with_onnx(folder, damaged)))
+
+
+def test_the_example_of_the_guide_is_one_that_works(offer, request):
+    guide = (request.config.rootpath / "docs" / "signs-of-your-own.md").read_text(encoding="utf-8")
+    example = guide.split("```toml\n")[1].split("```")[0]
+    sign = offer(name="slow-speech", text=example).available["slow-speech"]
+    assert sign.file.version == "1.2"
