@@ -8,7 +8,7 @@ from vbdesk.resource_files import resource
 from vbdesk.voice.denoise import denoise
 from vbdesk.voice.errors import ModelUnavailable
 from vbdesk.voice.level import active_rms
-from vbdesk.voice.lstm import run_lstm
+from vbdesk.voice.lstm import multiply, run_lstm
 from vbdesk.voice.models import load_weights, read_weights
 from vbdesk.voice.recording import Recording
 from vbdesk.voice.speaker_embedding import MEL_BANDS, embed_windows, mel_energies, mel_filters
@@ -90,3 +90,11 @@ def test_embeddings_are_unit_vectors_nearer_to_their_own_voice(kathleen: Recordi
     woman, man = voices
     assert np.linalg.norm(woman, axis=1) == pytest.approx(1, abs=1e-5)
     assert (woman @ woman.T).mean() > (woman @ man.T).mean() + 0.1
+
+
+def test_a_product_in_blocks_is_the_product() -> None:
+    generator = np.random.default_rng(2)
+    matrix = generator.standard_normal((20, 7)).astype(np.float32)
+    for shape in ((0, 20), (3, 20), (700, 2, 20)):
+        rows = generator.standard_normal(shape).astype(np.float32)
+        assert multiply(rows, matrix) == pytest.approx(rows @ matrix, abs=1e-4)

@@ -7,7 +7,7 @@ overlap by three quarters and are added up.
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.voice.lstm import run_lstm, sigmoid
+from vbdesk.voice.lstm import multiply, run_lstm, sigmoid
 from vbdesk.voice.models import load_weights
 
 FRAME = 512
@@ -30,18 +30,18 @@ def denoise(windows: Array) -> Array:
     spectra = np.fft.rfft(frames, axis=-1)
     magnitudes = np.abs(spectra).astype(np.float32)
     state = run_lstm(run_lstm(magnitudes, weights, "magnitude_lstm0"), weights, "magnitude_lstm1")
-    mask = sigmoid(state @ weights["magnitude_mask_weights"] + weights["magnitude_mask_bias"])
+    mask = sigmoid(multiply(state, weights["magnitude_mask_weights"]) + weights["magnitude_mask_bias"])
     masked = np.fft.irfft(spectra * mask, axis=-1).astype(np.float32)
 
-    learned = masked @ weights["encoder"]
+    learned = multiply(masked, weights["encoder"])
     centred = learned - learned.mean(axis=-1, keepdims=True)
     variance: Array = np.square(centred).mean(axis=-1, keepdims=True)
     normed: Array = (
         centred / np.sqrt(variance + np.float32(NORM_FLOOR)) * weights["norm_scale"] + weights["norm_offset"]
     )
     state = run_lstm(run_lstm(normed, weights, "learned_lstm0"), weights, "learned_lstm1")
-    mask = sigmoid(state @ weights["learned_mask_weights"] + weights["learned_mask_bias"])
-    cleaned = np.asarray((learned * mask) @ weights["decoder"], np.float32).transpose(1, 0, 2)
+    mask = sigmoid(multiply(state, weights["learned_mask_weights"]) + weights["learned_mask_bias"])
+    cleaned = multiply(learned * mask, weights["decoder"]).transpose(1, 0, 2)
     return _overlap_add(cleaned)[:, FRAME - HOP : FRAME - HOP + length].reshape(count, length)
 
 
