@@ -159,4 +159,4 @@ def test_a_command_starts_without_what_analyses_servers_and_migrations_need(tmp_
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     loaded = set(done.stdout.split())
     assert "sqlalchemy" in loaded
-    assert not loaded & {"scipy", "onnxruntime", "av", "fastapi", "uvicorn", "dbos", "alembic"}
+    assert not loaded & {"numpy", "scipy", "onnxruntime", "av", "fastapi", "uvicorn", "dbos", "alembic"}

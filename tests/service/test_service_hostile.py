@@ -20,7 +20,7 @@ PATH = "/v2/signs/stress/analyze"
 
 @pytest.fixture(scope="module")
 def inspector():
-    inspector = FencedInspector(timeout_s=3)
+    inspector = FencedInspector()
     yield inspector
     inspector.close()
 
