@@ -19,49 +19,14 @@ from examination import Account, Examined, OwnService
 
 
 @pytest.fixture(scope="session")
-def examined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
-    """A whole service, with workers."""
-    url = os.environ.get("VBDESK_CONFORMANCE_URL")
-    if url:
-        names = ("ACCOUNT_ID", "API_KEY", "SECRET_KEY")
-        service = Examined(url, Account(*(os.environ[f"VBDESK_CONFORMANCE_{name}"] for name in names)), None)
-        yield service
-        service.close()
-        return
-    own = OwnService(
-        tmp_path_factory.mktemp("examined"), ["main", "webhooks"], workers=2, allow_private_addresses="true"
-    )
-    own.start()
-    service = Examined(own.base_url, None, own)
-    yield service
-    service.close()
-    own.stop()
-
-
-@pytest.fixture(scope="session")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
-    """A service that accepts and never analyses, and lets webhooks go to public addresses only."""
-    if os.environ.get("VBDESK_CONFORMANCE_URL"):
-        pytest.skip("needs a service whose jobs stay queued")
-    own = OwnService(
-        tmp_path_factory.mktemp("waiting"), ["main", "other", "standard", "full", "poor", "broke"], workers=0
-    )
-    own.start()
-    service = Examined(own.base_url, None, own)
-    yield service
-    service.close()
-    own.stop()
-
-
-@pytest.fixture(scope="session")
 def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., OwnService]]:
-    """`start_own_service(workers=1, job_timeout_s="0.05")`: one more service with settings of its own."""
-    if os.environ.get("VBDESK_CONFORMANCE_URL"):
-        pytest.skip("needs a service with settings of its own")
+    """`start_own_service(workers=1, job_timeout_s="0.05")`: a service with settings of its own; all end together."""
     started: list[OwnService] = []
 
     def start(*, workers: int, **settings: str) -> OwnService:
-        own = OwnService(tmp_path_factory.mktemp("own"), ["hundred"], workers=workers, **settings)
+        if os.environ.get("VBDESK_CONFORMANCE_URL"):
+            pytest.skip("needs a service of the examiner's own")
+        own = OwnService(tmp_path_factory.mktemp("own"), workers=workers, **settings)
         own.start()
         started.append(own)
         return own
@@ -71,6 +36,29 @@ def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
         own.ask_to_stop()
     for own in started:
         own.wait_until_stopped()
+
+
+@pytest.fixture(scope="session")
+def examined(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
+    """A whole service, with workers."""
+    url = os.environ.get("VBDESK_CONFORMANCE_URL")
+    if url:
+        names = ("ACCOUNT_ID", "API_KEY", "SECRET_KEY")
+        service = Examined(url, Account(*(os.environ[f"VBDESK_CONFORMANCE_{name}"] for name in names)), None)
+    else:
+        own = start_own_service(workers=2, allow_private_addresses="true")
+        service = Examined(own.base_url, None, own)
+    yield service
+    service.close()
+
+
+@pytest.fixture(scope="session")
+def waiting(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
+    """A service that accepts and never analyses, and lets webhooks go to public addresses only."""
+    own = start_own_service(workers=0)
+    service = Examined(own.base_url, None, own)
+    yield service
+    service.close()
 
 
 @pytest.fixture(scope="session")

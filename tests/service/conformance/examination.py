@@ -9,8 +9,6 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +17,9 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from typer.testing import CliRunner
+
+from vbdesk.cli.admin import app as admin
 
 DATA = Path(__file__).parents[2] / "data"
 SPEECH = (DATA / "speech_kathleen_20s.flac").read_bytes()
@@ -147,21 +148,18 @@ class Account:
 
 
 class OwnService:
-    """A service of the examiner's own, started and looked after with the operator's documented commands.
+    """A service of the examiner's own, started and looked after with the operator's documented commands."""
 
-    Its accounts are made in the background while the first tests run.
-    """
-
-    def __init__(self, folder: Path, accounts: Sequence[str], *, workers: int, **settings: str) -> None:
+    def __init__(self, folder: Path, *, workers: int, **settings: str) -> None:
         self.data_dir = folder / "data"
         self.base_url = ""
         self._ready_file, self._log = folder / "ready.json", folder / "serve.log"
         self._workers = workers
         kept = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
-        self._environment = kept | {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
+        self._settings = {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
+        self._environment = kept | self._settings
         self._process: subprocess.Popen[bytes] | None = None
-        self._account_names = accounts
-        self._accounts: dict[str, Future[Account]] = {}
+        self._accounts: dict[str, Account] = {}
 
     def start(self, workers: int | None = None) -> None:
         self._workers = self._workers if workers is None else workers
@@ -170,7 +168,7 @@ class OwnService:
         arguments += ["--workers", str(self._workers), "--ready-file", str(self._ready_file)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*_vbdesk(), "serve", *arguments], env=self._environment, stdout=log, stderr=log
+                [sys.executable, "-m", "vbdesk", "serve", *arguments], env=self._environment, stdout=log, stderr=log
             )
         ends_at = time.monotonic() + 60
         while not self._ready_file.exists():
@@ -178,12 +176,8 @@ class OwnService:
                 raise AssertionError(f"the service did not start: {self._log.read_text()[-2000:]}")
             time.sleep(0.02)
         self.base_url = json.loads(self._ready_file.read_text())["base_url"]
-        self._background = ThreadPoolExecutor(1)
-        for name in [name for name in self._account_names if name not in self._accounts]:
-            self._accounts[name] = self._background.submit(self._make_account, *ACCOUNTS[name])
 
     def ask_to_stop(self) -> None:
-        self._background.shutdown(cancel_futures=True)
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
@@ -200,17 +194,21 @@ class OwnService:
         self.wait_until_stopped()
 
     def account(self, name: str = "main") -> Account:
-        return self._accounts[name].result()
+        """The account of this name, made when it is first asked for."""
+        if name not in self._accounts:
+            plan, credits = ACCOUNTS[name]
+            bought = ["--plan", plan, "--credits", str(credits)]
+            made = self.admin("account", "create", "--name", "Examiner", *bought)
+            key = self.admin("key", "create", "--account", made["account_id"], "--name", "conformance")
+            self._accounts[name] = Account(made["account_id"], key["api_key"], made["secret_key"])
+        return self._accounts[name]
 
-    def _make_account(self, plan: str, credits: int) -> Account:
-        plan_and_credits = ["--plan", plan, "--credits", str(credits)]
-        made = self._admin("account", "create", "--name", "Examiner", *plan_and_credits)
-        key = self._admin("key", "create", "--account", made["account_id"], "--name", "conformance")
-        return Account(made["account_id"], key["api_key"], made["secret_key"])
-
-    def _admin(self, *arguments: str) -> Any:
-        command = [*_vbdesk(), "admin", *arguments, "--data-dir", str(self.data_dir), "--json"]
-        return json.loads(subprocess.run(command, env=self._environment, check=True, capture_output=True).stdout)
+    def admin(self, *arguments: str) -> Any:
+        """What an operator's command prints; without a process of its own, which would take longer than the command."""
+        command = [*arguments, "--data-dir", str(self.data_dir), "--json"]
+        answer = CliRunner().invoke(admin, command, env=self._settings)
+        assert answer.exit_code == 0, answer.output
+        return json.loads(answer.stdout)
 
 
 class Examined:
@@ -228,6 +226,12 @@ class Examined:
             pytest.skip("needs a further account on the examined service")
         return self._own.account(name)
 
+    def operated(self) -> OwnService:
+        """The same service in its operator's hands."""
+        if self._own is None:
+            pytest.skip("needs an operator")
+        return self._own
+
     def call(self, headers: dict[str, str] | None = None) -> httpx.Client:
         self._callers.append(caller(self.base_url, headers))
         return self._callers[-1]
@@ -235,10 +239,6 @@ class Examined:
     def close(self) -> None:
         for client in self._callers:
             client.close()
-
-
-def _vbdesk() -> list[str]:
-    return [sys.executable, "-m", "vbdesk"]
 
 
 def caller(base_url: str, headers: dict[str, str] | None = None) -> httpx.Client:
