@@ -1,7 +1,9 @@
 """Signed addresses: what the storage origin takes, what it refuses, and what it leaves behind."""
 
+import os
 import socket
 import threading
+import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
@@ -256,3 +258,13 @@ def test_objects_are_adopted_linked_and_deleted(tmp_path):
 def test_keys_cannot_leave_the_store(tmp_path, key: str):
     with pytest.raises(ValueError, match="object key"):
         LocalObjectStore(tmp_path).exists(key)
+
+
+def test_only_what_is_long_abandoned_is_cleared_from_the_way_in(tmp_path):
+    store = LocalObjectStore(tmp_path)
+    left, under_way = store.incoming / "left", store.incoming / "under-way"
+    for path in (left, under_way):
+        path.write_bytes(b"half")
+    os.utime(left, (time.time() - 7200,) * 2)
+    store.clear_incoming()
+    assert list(store.incoming.iterdir()) == [under_way]

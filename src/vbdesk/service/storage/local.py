@@ -1,14 +1,16 @@
 """The object store in a folder."""
 
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, checked_key
 
 _INCOMING = ".incoming"
+_ABANDONED_AFTER_S = 3600.0  # far longer than any request lives
 
 
 class LocalObjectStore:
@@ -62,9 +64,12 @@ class LocalObjectStore:
                 yield path.relative_to(self._root).as_posix()
 
     def clear_incoming(self) -> None:
-        """Remove what a killed process left half-written. Only for the one owner of the folder, at its start."""
+        """Remove what killed processes left half-written; what another process still writes to is young."""
+        before = time.time() - _ABANDONED_AFTER_S
         for path in self.incoming.iterdir():
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # it was moved in meanwhile
+                if path.stat().st_mtime < before:
+                    path.unlink()
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)
