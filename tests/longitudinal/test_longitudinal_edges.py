@@ -2,7 +2,8 @@
 
 import math
 import random
-from datetime import timedelta
+from dataclasses import replace
+from datetime import timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from vbdesk.longitudinal import (
 )
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 
+MICROSECOND = timedelta(microseconds=1)
 FIELDS = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
 
 
@@ -175,13 +177,101 @@ def test_only_the_thousand_most_recent_recordings_count(histories):
     assert {entry.job_id for entry in oldest}.isdisjoint(point.job_id for point in result.data_points)
 
 
-def test_the_oldest_moment_of_the_window_is_out_and_one_second_later_is_in(histories):
+def test_the_oldest_moment_of_the_window_is_out_and_a_microsecond_later_is_in(histories):
     at = histories.start + timedelta(days=250)
-    history = [
-        histories.entry(0, at - timedelta(days=270), {"stress": 0.3}),
-        histories.entry(1, at - timedelta(days=270) + timedelta(seconds=1), {"stress": 0.3}),
-    ]
+    edge = at - timedelta(days=270)
+    history = [histories.entry(k, edge + k * MICROSECOND, {"stress": 0.3}) for k in (-1, 0, 1)]
     assert [point.job_id for point in read(histories, history).data_points] == ["job-0001"]
+
+
+def test_a_day_ahead_is_in_and_a_microsecond_more_is_out(histories):
+    edge = histories.start + timedelta(days=251)
+    history = [histories.entry(k, edge + k * MICROSECOND, {"stress": 0.3}) for k in (0, 1)]
+    result = read(histories, history)
+    assert [point.job_id for point in result.data_points] == ["job-0000"]
+    assert result.window.future_excluded == 1
+
+
+def test_a_jobs_own_window_is_as_sharp(histories):
+    at = histories.start + timedelta(days=270)
+    job = histories.entry(9, at, {"stress": 0.3})
+    for offset, expected in ((0, None), (1, 0.3)):
+        first = histories.entry(0, histories.start + offset * MICROSECOND, {"stress": 0.3})
+        fields = job_fields([first, job], "job-0009")["stress"]
+        assert (fields.baseline_score is None) == (expected is None)
+
+
+def test_a_day_ends_at_midnight_utc_to_the_microsecond(histories):
+    midnight = histories.start.replace(hour=0) + timedelta(days=3)
+
+    def timepoints(*moments):
+        history = [histories.entry(k, moment, {"stress": 0.3}) for k, moment in enumerate(moments)]
+        return sign_of(read(histories, history)).n_timepoints
+
+    assert timepoints(midnight - MICROSECOND, midnight) == 2
+    assert timepoints(midnight, midnight + MICROSECOND, midnight + timedelta(days=1) - MICROSECOND) == 1
+
+
+@pytest.mark.parametrize("hours", [-11, -3.5, 5.75, 14])
+def test_time_zones_change_nothing(histories, hours):
+    zone = timezone(timedelta(hours=hours))
+    history = histories.random(30)
+    elsewhere = [replace(entry, recorded_at=entry.recorded_at.astimezone(zone)) for entry in history]
+    at = histories.start + timedelta(days=250)
+    here = trajectory("g", history, at, labels={})
+    assert trajectory("g", elsewhere, at.astimezone(zone), labels={}) == here
+    assert job_fields(elsewhere, "job-0007") == job_fields(history, "job-0007")
+
+
+@pytest.mark.parametrize(("n", "used", "truncated"), [(0, 0, False), (1, 1, False), (2, 2, False), (3, 3, False)])
+def test_short_histories(histories, n, used, truncated):
+    result = read(histories, histories.series([7.0 * k for k in range(n)], [0.3] * n))
+    assert (result.window.jobs_used, result.window.truncated) == (used, truncated)
+    assert [sign.n_recordings for sign in result.signs] == ([n] if n else [])
+    for sign in result.signs:
+        assert (sign.latest_score is None) == (n < 2)
+        assert len(sign.series) == (n if n > 1 else 0)
+
+
+def test_of_a_thousand_and_one_recordings_the_oldest_is_out(histories):
+    history = histories.random(1001, signs=("stress",))
+    oldest, newest = (pick(history, key=lambda entry: entry.recorded_at) for pick in (min, max))
+    whole, without = (read(histories, part, day=269) for part in (history, [e for e in history if e is not oldest]))
+    assert (whole.window.jobs_used, whole.window.truncated, without.window.truncated) == (1000, True, False)
+    assert whole.signs == without.signs
+    assert job_fields(history, newest.job_id) == job_fields([e for e in history if e is not oldest], newest.job_id)
+
+
+def test_models_of_a_group_may_differ_from_job_to_job(histories):
+    """A sign is followed through the jobs that have it, as if the others were not there."""
+    models = [("stress", "fatigue"), ("stress", "mood-disruption"), ("fatigue",)]
+    history = [histories.entry(k, 3.0 * k, dict.fromkeys(models[k % 3], 0.2 + 0.05 * (k % 4))) for k in range(12)]
+    for name in ("stress", "fatigue", "mood-disruption"):
+        alone = [entry for entry in history if name in entry.signs]
+        assert sign_of(read(histories, history), name) == sign_of(read(histories, alone), name)
+    assert set(job_fields(history, "job-0011")) == {"fatigue"}
+
+
+@pytest.fixture
+def first_seen(histories):
+    """A slow sign's history up to the recording that is the first to show its change, at 22:59 UTC."""
+    late = (histories.start.replace(hour=22, minute=59) - histories.start) / timedelta(days=1)
+    days, scores = [late + 3.0 * k for k in range(40)], [0.25] * 30 + [0.75] * 10
+    history = histories.series(days, scores, sign="mood-disruption")
+    seen = next(k for k, entry in enumerate(history) if unconfirmed_changes(job_standings(history, entry.job_id)))
+    return history[: seen + 1]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "anomaly"),
+    [(30, False), (10 * 60, False), (12 * 60 - 1, False), (12 * 60 + 1, True), (24 * 60, True)],
+)
+def test_a_slow_change_is_confirmed_on_another_day_and_twelve_hours_later(histories, first_seen, minutes, anomaly):
+    later = first_seen[-1].recorded_at + timedelta(minutes=minutes)
+    again = [*first_seen, histories.entry(90, later, {"mood-disruption": 0.85})]
+    fields = job_fields(again, "job-0090")["mood-disruption"]
+    assert fields.anomaly is anomaly
+    assert bool(unconfirmed_changes(job_standings(again, "job-0090"))) is not anomaly
 
 
 @given(
