@@ -70,7 +70,7 @@ def test_what_drifts_through_a_recording_is_less_sure_than_phrases_tell(referenc
     replicates = [dict.fromkeys(features, z) for z in (-1.0, -0.5, 0.5, 1.0)]
     metric = measure(reference, ModelName.BREATH, made_passage(replicates=replicates))["voice-clarity"]
     scores = [reference.metrics.metrics["voice-clarity"].score(z, 1.2) for z in replicates]
-    assert metric.score_std == pytest.approx(1.6 * np.std(scores, ddof=1), abs=1e-4)
+    assert metric.score_std == pytest.approx(1.7 * np.std(scores, ddof=1), abs=1e-4)
 
 
 def test_the_spread_is_never_zero(reference, made_passage):

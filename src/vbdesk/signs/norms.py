@@ -85,12 +85,15 @@ class VoiceClass(DataModel):
         between_takes_sd: how far the logit of one speaker moves from take to take (SD). A voice between the classes
             would change its reference with every take if the logit were believed to the letter, so the share is its
             mean over that spread.
+        resonance_sd: the part of it that comes from the third formant. A pitch that moves the class also moves its own
+            place in the reference, the other way; a resonance does not.
     """
 
     b0: float
     b1: float
     b2: float
     between_takes_sd: Annotated[float, Field(ge=0)] = 0.0
+    resonance_sd: Annotated[float, Field(ge=0)] = 0.0
 
     def logit(self, pitch: float, resonance: float) -> float:
         """Log odds of the female-typical class at a mean pitch and a third formant in Hz."""
@@ -122,9 +125,9 @@ class Norms(DataModel):
         return None if logit is None else self.voice_class.share(logit)
 
     def share_in_another_take(self, measured: FeatureSet, deviation: float) -> float | None:
-        """The class that a take might have given whose logit lies `deviation` SD from this one's. Internal only."""
+        """The class that a take of the same pitch might have given, its resonance `deviation` SD off. Internal only."""
         logit = self.class_logit(measured)
-        return None if logit is None else self.voice_class.share(logit + self.voice_class.between_takes_sd * deviation)
+        return None if logit is None else self.voice_class.share(logit + self.voice_class.resonance_sd * deviation)
 
     def standardise(self, measured: FeatureSet, female_share: float | None) -> Standardised:
         """The z of every measured feature; those that differ between the classes need to know the class."""
