@@ -1,6 +1,9 @@
 """Signs fitted to made recordings whose truth is known."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import NormalDist
@@ -150,6 +153,30 @@ def test_many_recordings_are_calibrated_without_a_curve_of_given_form():
     assert report.method == "isotonic"
     assert report.expected_error < 0.03
     assert dict(report.shares)[0.0] == pytest.approx(0.1, abs=0.04)
+
+
+def test_labels_that_change_within_a_speaker_are_fitted_too(norms):
+    """Rested and tired, say: every speaker has both labels, and the trait of the speaker is in both."""
+    labels, measured = made_data(norms, speakers=80, recordings=2, shifts={})
+    paths = sorted(labels)
+    tired = {path: Label(labels[path].speaker, number % 2, None, None) for number, path in enumerate(paths)}
+    slower = {
+        path: replace(
+            one, features={**one.features, "speech_rate": one.features["speech_rate"] * 0.7 ** tired[path].label}
+        )
+        for path, one in measured.items()
+    }
+    card = fit_sign(tired, slower, request_of(), norms).card
+    assert card["study"]["speakers_with_both"] == 80
+    assert card["auc"]["low"] > 0.75
+    assert next(iter(card["weights"])) == "speech_rate"
+    assert card["test_retest"] is None  # no speaker has two recordings with one label
+
+
+def test_labels_that_differ_in_everything_are_fitted_without_complaint(norms):
+    card = fit_sign(*made_data(norms, speakers=24, shifts=dict.fromkeys(norms.features, 2.0)), request_of(), norms).card
+    assert card["auc"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert card["calibration"]["brier"] < 0.01
 
 
 def test_a_drift_with_time_is_seen_and_named(norms):
@@ -357,3 +384,11 @@ def test_a_slip_of_the_caller_is_one_sentence(study_on_disk, options, sentence):
     assert outcome.exit_code == 2
     assert sentence in outcome.stderr
     assert outcome.stderr.count("\n") == 1
+
+
+def test_without_scikit_learn_the_command_says_how_to_get_it(study_on_disk):
+    code = "import sys; sys.modules['sklearn'] = None; from vbdesk.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "signs", "fit", str(study_on_disk[0]), "--sign", "slow-speech"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert outcome.stderr == "Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.\n"

@@ -124,7 +124,11 @@ def test_a_file_that_does_not_hold_is_refused_by_name_and_field(offer, change, p
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("name = ", "is not valid TOML: "), ("", "hoarse-voice.toml: format: Field required (and ")],
+    [
+        ("name = ", "is not valid TOML: "),
+        ("", "hoarse-voice.toml: format: Field required (and "),
+        ("a = " + 10_000 * "[", "hoarse-voice.toml is nested too deeply."),
+    ],
 )
 def test_a_file_that_is_not_toml_names_the_line(offer, text, reason):
     assert reason in the_reason(offer(text=text))
@@ -226,6 +230,7 @@ def test_a_function_of_an_installed_package_is_a_sign(package):
     ("code", "content", "reason"),
     [
         ("1 / 0", CALLABLE, "lab_signs_of_a_test:predict cannot be imported: ZeroDivisionError"),
+        ("raise SystemExit(3)", CALLABLE, "lab_signs_of_a_test:predict cannot be imported: SystemExit: 3"),
         ("predict = 3", CALLABLE, "the entry point names something that cannot be called"),
         ("def predict(z):\n    return float('nan')\n", CALLABLE, "its model gives nan"),
         ("def predict(z):\n    raise RuntimeError('no')\n", CALLABLE, "its model fails: RuntimeError: no"),

@@ -40,6 +40,8 @@ def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = 
         raise DataFileError(f"{path.name} is not text in UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
         raise DataFileError(f"{path.name} is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise DataFileError(f"{path.name} is nested too deeply.") from error
     try:
         return kind.model_validate(content, context=context)
     except ValidationError as error:

@@ -78,7 +78,7 @@ def _file_beside(point: EntryPoint | None) -> Path:
         raise ValueError("a sign has a file or an entry point")
     try:
         spec = find_spec(point.module)  # imports the packages above it
-    except Exception as error:  # other people's code
+    except (Exception, SystemExit) as error:  # other people's code
         raise PluginError(f"{point.module} cannot be imported: {type(error).__name__}: {error}") from error
     path = Path(spec.origin).with_name(f"{point.name}.toml") if spec and spec.origin else None
     if path is None or not path.is_file():
@@ -117,5 +117,5 @@ def _imported(name: str, point: EntryPoint | None) -> object:
         raise PluginError(f"no installed package has an entry point {name} in the group {ENTRY_POINTS}.")
     try:
         return point.load()
-    except Exception as error:  # other people's code
+    except (Exception, SystemExit) as error:  # other people's code
         raise PluginError(f"{point.value} cannot be imported: {type(error).__name__}: {error}") from error
