@@ -142,3 +142,10 @@ def test_a_block_that_raises_changes_nothing(moments):
         raise RuntimeError
     with database.reading() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
+
+
+def test_a_language_is_found_by_its_tag_and_one_without_words_is_refused(tmp_path):
+    assert load_settings(tmp_path).narrative_language == "en"
+    assert load_settings(tmp_path, narrative_language="de-AT").narrative_language == "de"
+    with pytest.raises(SettingsInvalid, match="narrative_language"):
+        load_settings(tmp_path, narrative_language="tlh")

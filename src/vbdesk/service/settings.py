@@ -70,6 +70,7 @@ class Settings(BaseSettings):
         token_costs: Prices of analyses.
         signs_dir: Folder of signs of the lab's own; `signs` under `data_dir` by default.
         allow_pickled_signs: Lets such a sign be a pickle, which runs code as it is opened.
+        narrative_language: Language of the summaries, as a BCP 47 tag.
         audio_retention_days: Days that raw audio is kept; results stay.
     """
 
@@ -91,7 +92,18 @@ class Settings(BaseSettings):
     token_costs: TokenCosts = Field(default_factory=_shipped_costs)
     signs_dir: Path | None = None
     allow_pickled_signs: bool = False
+    narrative_language: str = "en"
     audio_retention_days: PositiveFloat = 30.0
+
+    @field_validator("narrative_language", mode="after")
+    @classmethod
+    def _require_words(cls, given: str) -> str:
+        from vbdesk.signs.wording import UnknownLanguage, find_language
+
+        try:
+            return find_language(given)
+        except UnknownLanguage as error:
+            raise ValueError(str(error)) from None
 
     @field_validator("rate_limits", mode="after")
     @classmethod

@@ -15,4 +15,5 @@ def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     """What erases jobs and groups, beside a service or without one."""
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
     webhooks = WebhookService(load_or_create_secrets(settings.data_dir), clock, guard)
-    return Eraser(database, open_storage(settings), JobLifecycle(clock, webhooks), clock)
+    lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language)
+    return Eraser(database, open_storage(settings), lifecycle, clock)

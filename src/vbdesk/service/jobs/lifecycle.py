@@ -42,7 +42,8 @@ class Run:
 class JobLifecycle:
     """The one way to change a job."""
 
-    def __init__(self, clock: Clock, webhooks: WebhookService) -> None:
+    def __init__(self, clock: Clock, webhooks: WebhookService, language: str) -> None:
+        self._language = language
         self._clock = clock
         self._credits = CreditsService(clock)
         self._webhooks = webhooks
@@ -114,8 +115,8 @@ class JobLifecycle:
         result = parse_result(row.analysis)
         fields, unconfirmed = history.read_job(connection, row, reading_of(result))
         if isinstance(result, ModelResult):
-            return add_longitudinal(result, fields, unconfirmed)
-        return add_longitudinal(result, fields, unconfirmed)
+            return add_longitudinal(result, fields, unconfirmed, language=self._language)
+        return add_longitudinal(result, fields, unconfirmed, language=self._language)
 
     def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus) -> None:
         row = self._find_to_end(connection, job_id)

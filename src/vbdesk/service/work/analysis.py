@@ -9,13 +9,20 @@ from vbdesk.signs.plugins.source import PluginSource
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What goes to the child: where the recording lies, what it is analysed for, and where the lab's own signs lie."""
+    """What goes to the child.
+
+    Attributes:
+        path: where the recording lies.
+        plugins: where signs of the lab's own lie.
+        language: of the summary, which a model's result has.
+    """
 
     path: Path
     kind: Literal["model", "sign"]
     name: str
     diarize: bool
     plugins: PluginSource
+    language: str
 
 
 class Analysis(Protocol):
@@ -47,4 +54,5 @@ def analyse_file(request: AnalysisRequest) -> str:
     recording = decode(request.path)
     if request.kind == "sign":
         return analyze_sign(recording, request.name, request.plugins, diarize=request.diarize).model_dump_json()
-    return analyze(recording, Target.model(request.name), diarize=request.diarize).model_dump_json()
+    target = Target.model(request.name)
+    return analyze(recording, target, diarize=request.diarize, language=request.language).model_dump_json()

@@ -122,10 +122,12 @@ class JobRunner:
             return self._lifecycle.start(connection, job_id, self._executor_id, timeout_s)
 
     def _analyse(self, slot: Slot, run: Run, timeout_s: float) -> str:
-        target = run.target.analysed
+        target, settings = run.target.analysed, self._context.settings
         kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
         with self._context.storage.local_copy(run.audio_key) as path:
-            request = AnalysisRequest(path, kind, str(target), run.diarize, self._context.settings.plugin_source)
+            request = AnalysisRequest(
+                path, kind, str(target), run.diarize, settings.plugin_source, settings.narrative_language
+            )
             result: str = slot.run(self._analysis, request, timeout_s=timeout_s)
         return result
 
