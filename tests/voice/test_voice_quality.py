@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+import soxr
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -114,6 +115,65 @@ def test_dropouts_are_named_and_pauses_are_not(kathleen: Recording) -> None:
     speech = activity.covers(np.arange(len(gated)) / ANALYSIS_RATE)
     gated[~speech] = 0
     assert "dropouts" not in assess(from_samples(gated, ANALYSIS_RATE)).issues
+
+
+def test_a_second_voice_is_named(dialogue: Recording, kathleen: Recording, male: Recording) -> None:
+    assert assess(dialogue).issues == ["multiple_speakers"]
+    question = kathleen.samples[: 8 * ANALYSIS_RATE]
+    assert "multiple_speakers" in assess(from_samples(np.concatenate([question, male.samples]), ANALYSIS_RATE)).issues
+
+
+def test_one_voice_in_noise_or_of_another_level_is_one(kathleen: Recording, male: Recording) -> None:
+    for recording in (with_noise(kathleen, 10), with_noise(male, 10)):
+        assert "multiple_speakers" not in assess(recording).issues
+    half = len(male.samples) // 2
+    softer = np.concatenate([male.samples[:half], np.float32(0.2) * male.samples[half:]])
+    assert "multiple_speakers" not in assess(from_samples(softer, ANALYSIS_RATE)).issues
+
+
+def test_leading_silence_and_a_stereo_copy_change_nothing(kathleen: Recording) -> None:
+    usual = assess(kathleen)
+    padded = from_samples(np.concatenate([np.zeros(5 * ANALYSIS_RATE, np.float32), kathleen.samples]), ANALYSIS_RATE)
+    later = assess(padded)
+    assert later.issues == usual.issues
+    assert later.audio_clarity == pytest.approx(usual.audio_clarity, abs=2)
+    assert later.speech_seconds == pytest.approx(usual.speech_seconds, rel=0.01)
+    assert assess(from_samples(np.column_stack([kathleen.samples] * 2), ANALYSIS_RATE)) == usual
+
+
+@pytest.mark.parametrize("rate", [8_000, 22_050, 48_000])
+def test_the_rate_of_the_file_changes_little(male: Recording, rate: int) -> None:
+    usual = assess(male)
+    changed = assess(from_samples(soxr.resample(male.samples, ANALYSIS_RATE, rate), rate))
+    assert changed.issues == (["narrow_bandwidth"] if rate == 8_000 else [])
+    assert changed.voice_percentage == pytest.approx(usual.voice_percentage, abs=2)
+    assert changed.audio_clarity == pytest.approx(usual.audio_clarity, abs=8)
+
+
+def test_every_recording_of_one_clean_voice_is_without_issue(shared_audio) -> None:
+    """Real speech of eight readers; what is flagged here is a false alarm."""
+    paths = [
+        *sorted((shared_audio / "longitudinal").glob("*/*_s1*.flac")),
+        *sorted((shared_audio / "timing").glob("librispeech_*.flac")),
+    ]
+    alarms = {path.name: issues for path in paths if (issues := assess(decode(path)).issues)}
+    assert len(paths) >= 10
+    assert alarms == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "issue"),
+    [
+        ("clipped_20s.flac", "clipping"),
+        ("very_quiet_20s.flac", "low_level"),
+        ("wav_8k_s16.wav", "narrow_bandwidth"),
+        ("wav_8k_alaw.wav", "narrow_bandwidth"),
+        ("speech_3s_then_silence_20s.flac", "insufficient_speech"),
+        ("tone_440hz_20s.flac", "insufficient_speech"),
+    ],
+)
+def test_the_odd_files_of_the_collection_are_named(shared_audio, name: str, issue: str) -> None:
+    assert issue in assess(decode(shared_audio / "odd" / "made" / name)).issues
 
 
 def test_the_noise_ladder_of_the_collection_is_monotone(shared_audio) -> None:

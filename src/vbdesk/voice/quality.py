@@ -14,6 +14,7 @@ from vbdesk.voice.defects import bandwidth_hz, count_dropouts
 from vbdesk.voice.level import Level, active_rms, measure_level, to_dbfs
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.reverberation import measure_decay
+from vbdesk.voice.speakers import voice_likeness
 from vbdesk.voice.thresholds import IssueRules, QualityRules, quality_rules
 
 
@@ -27,8 +28,8 @@ class Quality:
         speech_seconds: how long somebody speaks.
         level: RMS of the speech (of everything, where there is none), peak, clipped samples.
         issues: codes in the order of their weight; empty means none. `insufficient_speech`, `high_background_noise`,
-            `clipping`, `low_level`, `dropouts`, `reverberation`, `narrow_bandwidth`, `noise_limits_voice_quality`, each
-            by its threshold in resources/quality.toml.
+            `multiple_speakers`, `clipping`, `low_level`, `dropouts`, `reverberation`, `narrow_bandwidth`,
+            `noise_limits_voice_quality`, each by its threshold in resources/quality.toml.
     """
 
     voice_percentage: float
@@ -49,7 +50,7 @@ def assess(recording: Recording, activity: SpeechActivity | None = None) -> Qual
         audio_clarity=clarity,
         speech_seconds=activity.speech_s,
         level=level,
-        issues=_issues(recording.samples, activity, clarity, level, rules),
+        issues=_issues(recording, activity, clarity, level, rules),
     )
 
 
@@ -63,18 +64,22 @@ def _speech_level(samples: Samples, activity: SpeechActivity) -> Level:
 
 
 def _issues(
-    samples: Samples, activity: SpeechActivity, clarity: float | None, level: Level, rules: QualityRules
+    recording: Recording, activity: SpeechActivity, clarity: float | None, level: Level, rules: QualityRules
 ) -> list[str]:
     limits: IssueRules = rules.issues
+    samples = recording.samples
     bandwidth = bandwidth_hz(samples, activity, limits.narrow_bandwidth.floor_db)
+    echoes = _is_reverberant(samples, activity, limits)
     found = {
         IssueCode.INSUFFICIENT_SPEECH: activity.voice_percentage < limits.insufficient_speech.voice_percentage_below
         or activity.speech_s < limits.insufficient_speech.speech_seconds_below,
         IssueCode.HIGH_BACKGROUND_NOISE: clarity is not None and clarity < limits.high_background_noise.clarity_below,
+        IssueCode.MULTIPLE_SPEAKERS: not echoes
+        and voice_likeness(recording, activity) < limits.multiple_speakers.likeness_below,
         IssueCode.CLIPPING: level.clipped_percent > limits.clipping.clipped_percent_above,
         IssueCode.LOW_LEVEL: level.rms_dbfs < limits.low_level.speech_dbfs_below,
         IssueCode.DROPOUTS: count_dropouts(samples) > limits.dropouts.count_above,
-        IssueCode.REVERBERATION: _is_reverberant(samples, activity, limits),
+        IssueCode.REVERBERATION: echoes,
         IssueCode.NARROW_BANDWIDTH: bandwidth is not None and bandwidth < limits.narrow_bandwidth.bandwidth_hz_below,
         IssueCode.NOISE_LIMITS_VOICE_QUALITY: clarity is not None
         and clarity < limits.noise_limits_voice_quality.clarity_below,

@@ -42,13 +42,18 @@ def cluster_voices(embeddings: Embeddings) -> Labels:
 
 def is_one_voice(embeddings: Embeddings) -> bool:
     """Whether the two halves of a forced split still sound alike."""
+    return likeness_of_halves(embeddings) > ONE_VOICE_COSINE
+
+
+def likeness_of_halves(embeddings: Embeddings) -> float:
+    """Cosine between the halves of a forced split; 1 where there is too little, or too little in one half, to split."""
     if len(embeddings) < 2 * MIN_HALF_WINDOWS:
-        return True
+        return 1.0
     labels = _split(embeddings, 2)
     sizes = np.bincount(labels, minlength=2)
     if sizes.min() < max(MIN_HALF_WINDOWS, MIN_HALF_SHARE * len(embeddings)):
-        return True
-    return _most_alike(embeddings, labels)[0] > ONE_VOICE_COSINE
+        return 1.0
+    return _most_alike(embeddings, labels)[0]
 
 
 def _merge_alike(embeddings: Embeddings, labels: Labels) -> Labels:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from vbdesk.voice.activity import SpeechActivity
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
-from vbdesk.voice.speaker_clusters import cluster_voices
+from vbdesk.voice.short_term import cut_frames
+from vbdesk.voice.speaker_clusters import cluster_voices, likeness_of_halves
 from vbdesk.voice.speaker_embedding import FRAMES_PER_SECOND, WINDOW_FRAMES, embed_windows, mel_energies
 
 HOP_S = 0.6
+QUICK_WINDOWS = 32
 MAX_WINDOWS = 750  # beyond, windows stand farther apart: 20 minutes then take what 8 take
 MIN_WINDOWS = 4  # about 3 s of speech; less cannot tell two voices
 LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
@@ -78,6 +80,22 @@ def alone(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
     return own
 
 
+def voice_likeness(recording: Recording, activity: SpeechActivity) -> float:
+    """How alike the voices of `recording` are if two are supposed: a cosine, 1 where there is too little to tell.
+
+    A quick look at a few windows of running speech, spread over the recording.
+    """
+    centres_s = _window_centres(activity)
+    centres_s = centres_s[~activity.holds_at(centres_s)]
+    if len(centres_s) > QUICK_WINDOWS:
+        centres_s = centres_s[np.linspace(0, len(centres_s) - 1, QUICK_WINDOWS).astype(np.int64)]
+    length = WINDOW_FRAMES * ANALYSIS_RATE // FRAMES_PER_SECOND
+    starts = (centres_s * ANALYSIS_RATE).astype(np.int64) - length // 2
+    windows = cut_frames(recording.samples, starts, length).ravel() * _gain(recording.samples)
+    mel = mel_energies(windows)
+    return likeness_of_halves(embed_windows(mel, np.arange(len(centres_s)) * WINDOW_FRAMES))
+
+
 def _window_centres(activity: SpeechActivity) -> NDArray[np.float64]:
     """Centres of the windows, in seconds: evenly within each stretch of speech, at least one in each."""
     hop_s = max(HOP_S, activity.speech_s / MAX_WINDOWS)
@@ -88,12 +106,16 @@ def _window_centres(activity: SpeechActivity) -> NDArray[np.float64]:
 
 
 def _embed(recording: Recording, centres_s: NDArray[np.float64]) -> NDArray[np.float32]:
-    samples = recording.samples * np.float32(LEVEL / max(active_rms(recording.samples), 1e-9))
+    samples = recording.samples * _gain(recording.samples)
     mel = mel_energies(samples)
     if len(mel) < WINDOW_FRAMES:
         mel = np.pad(mel, ((0, WINDOW_FRAMES - len(mel)), (0, 0)))
     starts = (centres_s * FRAMES_PER_SECOND).astype(np.int64) - WINDOW_FRAMES // 2
     return embed_windows(mel, np.clip(starts, 0, len(mel) - WINDOW_FRAMES))
+
+
+def _gain(samples: Samples) -> np.float32:
+    return np.float32(LEVEL / max(active_rms(samples), 1e-9))
 
 
 def _label_speech(

@@ -58,6 +58,10 @@ class _Reverberation(_Rules):
     fall_to_rise_below: float = Field(gt=0, le=1)
 
 
+class _MultipleSpeakers(_Rules):
+    likeness_below: float = Field(ge=0, le=1)
+
+
 class IssueRules(_Rules):
     """From where on each issue is reported."""
 
@@ -69,6 +73,7 @@ class IssueRules(_Rules):
     narrow_bandwidth: _NarrowBandwidth
     dropouts: _Dropouts
     reverberation: _Reverberation
+    multiple_speakers: _MultipleSpeakers
 
 
 class QualityRules(_Rules):
