@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from vbdesk.cli.simulate import BEGIN, END
+from vbdesk.longitudinal.case_file import read_case
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.longitudinal.simulation.report import reference
 from vbdesk.longitudinal.simulation.run import all_settings
@@ -49,3 +50,10 @@ def test_the_page_shows_the_simulation_with_every_bar_held():
 @pytest.mark.parametrize("name", ["longitudinal HISTORY.json", "simulate longitudinal", "--each-job"])
 def test_the_page_names_the_commands(name):
     assert name in PAGE
+
+
+def test_the_pages_example_is_a_history():
+    example = PAGE.split("    {", 1)[1].split("## The idea")[0]
+    case = read_case("{" + example)
+    assert [entry.job_id for entry in case.history] == ["a7"]
+    assert case.history[0].signs["stress"].interval == (0.36, 0.48)
