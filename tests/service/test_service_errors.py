@@ -145,3 +145,26 @@ def test_small_answers_are_sent_at_once():
     """On a socket that does not say it is TCP, asyncio leaves Nagle's delay on: 40 ms an answer, or a lost one."""
     with bind("127.0.0.1", 0) as bound:
         assert bound.proto == socket.IPPROTO_TCP
+
+
+def test_text_that_a_database_cannot_hold_names_nothing(client):
+    """PostgreSQL takes no zero byte in a text; SERVICE_TESTS_ON=postgresql shows it."""
+    client.post("/v2/groups", json={"group_id": "g"})
+    for method, path in (
+        ("GET", "/v2/jobs/%00"),
+        ("GET", "/v2/groups/a%00/jobs"),
+        ("DELETE", "/v2/groups/%00"),
+        ("DELETE", "/v2/groups/g/jobs/%00"),
+        ("GET", "/v2/groups/%00/longitudinal"),
+    ):
+        answer = client.request(method, path)
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), path
+    added = client.post("/v2/groups/g/jobs", json={"job_ids": ["\0", "a\0b"]})
+    assert added.json()["not_found"] == ["\0", "a\0b"]
+    forms = [
+        {"audio_upload_ref": (None, "a\0b")},
+        {"audio_upload_ref": (None, "x"), "webhook_url": (None, "https://a\0b/"), "webhook_secret_key": (None, "s")},
+    ]
+    for fields in forms:
+        answer = client.post("/v2/signs/stress/analyze", files=fields)
+        assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_REQUEST")

@@ -18,7 +18,7 @@ from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account, AccountService, Credential
 from vbdesk.service.context import Context
-from vbdesk.service.errors import RateLimited, Unauthorized
+from vbdesk.service.errors import NotFound, RateLimited, Unauthorized
 from vbdesk.service.http.description import refusals
 from vbdesk.service.http.json_body import bounded_json
 
@@ -102,6 +102,8 @@ def _admit(
             if retry_after_s:
                 raise RateLimited(retry_after_s)
             request.state.account = account
+            if bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
+                raise NotFound  # PostgreSQL cannot even be asked for it; analyze routes judge their names by themselves
             if check is not None:
                 check(request, connection, account)
             return answer(request, connection, account) if answer is not None else None

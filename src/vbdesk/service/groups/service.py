@@ -101,8 +101,9 @@ class GroupService:
         """Put existing jobs into the group; an unknown id does not affect the rest. Raises NotFound."""
         group_key = self.require(connection, account, group_id, to_edit=True)
         wanted = list(dict.fromkeys(job_ids))
-        statuses = repository.statuses_among(connection, account.account_id, wanted)
-        members = repository.members_among(connection, group_key, wanted)
+        askable = [job_id for job_id in wanted if "\0" not in job_id]  # PostgreSQL takes no such text
+        statuses = repository.statuses_among(connection, account.account_id, askable)
+        members = repository.members_among(connection, group_key, askable)
         added = [job_id for job_id in wanted if job_id in statuses and job_id not in members]
         if added:
             repository.add_members(connection, group_key, added)

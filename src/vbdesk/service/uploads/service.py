@@ -68,6 +68,8 @@ class UploadService:
         Raises:
             InvalidRequest: unknown, another account's, never written, or too old.
         """
+        if "\0" in upload_ref:  # PostgreSQL cannot even be asked for it
+            raise InvalidRequest(INVALID_UPLOAD_REF)
         content_type = repository.find_content_type(connection, account.account_id, upload_ref, self._clock.now())
         if content_type is None:
             raise InvalidRequest(INVALID_UPLOAD_REF)

@@ -62,7 +62,7 @@ class AddressGuard:
             raise AddressRefused("The address is malformed. Give a URL such as https://host/path.") from None
         if parts.scheme not in ("http", "https"):
             raise AddressRefused("The address must begin with https:// (or http://).")
-        if not host or any(character.isspace() for character in url):
+        if not host or any(character.isspace() or not character.isprintable() for character in url):
             raise AddressRefused("The address names no host. Give a URL such as https://host/path.")
         try:
             self.resolve(host, port or (443 if parts.scheme == "https" else 80))
