@@ -3,7 +3,7 @@ import time
 import numpy as np
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.devices import DeviceWatch, PortAudioLister
+from vbdesk.capture.devices import DevicesUnknown, DeviceWatch, PortAudioLister
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.capture.sealed import TakeAudio
@@ -20,6 +20,24 @@ def test_the_watch_tells_of_plugging_and_unplugging():
     time.sleep(0.1)
     watch.stop()
     assert seen == [["File microphone"], [], ["File microphone"]]
+
+
+def test_a_sound_system_that_stops_answering_is_said_once_and_its_return_too():
+    class Sulking:
+        answers = True
+
+        def devices(self):
+            if not self.answers:
+                raise DevicesUnknown("The sound system of this computer does not answer.")
+            return []
+
+    lister, told = Sulking(), []
+    watch = DeviceWatch(lister, told.append, interval_s=0.01, on_no_answer=told.append)
+    watch.start()
+    for lister.answers in (False, True):
+        time.sleep(0.1)
+    watch.stop()
+    assert told == [[], "The sound system of this computer does not answer.", []]
 
 
 def test_the_child_lists_again_and_again():

@@ -1,4 +1,5 @@
 import errno
+import shutil
 import signal
 import subprocess
 import sys
@@ -6,11 +7,12 @@ import time
 
 import numpy as np
 import pytest
+import sounddevice
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError
+from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError, PortAudioSession
 from vbdesk.capture.monitor import Monitor
-from vbdesk.capture.recorder import EndReason, Phase, RecordingFailed
+from vbdesk.capture.recorder import EndReason, Phase, Recorder, RecordingFailed
 from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.capture.sealed import SealedTakeWriter, read_take
 
@@ -59,10 +61,10 @@ def test_a_pause_is_left_out_and_a_mark_is_kept(recorder, microphone, speech, ke
 
 def test_it_stops_by_itself_at_twenty_minutes(new_recorder, finished, key):
     microphone = FileMicrophone(np.ones(100, np.int16), sample_rate=1000)
-    recorder = new_recorder(microphone=microphone, lister=None)
+    recorder = new_recorder(microphone=microphone, lister=None, speech_meter=None)
     recorder.start(None)
     microphone.play(1201)
-    until(lambda: finished)
+    until(lambda: finished, seconds=30)  # 1,250 blocks, each synced to the disk
     assert (finished[0].end, finished[0].duration_s) == (EndReason.LIMIT, 1200.0)
     assert "20 minutes" in finished[0].sentence
     assert read_take(finished[0].path, key).duration_s == 1200.0
@@ -261,3 +263,42 @@ def test_a_file_that_cannot_grow_keeps_what_it_has(tmp_path, key):
     (rescued,) = unfinished_takes(tmp_path, key)
     assert rescued.duration_s == float(duration_s)
     assert rescued.duration_s >= 250_000 / 2 / RATE - 1.0
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 300 kB, where this computer lets a test make one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", folder], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("a disk of its own needs root and a kernel that allows it")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_disk_that_is_really_full_keeps_all_but_the_last_second(small_disk, microphone, speech, finished, key):
+    recorder = Recorder(microphone, small_disk, lambda: key, on_finished=finished.append)
+    recorder.start(microphone.device)
+    microphone.play(10)
+    until(lambda: finished)
+    recorder.close()
+    take = finished[0]
+    assert take.end is EndReason.DISK_FULL
+    (rescued,) = unfinished_takes(small_disk, key)
+    assert rescued.duration_s == take.duration_s >= 300 * 1024 / 2 / RATE - 1.0
+    assert np.array_equal(read_take(rescued.path, key).samples, speech[: len(read_take(rescued.path, key).samples)])
+
+
+def test_frames_that_the_sound_system_lost_are_counted_from_its_own_flags():
+    blocks = []
+    session = PortAudioSession.__new__(PortAudioSession)
+    session._sink = blocks.append
+    data = np.arange(960, dtype=np.int16).reshape(-1, 1)
+    session._take_block(data, 960, None, sounddevice.CallbackFlags(0))
+    session._take_block(data, 960, None, sounddevice.CallbackFlags(2))
+    data[:] = 0  # the sound system uses its memory again
+    assert [block.overflowed for block in blocks] == [False, True]
+    assert np.array_equal(blocks[0].samples, np.arange(960))

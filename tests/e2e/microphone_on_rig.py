@@ -15,10 +15,12 @@ import numpy as np
 import soundfile as sf
 from scipy.signal import correlate, resample_poly
 
-from vbdesk.capture.devices import Device, PortAudioLister
+from vbdesk.capture.device_choice import Choice
+from vbdesk.capture.devices import Device, DeviceWatch, PortAudioLister
 from vbdesk.capture.microphone import MicrophoneError, PortAudioMicrophone
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.recorder import Recorder, Take
+from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.capture.sealed import read_take
 from vbdesk.outbox.profiles import Profile, library_key
 from vbdesk.outbox.vault import KeyringVault, VaultError
@@ -31,7 +33,7 @@ class Rig:
     """A recorder on the real microphone, with real speech in it."""
 
     def __init__(self, speech: Path, folder: Path) -> None:
-        self.speech = speech
+        self.speech, self.folder = speech, folder
         self.lister = PortAudioLister()
         self.microphone = PortAudioMicrophone()
         self.ended = threading.Event()
@@ -63,6 +65,10 @@ class Rig:
             "complete": audio.complete,
             "overflows": take.overflows,
             "missing_s": take.missing_s,
+            "all_zero": take.all_zero,
+            "same_sound": audio.sha256() == audio.closing.get("sha256"),
+            "about": dict(audio.about),
+            "speech_s": self.recorder.speech().speech_s,
             "correlation": likeness(audio.samples, self.speech),
         }
 
@@ -149,6 +155,131 @@ def gone(rig: Rig) -> dict[str, object]:
     return {"sentence": None}
 
 
+def muted(rig: Rig) -> dict[str, object]:
+    silent: list[float] = []
+
+    def mute() -> None:
+        subprocess.run(["mic-ctl", "mute", "1", "1"], check=True)
+        time.sleep(3.5)
+        silent.append(rig.recorder.health().silent_s)
+        subprocess.run(["mic-ctl", "mute", "1", "0"], check=True)
+        time.sleep(1.5)
+        silent.append(rig.recorder.health().silent_s)
+
+    return rig.record("Studio Mic", mute) | {"silent_s": silent}
+
+
+def dies(rig: Rig) -> dict[str, object]:
+    def die() -> None:
+        time.sleep(2)
+        subprocess.run(["mic-ctl", "die"], check=True)
+        rig.ended.wait(8)
+
+    return rig.record("Studio Mic", die)
+
+
+def follows_the_system(rig: Rig) -> dict[str, object]:
+    subprocess.run(["mic-ctl", "default", "1"], check=True)
+
+    def move() -> None:
+        time.sleep(3)
+        subprocess.run(["mic-ctl", "default", "2"], check=True)
+        rig.ended.wait(5)
+
+    return rig.record("default", move)
+
+
+def opens_while_it_hangs(rig: Rig) -> dict[str, object]:
+    """Once PortAudio is up: what a person meets who presses Record while the sound server hangs."""
+    device = rig.device("Studio Mic")
+    rig.recorder.start(device)
+    rig.recorder.stop()
+    rig.recorder.close()
+    subprocess.Popen(["mic-ctl", "freeze", "10"])
+    time.sleep(0.3)
+    begun = time.monotonic()
+    try:
+        rig.recorder.start(device)
+        sentence = None
+    except MicrophoneError as error:
+        sentence = str(error)
+    waited_s = time.monotonic() - begun
+    time.sleep(max(0.0, 12 - waited_s))
+    return {"sentence": sentence, "waited_s": waited_s} | {"after": rig.record("Studio Mic", lambda: time.sleep(3))}
+
+
+def closes_while_it_hangs(rig: Rig) -> dict[str, object]:
+    """The end of the program while the sound server hangs and a take runs."""
+    rig.recorder.start(rig.device("Studio Mic"))
+    time.sleep(2)
+    subprocess.Popen(["mic-ctl", "freeze", "20"])
+    time.sleep(0.3)
+    begun = time.monotonic()
+    take = rig.recorder.stop()
+    stopped_s = time.monotonic() - begun
+    rig.recorder.close()
+    return {"duration_s": take.duration_s, "stop_s": stopped_s, "close_s": time.monotonic() - begun}
+
+
+def noticed(rig: Rig) -> dict[str, object]:
+    """How soon a list of microphones that nobody records from tells of a change."""
+    state: list[Choice] = [Choice().listed(rig.lister.devices())]
+    changed = threading.Event()
+
+    def listed(devices: list[Device]) -> None:
+        state.append(state[-1].listed(devices))
+        changed.set()
+
+    state[0] = state[0].chosen(rig.device("Studio Mic"))
+    watch = DeviceWatch(rig.lister, listed)
+    watch.start()
+    changed.wait(5)
+    found: dict[str, object] = {}
+    for name, action in (("unplug", "unplug"), ("plug", "plug")):
+        changed.clear()
+        subprocess.run(["mic-ctl", action, "1"], check=True, stdout=subprocess.DEVNULL)
+        begun = time.monotonic()
+        changed.wait(10)
+        found[f"{name}_s"] = time.monotonic() - begun
+        found[f"{name}_notice"] = state[-1].notice
+    watch.stop()
+    return found
+
+
+def killed(rig: Rig) -> dict[str, object]:
+    """A recording process that is killed; what the next start finds."""
+    command = [sys.executable, __file__, "endless", str(rig.speech), str(rig.folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        feed: subprocess.Popen[bytes] | None = None
+        elapsed_s = 0.0
+        for line in child.stdout or ():
+            feed = feed or subprocess.Popen(["mic-feed", str(rig.speech)])
+            elapsed_s = float(line)
+            if elapsed_s >= 4.3:
+                child.kill()
+                break
+    if feed is not None:
+        feed.terminate()
+        feed.wait()
+    (rescued,) = unfinished_takes(rig.folder, KEY)
+    heard = read_take(rescued.path, KEY).samples
+    return {
+        "elapsed_s": elapsed_s,
+        "rescued_s": rescued.duration_s,
+        "complete": rescued.complete,
+        "about": dict(rescued.about),
+        "correlation": likeness(heard, rig.speech),
+    }
+
+
+def endless(rig: Rig) -> dict[str, object]:
+    rig.recorder.start(rig.device("Studio Mic"), {"group_id": "ward4-0172"})
+    while True:
+        time.sleep(0.02)
+        sys.stdout.write(f"{rig.recorder.elapsed_s}\n")
+        sys.stdout.flush()
+
+
 def keyring(rig: Rig) -> dict[str, object]:
     profile = Profile("p-1", "Rig", "service", "http://127.0.0.1:1", "a")
     try:
@@ -176,7 +307,24 @@ def locked_keyring(rig: Rig) -> dict[str, object]:
 
 SCENARIOS = {
     scenario.__name__: scenario
-    for scenario in (records, unplug_last, taken_over, plugged_later, hangs, gone, keyring, locked_keyring)
+    for scenario in (
+        records,
+        unplug_last,
+        taken_over,
+        plugged_later,
+        hangs,
+        gone,
+        muted,
+        dies,
+        follows_the_system,
+        opens_while_it_hangs,
+        closes_while_it_hangs,
+        noticed,
+        killed,
+        endless,
+        keyring,
+        locked_keyring,
+    )
 }
 
 

@@ -158,10 +158,23 @@ class DeviceWatch:
     """Calls back, from a thread of its own, whenever the list of microphones is another than before."""
 
     def __init__(
-        self, lister: DeviceLister, on_change: Callable[[list[Device]], None], interval_s: float = 1.0
+        self,
+        lister: DeviceLister,
+        on_change: Callable[[list[Device]], None],
+        interval_s: float = 1.0,
+        on_no_answer: Callable[[str], None] | None = None,
     ) -> None:
+        """Make a watch.
+
+        Args:
+            lister: whom to ask.
+            on_change: gets the new list.
+            interval_s: between two questions.
+            on_no_answer: gets one sentence, once each time the sound system stops answering.
+        """
         self._lister = lister
         self._on_change = on_change
+        self._on_no_answer = on_no_answer
         self._interval_s = interval_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="device-watch", daemon=True)
@@ -177,10 +190,20 @@ class DeviceWatch:
 
     def _run(self) -> None:
         known: list[Device] | None = None
+        answers = True
         while not self._stopping.is_set():
-            with contextlib.suppress(DevicesUnknown):
+            try:
                 now = self._lister.devices()
-                if now != known and not self._stopping.is_set():
-                    known = now
-                    self._on_change(now)
+            except DevicesUnknown as error:
+                if answers and self._on_no_answer is not None:
+                    self._on_no_answer(str(error))
+                answers = False
+            else:
+                if now != known or not answers:
+                    known, answers = now, True
+                    self._tell(now)
             self._stopping.wait(self._interval_s)
+
+    def _tell(self, devices: list[Device]) -> None:
+        if not self._stopping.is_set():
+            self._on_change(devices)

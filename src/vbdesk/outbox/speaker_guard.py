@@ -1,7 +1,7 @@
 """Whether a new recording sounds like the same person as the earlier ones of the subject.
 
-It warns and never keeps anybody from sending: a cold, another microphone or a hoarse day change a voice, too. Voices are
-compared when they are needed and forgotten with the program: nothing of a voice is written to the disk beside the sound.
+It warns and never keeps anybody from sending: a cold, another microphone or a hoarse day change a voice, too. Voices
+are compared when they are needed and forgotten with the program: nothing of a voice is written beside the sound.
 """
 
 import tomllib

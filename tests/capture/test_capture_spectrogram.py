@@ -1,0 +1,38 @@
+import time
+
+import numpy as np
+import pytest
+
+from vbdesk.capture.spectrogram import spectrogram
+
+
+def tone(hz, seconds=3.0, rate=48_000):
+    return (8000 * np.sin(2 * np.pi * hz * np.arange(round(seconds * rate)) / rate)).astype(np.int16)
+
+
+@pytest.mark.parametrize("rate", [16_000, 48_000])
+@pytest.mark.parametrize("hz", [300, 1000, 5000])
+def test_a_tone_is_a_line_at_its_frequency(hz, rate):
+    picture = spectrogram(tone(hz, rate=rate), rate, 200)
+    assert picture.shape == (150, 128)
+    assert abs(np.argmax(picture.mean(axis=0)) * 8000 / 128 - hz) < 80
+    assert picture.max() == 255
+
+
+def test_silence_before_a_sound_is_dark():
+    picture = spectrogram(np.concatenate([np.zeros(48_000, np.int16), tone(1000, 1.0)]), 48_000, 100)
+    assert picture[:45].max() == 0
+    assert picture[55:].max() == 255
+
+
+def test_no_sound_and_silence_draw_nothing():
+    assert spectrogram(np.zeros(100, np.int16), 48_000, 500).shape == (0, 128)
+    assert spectrogram(np.zeros(48_000, np.int16), 48_000, 20).shape == (20, 128)
+
+
+def test_twenty_minutes_are_quick_to_draw():
+    long = np.random.default_rng(1).normal(0, 100, 1200 * 48_000).astype(np.int16)
+    begun = time.process_time()
+    picture = spectrogram(long, 48_000, 1500)
+    assert picture.shape == (1500, 128)
+    assert time.process_time() - begun < 2.0
