@@ -107,7 +107,10 @@ def _upward(reading: Reading) -> Reading:
 
 def _evidence(signs: Sequence[SignCalibration], words: Words) -> str:
     grades = {"placeholder" if sign.placeholder else sign.evidence_grade for sign in signs}
-    weakest_first: Iterable[tuple[str, str]] = words.evidence
+    weakest_first: Iterable[tuple[str, str]] = [
+        *(words.evidence_of_several if len(grades) > 1 else []),
+        *words.evidence,
+    ]
     return next(sentence for grade, sentence in weakest_first if grade in grades)
 
 

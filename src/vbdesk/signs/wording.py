@@ -129,6 +129,14 @@ class EvidenceSentences(StrictDataModel):
     A: Sentence
 
 
+class SeveralEvidenceSentences(StrictDataModel):
+    """The same where signs of different grades are named together; B is never the weakest of several."""
+
+    placeholder: Sentence
+    D: Sentence
+    C: Sentence
+
+
 class CausePhrases(StrictDataModel):
     """Everyday causes; `sentence` takes {cause}, at its start."""
 
@@ -154,6 +162,7 @@ class Words(StrictDataModel):
     features: FeatureSentences
     history: HistorySentences
     evidence: EvidenceSentences
+    evidence_of_several: SeveralEvidenceSentences
     action: dict[RecommendedAction, Sentence]
     special: dict[str, Sentence]
     missing: dict[str, Sentence]
