@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from vbdesk.capture.alsa_cards import card_inputs
 from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
 from vbdesk.capture.devices import Device, is_among, offered
 from vbdesk.capture.patience import NoAnswer, within
@@ -79,6 +80,25 @@ def test_windows_shows_each_microphone_once_with_its_whole_name():
 def test_the_same_name_under_two_interfaces_of_linux_stays_two():
     twice = [Device("Mic", "ALSA", True), Device("Mic", "JACK Audio Connection Kit", True)]
     assert offered(twice) == twice
+
+
+def test_a_sound_card_in_use_is_still_there(tmp_path):
+    (tmp_path / "cards").write_text(
+        " 0 [PCH            ]: HDA-Intel - HDA Intel PCH\n"
+        "                      HDA Intel PCH at 0xf7e10000 irq 32\n"
+        " 1 [Microphone     ]: USB-Audio - Yeti Stereo Microphone\n"
+        "                      Blue Microphones Yeti at usb-0000:00:14.0-2, full speed\n"
+    )
+    (tmp_path / "pcm").write_text(
+        "00-00: ALC269VC Analog : ALC269VC Analog : playback 1 : capture 1\n"
+        "00-03: HDMI 0 : HDMI 0 : playback 1\n"
+        "01-00: USB Audio : USB Audio : playback 1 : capture 1\n"
+    )
+    assert card_inputs(tmp_path) == [
+        "HDA Intel PCH: ALC269VC Analog (hw:0,0)",
+        "Yeti Stereo Microphone: USB Audio (hw:1,0)",
+    ]
+    assert card_inputs(tmp_path / "none") == []
 
 
 def test_a_call_that_answers_in_time_is_as_without_a_limit():

@@ -11,6 +11,8 @@ import sys
 
 import sounddevice as sd
 
+from vbdesk.capture.alsa_cards import card_inputs
+
 FOLLOWING = ("default", "sysdefault", "pulse", "pipewire", "Microsoft Sound Mapper", "Primary Sound Capture Driver")
 PACTL_TIMEOUT_S = 2.0
 
@@ -23,7 +25,7 @@ def describe_inputs() -> list[dict[str, object]]:
     defaults = {api["default_input_device"] for api in apis}
     inputs = [(index, device) for index, device in enumerate(sd.query_devices()) if device["max_input_channels"] > 0]
     behind = _default_source(inputs) if any(device["name"].startswith(FOLLOWING) for _, device in inputs) else None
-    return [
+    listed: list[dict[str, object]] = [
         {
             "name": device["name"],
             "host_api": apis[device["hostapi"]]["name"],
@@ -32,6 +34,9 @@ def describe_inputs() -> list[dict[str, object]]:
         }
         for index, device in inputs
     ]
+    known = {entry["name"] for entry in listed}
+    in_use = [name for name in card_inputs() if name not in known]
+    return listed + [{"name": name, "host_api": "ALSA", "is_default": False, "backing": None} for name in in_use]
 
 
 def _default_source(inputs: list[tuple[int, dict[str, object]]]) -> str | None:

@@ -1,0 +1,27 @@
+"""Microphones of Linux that are in use, and so hidden from PortAudio.
+
+PortAudio lists a sound card's input only if it can open it, and one that records already, for us or for another
+program, cannot be opened again: it would seem to have been unplugged. The kernel's own lists say that it is there.
+"""
+
+import re
+from pathlib import Path
+
+KERNEL_LISTS = Path("/proc/asound")
+_CARD = re.compile(r"^\s*(?P<number>\d+) \[.*?\]: .*? - (?P<name>.+?)\s*$", re.MULTILINE)
+_INPUT = re.compile(r"^(?P<card>\d+)-(?P<device>\d+): .*? : (?P<name>.*?) :.*\bcapture\b", re.MULTILINE)
+
+
+def card_inputs(lists: Path = KERNEL_LISTS) -> list[str]:
+    """Every input of every sound card, named as PortAudio names it; empty where the kernel says nothing."""
+    try:
+        cards_text = (lists / "cards").read_text(encoding="utf-8", errors="replace")
+        inputs_text = (lists / "pcm").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    cards = {int(card["number"]): card["name"] for card in _CARD.finditer(cards_text)}
+    return [
+        f"{cards[int(found['card'])]}: {found['name']} (hw:{int(found['card'])},{int(found['device'])})"
+        for found in _INPUT.finditer(inputs_text)
+        if int(found["card"]) in cards
+    ]
