@@ -11,8 +11,8 @@ import soundfile as sf
 
 from vbdesk.voice.decode import decode
 from vbdesk.voice.errors import AudioError
-from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
+DATA = Path(__file__).parents[1] / "data"
 FILES_PER_FORMAT = 250
 HEAD = 600  # bytes in which headers stand, and where most of the damage is done
 SPOKEN_S = 1.5  # short, so that a thousand take seconds
@@ -82,24 +82,21 @@ def broken_files(sound: bytes, generator: Generator) -> Iterator[bytes]:
         yield bytes(content)
 
 
-@pytest.fixture(scope="module")
-def sound_files(data_folder: Path, kathleen: Recording) -> dict[str, bytes]:
-    """A whole file of each format; those of two formats are the repository's, 20 s long and small."""
-    files = {name: (data_folder / f"speech_kathleen_20s.{name}").read_bytes() for name in ("mp3", "m4a")}
-    for name in ("wav", "flac"):
-        buffer = io.BytesIO()
-        sf.write(buffer, kathleen.samples[: int(SPOKEN_S * ANALYSIS_RATE)], ANALYSIS_RATE, format=name)
-        files[name] = buffer.getvalue()
-    return files
+def sound_in(name: str) -> bytes:
+    """A whole file of the format `name`; those of two formats are the repository's, 20 s long and small."""
+    if name in ("mp3", "m4a"):
+        return (DATA / f"speech_kathleen_20s.{name}").read_bytes()
+    samples, rate = sf.read(DATA / "speech_kathleen_20s.flac")
+    buffer = io.BytesIO()
+    sf.write(buffer, samples[: int(SPOKEN_S * rate)], rate, format=name)
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "m4a"])
-def test_broken_files_are_decoded_or_refused_with_a_sentence(
-    tmp_path: Path, sound_files: dict[str, bytes], name: str
-) -> None:
+def test_broken_files_are_decoded_or_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
     path = tmp_path / "take"
     outcomes: Counter[str] = Counter()
-    for content in broken_files(sound_files[name], np.random.default_rng(len(name) + ord(name[0]))):
+    for content in broken_files(sound_in(name), np.random.default_rng(len(name) + ord(name[0]))):
         path.write_bytes(content)
         try:
             recording = decode(path, check_duration=False)

@@ -98,20 +98,21 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
     reach = min(period // 2 + 1, half)
     near, core = slice(half - reach, half + reach), slice(max(half - period, 0), half + period)
 
-    def analyse(part: slice) -> tuple[Samples, Samples, Samples]:
+    frequency = np.empty((times.size, _MOST_CANDIDATES), np.float32)
+    strength, level = np.empty_like(frequency), np.empty(times.size, np.float32)
+
+    def analyse(part: slice) -> None:
         frames = cut_frames(samples, centre[part] - half, 2 * half)
         frames = (frames - frames[:, core].mean(axis=1, keepdims=True)) * window
-        peak = np.abs(frames[:, near]).max(axis=1).astype(np.float64)
+        level[part] = np.minimum(np.abs(frames[:, near]).max(axis=1) / global_peak, 1.0)
         correlation = _autocorrelation(frames, fft_size, lags) / window_correlation
-        lag, strength = refined_peaks(correlation, shortest, _WEAKEST_PEAK, _MOST_CANDIDATES, band_limited=True)
+        lag, strength[part] = refined_peaks(correlation, shortest, _WEAKEST_PEAK, _MOST_CANDIDATES, band_limited=True)
         with np.errstate(divide="ignore"):
-            frequency = np.where(lag > 0, ANALYSIS_RATE / lag, 0.0)
-        frequency[(frequency < floor) | (frequency >= ceiling)] = 0.0
-        level = np.minimum(peak / global_peak, 1.0)
-        return frequency.astype(np.float32), strength.astype(np.float32), level.astype(np.float32)
+            found = np.where(lag > 0, ANALYSIS_RATE / lag, 0.0)
+        frequency[part] = np.where((found < floor) | (found >= ceiling), 0.0, found)
 
-    frequency, strength, peak = (np.concatenate(p) for p in zip(*map_blocks(analyse, times.size, _BLOCK), strict=True))
-    return Candidates(frequency, strength, peak)
+    map_blocks(analyse, times.size, _BLOCK)
+    return Candidates(frequency, strength, level)
 
 
 def _autocorrelation(frames: Samples, fft_size: int, lags: int) -> Samples:

@@ -13,9 +13,9 @@ from vbdesk.voice.clarity import measure_clarity
 from vbdesk.voice.defects import bandwidth_hz, count_dropouts
 from vbdesk.voice.level import Level, active_rms, measure_level, to_dbfs
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
-from vbdesk.voice.reverberation import measure_decay
+from vbdesk.voice.reverberation import is_reverberant
 from vbdesk.voice.speakers import voice_likeness
-from vbdesk.voice.thresholds import IssueRules, QualityRules, quality_rules
+from vbdesk.voice.thresholds import quality_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,14 @@ class Quality:
     issues: list[str]
 
 
-def assess(recording: Recording, activity: SpeechActivity | None = None) -> Quality:
-    """Assess `recording`; `activity` spares looking for speech again."""
+def assess(recording: Recording, activity: SpeechActivity | None = None, *, told_apart: bool = False) -> Quality:
+    """Assess `recording`.
+
+    Args:
+        recording: as decoded.
+        activity: where somebody speaks; spares looking for it again.
+        told_apart: speakers will be read each by itself, so that more than one is no issue, and not looked for.
+    """
     rules = quality_rules()
     activity = activity or detect_speech(recording)
     clarity = measure_clarity(recording.samples, activity, rules.clarity)
@@ -50,7 +56,7 @@ def assess(recording: Recording, activity: SpeechActivity | None = None) -> Qual
         audio_clarity=clarity,
         speech_seconds=activity.speech_s,
         level=level,
-        issues=_issues(recording, activity, clarity, level, rules),
+        issues=_issues(recording, activity, clarity, level, told_apart),
     )
 
 
@@ -64,17 +70,17 @@ def _speech_level(samples: Samples, activity: SpeechActivity) -> Level:
 
 
 def _issues(
-    recording: Recording, activity: SpeechActivity, clarity: float | None, level: Level, rules: QualityRules
+    recording: Recording, activity: SpeechActivity, clarity: float | None, level: Level, told_apart: bool
 ) -> list[str]:
-    limits: IssueRules = rules.issues
+    limits = quality_rules().issues
     samples = recording.samples
     bandwidth = bandwidth_hz(samples, activity, limits.narrow_bandwidth.floor_db)
-    echoes = _is_reverberant(samples, activity, limits)
+    echoes = is_reverberant(samples, activity, limits.reverberation)
     found = {
         IssueCode.INSUFFICIENT_SPEECH: activity.voice_percentage < limits.insufficient_speech.voice_percentage_below
         or activity.speech_s < limits.insufficient_speech.speech_seconds_below,
         IssueCode.HIGH_BACKGROUND_NOISE: clarity is not None and clarity < limits.high_background_noise.clarity_below,
-        IssueCode.MULTIPLE_SPEAKERS: not echoes
+        IssueCode.MULTIPLE_SPEAKERS: not (told_apart or echoes)
         and voice_likeness(recording, activity) < limits.multiple_speakers.likeness_below,
         IssueCode.CLIPPING: level.clipped_percent > limits.clipping.clipped_percent_above,
         IssueCode.LOW_LEVEL: level.rms_dbfs < limits.low_level.speech_dbfs_below,
@@ -85,11 +91,3 @@ def _issues(
         and clarity < limits.noise_limits_voice_quality.clarity_below,
     }
     return [code.value for code, is_found in found.items() if is_found]
-
-
-def _is_reverberant(samples: Samples, activity: SpeechActivity, limits: IssueRules) -> bool:
-    decay, rule = measure_decay(samples, activity), limits.reverberation
-    if decay is None:
-        return False
-    is_slow = decay.fall_db_per_s < rule.fall_db_per_s_below
-    return is_slow and decay.fall_db_per_s < rule.fall_to_rise_below * decay.rise_db_per_s

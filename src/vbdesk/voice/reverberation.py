@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from vbdesk.voice.activity import SpeechActivity
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import cut_frames
+from vbdesk.voice.thresholds import ReverberationRules
 
 FFT, HOP = 512, 128  # 32 ms every 8 ms
 HOP_S = HOP / ANALYSIS_RATE
@@ -35,6 +36,14 @@ class Decay:
 
     fall_db_per_s: float
     rise_db_per_s: float
+
+
+def is_reverberant(samples: Samples, activity: SpeechActivity, rules: ReverberationRules) -> bool:
+    """Whether mono `samples`, shape (n,), sound like a room; not where too little rises and falls to say so."""
+    decay = measure_decay(samples, activity)
+    if decay is None or decay.fall_db_per_s >= rules.fall_db_per_s_below:
+        return False
+    return decay.fall_db_per_s < rules.fall_to_rise_below * decay.rise_db_per_s
 
 
 def measure_decay(samples: Samples, activity: SpeechActivity) -> Decay | None:

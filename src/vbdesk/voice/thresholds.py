@@ -53,7 +53,9 @@ class _Dropouts(_Rules):
     count_above: int = Field(ge=0)
 
 
-class _Reverberation(_Rules):
+class ReverberationRules(_Rules):
+    """When falls are slow enough, by themselves and beside the rises, to be those of a room."""
+
     fall_db_per_s_below: float = Field(gt=0)
     fall_to_rise_below: float = Field(gt=0, le=1)
 
@@ -72,7 +74,7 @@ class IssueRules(_Rules):
     low_level: _LowLevel
     narrow_bandwidth: _NarrowBandwidth
     dropouts: _Dropouts
-    reverberation: _Reverberation
+    reverberation: ReverberationRules
     multiple_speakers: _MultipleSpeakers
 
 
