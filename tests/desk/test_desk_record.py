@@ -1,15 +1,11 @@
 """The Record page as the people in front of it know it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.capture.meter import Levels
 from vbdesk.capture.protocols import protocols
 from vbdesk.capture.sealed import SealedTakeWriter
-from vbdesk.desk.live import live_rules
 from vbdesk.desk.pages.record_page import RecordPage
 from vbdesk.desk.span import Span
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
@@ -250,12 +246,28 @@ def test_closing_in_the_middle_keeps_what_was_said(qtbot, user):
     assert len(list(folder.glob("*.take"))) == 1
 
 
-def test_speech_is_told_from_the_room():
-    rules = live_rules().speech
-    quiet = Levels(-60.0, -60.0, -58.0, False, -60.0)
-    assert not rules.heard(quiet)
-    assert rules.heard(replace(quiet, rms_dbfs=-30.0))
-    assert not rules.heard(replace(quiet, rms_dbfs=-30.0, noise_floor_dbfs=-32.0))
+def test_the_next_task_of_a_sequence_is_shown_and_kept_with_the_take(user):
+    setup = user.page.model.setup
+    setup.choose_protocol([protocol.protocol_id for protocol in setup.protocols].index("sequence"))
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.presses(Qt.Key.Key_N)
+    assert user.page.model.task.task_id == "reading"
+    assert "market days" in user.page.live.prompt.plain_text()
+    user.stops()
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(user.outbox)
+    tasks = user.workspace.library.whole_audio(user.outbox()[0].take_id).tasks
+    assert [(task.task_id, round(task.moment_s)) for task in tasks] == [("vowel", 0), ("reading", 20)]
+
+
+def test_the_chosen_microphone_is_remembered_and_its_loss_said(user):
+    user.enters_subject("ward4-0172")
+    user.page.model.setup.choose_device(0)
+    remembered = user.workspace.outside.config_dir / "microphone.json"
+    user.waits_for(lambda: remembered.exists() and "File microphone" in remembered.read_text())
+    user.microphone.unplug()
+    user.waits_for_words("The microphone “File microphone” is gone.")
 
 
 def test_protocols_have_words_and_stand_in_order():

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.capture.protocols import Task
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView, paint_icon
 from vbdesk.desk.theme import Role
@@ -80,6 +81,14 @@ class LiveView(QWidget):
         self._device.setText("" if setup.device is None else setup.device.name)
         self.prompt.show_text(setup.form.protocol.text)
         self.picture.show_picture(setup.form.protocol.picture)
+        self._fit_prompt()
+
+    @Slot(object)
+    def _show_task(self, task: Task) -> None:
+        self._protocol.setText(task.title)
+        self.ring.set_minimum(task.min_speech_s)
+        self.prompt.show_text(task.text)
+        self.picture.show_picture(task.picture)
         self._fit_prompt()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
@@ -174,6 +183,7 @@ class LiveView(QWidget):
         model.phase_changed.connect(self._show_phase)
         model.counted.connect(self._show_count)
         model.moved.connect(self._show_moment)
+        model.task_changed.connect(self._show_task)
 
     @Slot(object)
     def _show_phase(self, phase: Phase) -> None:
@@ -209,15 +219,16 @@ class LiveView(QWidget):
         if words != self.timer.text():
             self.timer.setText(words)
             self._limit.setText(f"Stops by itself at {clock_words(self._model.maximum_s)}")
-        self._show_speech(moment.speech_s)
+        self._show_speech(self._model.task.counted_s(moment.speech))
 
     def _show_speech(self, seconds: float) -> None:
         self.ring.show_seconds(seconds)
-        left = int(self._model.minimum_s) - int(seconds)
+        minimum_s = self._model.task.min_speech_s
+        left = int(minimum_s) - int(seconds)
         title = "Speech so far" if left > 0 else "Enough speech"
         unit = "second" if left == 1 else "seconds"
         words = (
-            f"{left} {unit} to the\n{self._model.minimum_s:.0f}-second minimum"
+            f"{left} {unit} to the\n{minimum_s:.0f}-second minimum"
             if left > 0
             else "More makes the\nresult more certain"
         )

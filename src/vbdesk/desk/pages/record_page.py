@@ -108,6 +108,8 @@ class RecordPage(QWidget):
         model.phase_changed.connect(self._show_phase)
         model.took.connect(self._on_take)
         model.failed.connect(self._show_failure)
+        model.setup.device_noticed.connect(self._show_failure)
+        model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)
         review.finished.connect(self._on_review_finished)
         review.sent.connect(self._on_sent)
@@ -136,7 +138,7 @@ class RecordPage(QWidget):
             return enter if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) else acts.get(Qt.Key(key))
         acts = {Qt.Key.Key_Space: self.model.press}
         if face is self.live:
-            acts |= {Qt.Key.Key_P: self.model.pause, Qt.Key.Key_M: self.model.mark}
+            acts |= {Qt.Key.Key_P: self.model.pause, Qt.Key.Key_M: self.model.mark, Qt.Key.Key_N: self.model.next_task}
             acts[Qt.Key.Key_Escape] = self.model.cancel_count_in
         return acts.get(Qt.Key(key))
 
@@ -197,6 +199,11 @@ class RecordPage(QWidget):
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self._say(Tone.WARN, sentence)
+
+    @Slot(str)
+    def _show_hint(self, sentence: str) -> None:
+        if sentence:
+            self._say(Tone.INFO, sentence)
 
     @Slot(object)
     def _on_rescued(self, takes: list[RescuedTake]) -> None:

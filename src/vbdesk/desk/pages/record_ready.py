@@ -5,10 +5,11 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 
 from vbdesk.capture.devices import Device
 from vbdesk.capture.meter import SILENCE, Levels
+from vbdesk.capture.room import RoomVerdict
 from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS
 from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
-from vbdesk.desk.viewmodels.record import RecordViewModel, Room, RoomCheck
+from vbdesk.desk.viewmodels.record import RecordViewModel, RoomCheck
 from vbdesk.desk.viewmodels.record_setup import Form, RecordSetupViewModel, Subject
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import KeyCap, RoundButton, secondary_button
@@ -22,6 +23,15 @@ from vbdesk.outbox.items import Target
 _SETUP_WIDTH = 320
 _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
 _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
+
+
+_ROOMS = {
+    RoomVerdict.QUIET: (Tone.OK, "The room is quiet enough"),
+    RoomVerdict.WATCH: (Tone.INFO, "Some noise in the room"),
+    RoomVerdict.NOISY: (Tone.WARN, "The room is noisy"),
+    RoomVerdict.SILENT: (Tone.WARN, "The microphone gives no sound"),
+    RoomVerdict.DISTURBED: (Tone.INFO, "The room was not still"),
+}
 
 
 class SetupCard(Card):
@@ -251,21 +261,19 @@ class StageCard(Card):
 
     @Slot(object)
     def _show_room(self, check: RoomCheck) -> None:
-        floor = "" if check.floor_dbfs is None else f"{round(check.floor_dbfs)}".replace("-", "−")
-        limit = f"{round(self._model.noise_limit_dbfs)}".replace("-", "−")
-        figures = f"Noise floor {floor} dBFS, limit {limit}."
-        if check.room is Room.LISTENING:
+        if check.listening:
             self.room.say(Tone.INFO, "Keep quiet for 3 seconds.", title="Listening to the room")
-        elif check.room is Room.QUIET:
-            self.room.say(Tone.OK, figures, title="The room is quiet enough", action="Check again")
-        elif check.room is Room.NOISY:
-            sentence = f"{figures} Close doors and windows, or move closer to the microphone."
-            self.room.say(Tone.WARN, sentence, title="The room is noisy", action="Check again")
-        elif check.room is Room.SILENT:
-            sentence = "Check that it is not muted, or choose another one."
-            self.room.say(Tone.WARN, sentence, title="The microphone gives no sound", action="Check again")
-        else:
+            return
+        if check.finding is None:
             self.room.clear()
+            return
+        tone, title = _ROOMS[check.finding.verdict]
+        figures = ""
+        if check.finding.floor_dbfs is not None:
+            limit = round(self._model.noise_limit_dbfs)
+            figures = f"Noise floor {round(check.finding.floor_dbfs)} dBFS, limit {limit}. ".replace("-", "−")
+        words = figures.strip() if check.finding.verdict is RoomVerdict.QUIET else f"{figures}{check.finding.sentence}"
+        self.room.say(tone, words, title=title, action="Check again")
 
 
 def _level_words(levels: Levels) -> tuple[str, str]:

@@ -12,10 +12,12 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, Levels
 from vbdesk.capture.monitor import Monitor
-from vbdesk.capture.recorder import EndReason, Recorder, Take
+from vbdesk.capture.protocols import Task
+from vbdesk.capture.recorder import EndReason, Health, Recorder, Take
 from vbdesk.capture.recorder import Phase as RecorderPhase
+from vbdesk.capture.room import RoomFinding, RoomVerdict, room_rules
+from vbdesk.capture.speech_meter import SpeechSoFar
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.desk.live import live_rules
 from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
 from vbdesk.desk.workspace import Workspace
@@ -36,22 +38,12 @@ class Phase(StrEnum):
     ENDED = "ended"
 
 
-class Room(StrEnum):
-    """What is known of the room."""
-
-    UNKNOWN = "unknown"
-    LISTENING = "listening"
-    QUIET = "quiet"
-    NOISY = "noisy"
-    SILENT = "silent"
-
-
 @dataclass(frozen=True, slots=True)
 class RoomCheck:
-    """The check of the room: the noise floor in dBFS, once it is known."""
+    """The check of the room: under way, or what it found; neither before the first."""
 
-    room: Room = Room.UNKNOWN
-    floor_dbfs: float | None = None
+    listening: bool = False
+    finding: RoomFinding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +52,13 @@ class Moment:
 
     Attributes:
         envelope: lowest and highest sample of every 10 ms of the last seconds, -1..1, shape (n, 2).
-        speech_s: seconds of speech so far, by level alone.
+        speech: what was said so far, in all and since the present task began.
+        health: sound that was lost, and a microphone that gives nothing.
     """
 
     seconds: float
-    speech_s: float
+    speech: SpeechSoFar
+    health: Health
     levels: Levels
     envelope: NDArray[np.float32]
     marks_s: tuple[float, ...]
@@ -78,6 +72,8 @@ class RecordViewModel(QObject):
         counted: (int) seconds left before the recording begins.
         levels_changed: (Levels) the meter, while no recording runs.
         room_changed: (RoomCheck).
+        hinted: (str) the operating system seems to change the voice: what to do; empty when it no longer seems so.
+        task_changed: (Task) what is asked for now; the first one when a recording begins.
         moved: (Moment) 25 times a second while recording.
         took: (Take) a take has ended; its sentence says why, if it ended by itself.
         failed: (str) a recording could not begin; nothing was lost.
@@ -87,6 +83,8 @@ class RecordViewModel(QObject):
     counted = Signal(int)
     levels_changed = Signal(object)
     room_changed = Signal(object)
+    hinted = Signal(str)
+    task_changed = Signal(object)
     moved = Signal(object)
     took = Signal(object)
     failed = Signal(str)
@@ -104,7 +102,8 @@ class RecordViewModel(QObject):
         self.setup = setup
         self.phase = Phase.READY
         self.room = RoomCheck()
-        self._rules = live_rules()
+        self.hint = ""
+        self.task: Task = setup.form.protocol.tasks[0]
         outside, library = workspace.outside, workspace.library
         self._clock = outside.clock
         self._monitor = Monitor(outside.microphone)
@@ -120,11 +119,7 @@ class RecordViewModel(QObject):
         self._listening = False
         self._shown = False
         self._marks: tuple[float, ...] = ()
-        self._speech_s = 0.0
-        self._counted_to_s = 0.0
         self._left = 0
-        self._room_levels: list[float] = []
-        self._room_until = 0.0
         self._tick = self._timer(_TICK_MS, self._on_tick)
         self._count = self._timer(1000, self._on_count)
         self._ending_thread: LongLived | None = None
@@ -186,6 +181,14 @@ class RecordViewModel(QObject):
             self._recorder.mark()
             self._marks = (*self._marks, self._recorder.elapsed_s)
 
+    def next_task(self) -> None:
+        """Go on to the next task of a sequence, if there is one."""
+        tasks = self.setup.form.protocol.tasks
+        following = tasks[tasks.index(self.task) + 1 :] if self.task in tasks else ()
+        if self.phase is Phase.RECORDING and following:
+            self._recorder.begin_task(following[0].task_id)
+            self._set_task(following[0])
+
     def stop(self) -> None:
         """End the take; `took` follows."""
         if self.phase in (Phase.RECORDING, Phase.PAUSED):
@@ -208,9 +211,8 @@ class RecordViewModel(QObject):
     def check_room(self) -> None:
         """Listen for three seconds, then say whether the room is quiet enough."""
         if self.phase is Phase.READY and self._listening:
-            self._room_levels = []
-            self._room_until = self._clock.monotonic() + self._rules.room.seconds
-            self._set_room(RoomCheck(Room.LISTENING))
+            self._monitor.check_room()
+            self._set_room(RoomCheck(listening=True))
 
     def closing(self) -> list[Stoppable]:
         """Stop whatever runs, keeping the take."""
@@ -243,7 +245,7 @@ class RecordViewModel(QObject):
     @property
     def noise_limit_dbfs(self) -> float:
         """The loudest room that is quiet enough."""
-        return self._rules.room.noise_limit_dbfs
+        return room_rules().noise_limit_dbfs
 
     def _about(self) -> Mapping[str, Any]:
         metadata = self.setup.metadata(self._clock.now())
@@ -261,6 +263,8 @@ class RecordViewModel(QObject):
 
     def _start_recorder(self, context: TaskContext) -> None:
         self._recorder.start(self.setup.device, self._about())
+        if len(self.setup.form.protocol.tasks) > 1:
+            self._recorder.begin_task(self.setup.form.protocol.tasks[0].task_id)
 
     def _stop_recorder(self, context: TaskContext) -> None:
         self._recorder.stop()
@@ -290,7 +294,7 @@ class RecordViewModel(QObject):
         if self.phase is Phase.READY and self._shown:
             self._listening = True
             self._tick.start()
-            if self.room.room is Room.UNKNOWN:
+            if self.room.finding is None:
                 self.check_room()
 
     @Slot(object)
@@ -317,12 +321,13 @@ class RecordViewModel(QObject):
             self._count.start()
         else:
             self._count.stop()
-            self._marks, self._speech_s, self._counted_to_s = (), 0.0, 0.0
+            self._marks = ()
             self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
 
     @Slot(object)
     def _on_started(self, nothing: None) -> None:
         if self._recorder.phase is not RecorderPhase.IDLE:
+            self._set_task(self.setup.form.protocol.tasks[0])
             self._set_phase(Phase.RECORDING)
             self._tick.start()
 
@@ -359,30 +364,32 @@ class RecordViewModel(QObject):
             self._tell_moment()
 
     def _tell_moment(self) -> None:
-        seconds, levels = self._recorder.elapsed_s, self._recorder.levels()
-        if self.phase is Phase.RECORDING and self._rules.speech.heard(levels):
-            self._speech_s += max(0.0, seconds - self._counted_to_s)
-        self._counted_to_s = seconds
         pairs = self._recorder.envelope()[-round(LIVE_WINDOW_S * PAIRS_PER_SECOND) :]
-        envelope = pairs.astype(np.float32) / np.float32(32768.0)
-        self.moved.emit(Moment(seconds, self._speech_s, levels, envelope, self._marks))
+        moment = Moment(
+            seconds=self._recorder.elapsed_s,
+            speech=self._recorder.speech(),
+            health=self._recorder.health(),
+            levels=self._recorder.levels(),
+            envelope=pairs.astype(np.float32) / np.float32(32768.0),
+            marks_s=self._marks,
+        )
+        self.moved.emit(moment)
 
     def _listen_to_room(self, levels: Levels) -> None:
-        if self.room.room is Room.SILENT and levels.rms_dbfs >= self._rules.room.silent_dbfs:
-            self.check_room()  # it gives sound after all
-        if self.room.room is not Room.LISTENING:
-            return
-        if np.isfinite(levels.rms_dbfs):
-            self._room_levels.append(levels.rms_dbfs)
-        if self._clock.monotonic() >= self._room_until:
-            self._set_room(self._judge_room())
+        finding = self.room.finding
+        if finding is not None and finding.verdict is RoomVerdict.SILENT and np.isfinite(levels.rms_dbfs):
+            if levels.silent_s == 0.0:
+                self.check_room()  # it gives sound after all
+        elif self.room.listening and self._monitor.room() is not None:
+            self._set_room(RoomCheck(finding=self._monitor.room()))
+        hint = self._monitor.enhancement().sentence or ""
+        if hint != self.hint:
+            self.hint = hint
+            self.hinted.emit(hint)
 
-    def _judge_room(self) -> RoomCheck:
-        if not self._room_levels or max(self._room_levels) < self._rules.room.silent_dbfs:
-            return RoomCheck(Room.SILENT)
-        floor = float(np.percentile(self._room_levels, 20))
-        quiet = floor <= self._rules.room.noise_limit_dbfs
-        return RoomCheck(Room.QUIET if quiet else Room.NOISY, floor)
+    def _set_task(self, task: Task) -> None:
+        self.task = task
+        self.task_changed.emit(task)
 
     def _set_room(self, room: RoomCheck) -> None:
         self.room = room

@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.clock import Clock
+from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
 from vbdesk.capture.devices import Device, DeviceWatch
 from vbdesk.capture.protocols import Protocol, protocols
 from vbdesk.contract.groups import group_id_fault
@@ -55,6 +56,7 @@ class RecordSetupViewModel(QObject):
         subject_changed: (Subject) what is typed, or what is known of it.
         subjects_changed: (tuple[str]) every subject here, for completion.
         devices_changed: (list[Device]) which microphones there are.
+        device_noticed: (str) the microphone in use is another than before, or the sound system does not answer.
         form_changed: (Form).
         ready_changed: (bool) whether a recording can begin.
     """
@@ -62,9 +64,11 @@ class RecordSetupViewModel(QObject):
     subject_changed = Signal(object)
     subjects_changed = Signal(object)
     devices_changed = Signal(object)
+    device_noticed = Signal(str)
     form_changed = Signal(object)
     ready_changed = Signal(bool)
     _listed = Signal(object)
+    _not_listed = Signal(str)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -73,8 +77,8 @@ class RecordSetupViewModel(QObject):
         self.protocols = protocols()
         self.form = Form(self.protocols[0])
         self.subject = Subject("", None)
-        self.devices: list[Device] | None = None
-        self.device: Device | None = None
+        self._choice = Choice()
+        self._remembered = RememberedMicrophone(workspace.outside.config_dir / "microphone.json")
         self._ready = False
         self._look_up = QTimer(self)
         self._look_up.setSingleShot(True)
@@ -82,7 +86,18 @@ class RecordSetupViewModel(QObject):
         self._look_up.timeout.connect(self._look_subject_up)
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
+        self._not_listed.connect(self.device_noticed)
         workspace.library_changed.connect(self._load_subjects)
+
+    @property
+    def devices(self) -> list[Device] | None:
+        """Which microphones there are; None before the first list."""
+        return None if self._choice.devices is None else list(self._choice.devices)
+
+    @property
+    def device(self) -> Device | None:
+        """The microphone that is used; None when there is none."""
+        return self._choice.used
 
     @property
     def ready(self) -> bool:
@@ -101,7 +116,9 @@ class RecordSetupViewModel(QObject):
     def start(self) -> None:
         """Begin to follow microphones and known subjects."""
         if self._watch is None:
-            self._watch = DeviceWatch(self._workspace.outside.lister, self._listed.emit)
+            self._workspace.tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
+            lister = self._workspace.outside.lister
+            self._watch = DeviceWatch(lister, self._listed.emit, on_no_answer=self._not_listed.emit)
             self._watch.start()
         self._load_subjects()
 
@@ -143,9 +160,15 @@ class RecordSetupViewModel(QObject):
 
     def choose_device(self, index: int) -> None:
         """Choose one of `devices`."""
-        if self.devices and 0 <= index < len(self.devices) and self.devices[index] != self.device:
-            self.device = self.devices[index]
-            self.devices_changed.emit(self.devices)
+        devices = self.devices or []
+        if not 0 <= index < len(devices):
+            return
+        other = devices[index] != self.device
+        self._choice = self._choice.chosen(devices[index])
+        wanted = Wanted(devices[index].name, devices[index].host_api)
+        self._workspace.tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
+        if other:
+            self.devices_changed.emit(devices)
             self._tell_ready()
 
     def metadata(self, recorded_at: datetime) -> TakeMetadata:
@@ -217,14 +240,22 @@ class RecordSetupViewModel(QObject):
             self.subject = subject
             self.subject_changed.emit(subject)
 
+    def _read_remembered(self, context: TaskContext) -> Wanted | None:
+        return self._remembered.load()
+
+    @Slot(object)
+    def _on_remembered(self, wanted: Wanted | None) -> None:
+        if wanted is not None and self._choice.wanted is None:
+            self._choice = replace(self._choice, wanted=wanted, used=None)
+            if self._choice.devices is not None:
+                self._on_devices(list(self._choice.devices))
+
     @Slot(object)
     def _on_devices(self, devices: list[Device]) -> None:
-        self.devices = devices
-        if self.device not in devices:
-            same = [device for device in devices if self.device is not None and device.name == self.device.name]
-            default = [device for device in devices if device.is_default]
-            self.device = next(iter(same + default + devices), None)
+        self._choice = self._choice.listed(devices)
         self.devices_changed.emit(devices)
+        if self._choice.notice is not None:
+            self.device_noticed.emit(self._choice.notice)
         self._tell_ready()
 
 

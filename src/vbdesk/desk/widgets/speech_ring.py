@@ -8,17 +8,22 @@ from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.painting import antialiased
 
-_FULL_TURN_S = 30.0
+_FULL_TURN = 2.0  # of the minimum
 
 
 class SpeechRing(QWidget):
-    """A full turn is 30 s of speech, a tick at its foot is the 15 s minimum; past it the arc turns `ok`."""
+    """A full turn is twice what a task needs, a tick at its foot is that minimum; past it the arc turns `ok`."""
 
     def __init__(self, minimum_s: float) -> None:
         super().__init__()
         self._minimum_s, self._seconds = minimum_s, 0.0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Speech so far")
+
+    def set_minimum(self, minimum_s: float) -> None:
+        """Set how much speech is needed."""
+        self._minimum_s = minimum_s
+        self.update()
 
     def show_seconds(self, seconds: float) -> None:
         """Show `seconds` of speech."""
@@ -41,7 +46,7 @@ class SpeechRing(QWidget):
         painter.drawEllipse(circle)
         token = "ok" if self._seconds >= self._minimum_s else "accent"
         painter.setPen(QPen(theme.colour(token), stroke, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-        turn = min(1.0, self._seconds / _FULL_TURN_S)
+        turn = min(1.0, self._seconds / (_FULL_TURN * self._minimum_s))
         if turn > 0.0:
             painter.drawArc(circle, 90 * 16, -round(turn * 360 * 16))
         painter.setPen(QPen(theme.colour("text"), 2.5))
