@@ -26,6 +26,7 @@ from served import Served, proportional_mb, upload, wait_for_end
 PER_ACCOUNT = 400  # the plan's limit is 500 a minute
 WEIGH_EVERY = 20
 MAY_CREEP_MB = 5.0
+FINISHES_WITHIN_S = 1800  # a third of the bodies are harmless after all, and analysed first
 SPEECH = hostile_bodies.DATA / "speech_kathleen_20s.flac"
 
 
@@ -41,6 +42,7 @@ def main() -> int:
         service.make_account(10**6)
         analysed(service)
         figures = torment(service, hostile_bodies.hostile_bodies(options.count, options.seed))
+        print(json.dumps(figures), file=sys.stderr, flush=True)  # whatever comes of the rest
         service.make_account(1000)
         figures["analyses_afterwards"] = analysed(service)
     finally:
@@ -107,7 +109,9 @@ def analysed(service: Served) -> bool:
         answer = client.post(
             "/v2/signs/stress/analyze", files={"audio_upload_ref": (None, upload(client, SPEECH, "audio/flac"))}
         )
-        return bool(wait_for_end(client, answer.raise_for_status().json()["job_id"], 600)["status"] == "done")
+        return bool(
+            wait_for_end(client, answer.raise_for_status().json()["job_id"], FINISHES_WITHIN_S)["status"] == "done"
+        )
 
 
 if __name__ == "__main__":
