@@ -1,6 +1,7 @@
 """`vbdesk serve`: API, object store and job engine in one process, from lock to clean end."""
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -95,6 +96,8 @@ async def _answer_requests(
     ready = {"base_url": origin_of(api_socket), "storage_url": origin_of(storage_socket), "pid": os.getpid()}
 
     def announce() -> None:
+        gc.collect()
+        gc.freeze()  # what start-up made stays; looking through it again, and again, would hold up requests
         log.info("The service answers at %s, its object store at %s.", ready["base_url"], ready["storage_url"])
         if ready_file is not None:
             _write_whole(ready_file, json.dumps(ready))
