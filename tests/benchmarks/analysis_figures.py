@@ -2,10 +2,10 @@
 
     python tests/benchmarks/analysis_figures.py [--only NAME...]
 
-Each row is printed as soon as it is measured; at the end the whole table goes into docs/method-analysis.md, between its
-markers. With `--only` some benchmarks run alone (`praat`, `speed`, ...) and nothing is written. What is not here, a
-recording or Praat (the extra `bench`), is skipped, and the table says so. It takes about ten minutes; figures of time
-want a computer that does nothing else.
+Each row is printed as soon as it is measured; at the end the table goes into docs/method-analysis.md, between its
+markers. With `--only` some benchmarks run alone (`praat`, `speed`, ...) and only their part of the table is written
+anew. What is not here, a recording or Praat (the extra `bench`), is skipped, and the table says so. All together take
+about ten minutes; figures of time want a computer that does nothing else.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 
 from figures import Row, Verdict, show, skipped
@@ -41,9 +40,12 @@ def main() -> None:
     rows = show(all_rows(chosen or list(BENCHMARKS)))
     count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
     sys.stdout.write(", ".join(f"{number} {verdict}" for verdict, number in count.items()) + "\n")
-    if chosen is None:
-        text = STATEMENT.read_text(encoding="utf-8")
-        STATEMENT.write_text(put_between_markers(text, markdown(rows)), encoding="utf-8")
+    text = STATEMENT.read_text(encoding="utf-8")
+    before, table, after = split_at_markers(text)
+    parts = (parts_of(table) if chosen else {}) | markdown(rows)
+    head = f"Measured on {computer()}, by `python tests/benchmarks/analysis_figures.py`."
+    written = "\n\n".join([before + BEGIN, head, *parts.values(), END + after])
+    STATEMENT.write_text(written, encoding="utf-8")
 
 
 def all_rows(names: Sequence[str]) -> Iterator[Row]:
@@ -57,13 +59,21 @@ def all_rows(names: Sequence[str]) -> Iterator[Row]:
             yield skipped(BENCHMARKS[name].capitalize(), "all figures", "", reason)
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """The table, a heading for each topic."""
-    parts = [f"Measured on {computer()}, by `python tests/benchmarks/analysis_figures.py`.\n"]
-    for topic, group in groupby(rows, key=lambda row: row.topic):
-        parts.append(f"\n### {topic}\n\n| What | Bar | Measured | | Peer in the same run |\n|---|---|---|---|---|\n")
-        parts += [f"| {' | '.join(cell(row))} |\n" for row in group]
-    return "".join(parts)
+def markdown(rows: Sequence[Row]) -> dict[str, str]:
+    """Topic to its part of the table, under a heading."""
+    parts: dict[str, str] = {}
+    for row in rows:
+        begun = parts.get(
+            row.topic, f"### {row.topic}\n\n| What | Bar | Measured | | Peer in the same run |\n|---|---|---|---|---|"
+        )
+        parts[row.topic] = f"{begun}\n| {' | '.join(cell(row))} |"
+    return parts
+
+
+def parts_of(table: str) -> dict[str, str]:
+    """Topic to its part of a table that was written before."""
+    parts = [f"### {part.strip()}" for part in table.split("### ")[1:]]
+    return {part.partition("\n")[0].removeprefix("### "): part for part in parts}
 
 
 def cell(row: Row) -> list[str]:
@@ -83,17 +93,17 @@ def computer() -> str:
     return f"{os.cpu_count()} cores of {cpu}, Python {platform.python_version()}, {platform.system()}"
 
 
-def put_between_markers(text: str, table: str) -> str:
-    """`text` with everything between the markers replaced.
+def split_at_markers(text: str) -> tuple[str, str, str]:
+    """What stands before, between and after the markers.
 
     Raises:
         ValueError: a marker is missing.
     """
     before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
+    table, found, after = rest.partition(END)
     if not found:
         raise ValueError(f"{STATEMENT.name} lacks the lines {BEGIN} and {END}.")
-    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
+    return before, table, after
 
 
 if __name__ == "__main__":
