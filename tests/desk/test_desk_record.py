@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.capture.protocols import protocols
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.sealed import SealedTakeWriter, read_take
 from vbdesk.desk.pages.record_page import RecordPage
 from vbdesk.desk.span import Span
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
@@ -233,6 +233,31 @@ def test_the_count_in_can_be_called_off(qtbot, workspace):
     assert model.phase is Phase.COUNTING_IN
     model.press()
     assert model.phase is Phase.READY
+    for part in model.closing():
+        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+
+
+def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, speech):
+    model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=2)
+    counts, takes = [], []
+    model.counted.connect(counts.append)
+    model.took.connect(takes.append)
+    model.setup.start()
+    model.setup.set_subject("ward4-0172")
+    qtbot.waitUntil(lambda: model.setup.ready, timeout=5000)
+    model.press()
+    for seconds, left in ((0.5, 2), (1.0, 1), (0.5, 1)):
+        qtbot.waitUntil(lambda: model._recorder.phase == "lead_in", timeout=5000)
+        microphone.play(seconds)
+        qtbot.waitUntil(lambda left=left: counts[-1] <= left, timeout=5000)
+    qtbot.waitUntil(lambda: model.phase is Phase.RECORDING, timeout=5000)
+    microphone.play(3)
+    qtbot.waitUntil(lambda: model._recorder.elapsed_s == 3.0, timeout=5000)
+    model.press()
+    qtbot.waitUntil(lambda: bool(takes), timeout=5000)
+    assert counts == [2, 1]
+    heard = read_take(takes[0].path, workspace.library.store.key)
+    assert np.array_equal(heard.samples, speech[2 * 48_000 : 5 * 48_000])
     for part in model.closing():
         qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
 

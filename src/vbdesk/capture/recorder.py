@@ -83,7 +83,7 @@ class Recorder:
             device: the system's choice if None.
             about: what is known of it; recorder, microphone, rate and time are added.
             lead_in_s: sound that is heard before the take begins: the microphone is open by then, and so not a word
-                is lost, and the noise floor is known. A stop meanwhile cancels, and leaves nothing behind.
+                is lost, and the noise floor is known. A stop meanwhile cancels, as `cancel` does.
 
         Raises:
             MicrophoneError: the microphone cannot be opened.
@@ -149,6 +149,12 @@ class Recorder:
         if take is None:
             raise RecordingFailed("The recording ended without a take.")
         return take
+
+    def cancel(self) -> None:
+        """Call a take off that a person never saw begin; nothing is left behind."""
+        if self._recording is not None:
+            self._recording.stop(EndReason.CANCELLED)
+            self._recording.join()
 
     def close(self) -> None:
         """Stop if need be, and let go of the microphone; a microphone that hangs is left behind after some seconds."""

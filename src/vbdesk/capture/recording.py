@@ -143,9 +143,9 @@ class Recording:
             self._speech.begin_task()
         self._queue.put(_Mark(task_id))
 
-    def stop(self) -> Take | None:
-        """End the take, and wait until it is sealed."""
-        self._queue.put(_End(EndReason.STOPPED))
+    def stop(self, reason: EndReason = EndReason.STOPPED) -> Take | None:
+        """End the take, and wait until it is sealed, or gone if it is cancelled."""
+        self._queue.put(_End(reason))
         self._sealed.wait()
         return self._take
 

@@ -1,5 +1,6 @@
 """State of the Record page from the count-in to the end of a take."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -121,7 +122,6 @@ class RecordViewModel(QObject):
         self._marks: tuple[float, ...] = ()
         self._left = 0
         self._tick = self._timer(_TICK_MS, self._on_tick)
-        self._count = self._timer(1000, self._on_count)
         self._ending_thread: LongLived | None = None
         self._finished.connect(self._on_take)
         setup.devices_changed.connect(self._on_devices)
@@ -155,14 +155,16 @@ class RecordViewModel(QObject):
             self.failed.emit(self.setup.missing)
             return
         self._stop_listening()
-        self._left = self._count_in_s + 1
+        self._left, self._marks = self._count_in_s, ()
         self._set_phase(Phase.COUNTING_IN)
-        self._on_count()
+        self.counted.emit(self._left)
+        self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
 
     def cancel_count_in(self) -> None:
         """Do not begin after all."""
-        if self.phase is Phase.COUNTING_IN and self._count.isActive():
-            self._count.stop()
+        if self.phase is Phase.COUNTING_IN:
+            self._tick.stop()
+            self._audio.run(self._cancel_recorder, name="cancel")
             self._set_phase(Phase.READY)
             self._listen()
 
@@ -217,7 +219,6 @@ class RecordViewModel(QObject):
     def closing(self) -> list[Stoppable]:
         """Stop whatever runs, keeping the take."""
         self._tick.stop()
-        self._count.stop()
         if self._ending_thread is None:
             self._ending_thread = LongLived(lambda stop: self._end(), lambda: None, "record-end")
             self._ending_thread.start()
@@ -262,12 +263,15 @@ class RecordViewModel(QObject):
     # The audio lane: whatever may block on the sound system
 
     def _start_recorder(self, context: TaskContext) -> None:
-        self._recorder.start(self.setup.device, self._about())
+        self._recorder.start(self.setup.device, self._about(), lead_in_s=self._count_in_s)
         if len(self.setup.form.protocol.tasks) > 1:
             self._recorder.begin_task(self.setup.form.protocol.tasks[0].task_id)
 
     def _stop_recorder(self, context: TaskContext) -> None:
         self._recorder.stop()
+
+    def _cancel_recorder(self, context: TaskContext) -> None:
+        self._recorder.cancel()
 
     def _close_recorder(self, context: TaskContext) -> None:
         self._recorder.close()
@@ -313,28 +317,17 @@ class RecordViewModel(QObject):
         else:
             self._listen()
 
-    @Slot()
-    def _on_count(self) -> None:
-        self._left -= 1
-        self.counted.emit(self._left)
-        if self._left > 0:
-            self._count.start()
-        else:
-            self._count.stop()
-            self._marks = ()
-            self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
-
     @Slot(object)
     def _on_started(self, nothing: None) -> None:
-        if self._recorder.phase is not RecorderPhase.IDLE:
-            self._set_task(self.setup.form.protocol.tasks[0])
-            self._set_phase(Phase.RECORDING)
+        if self.phase is Phase.COUNTING_IN:
             self._tick.start()
+            self._on_tick()
 
     @Slot(object)
     def _on_not_started(self, failure: Failure) -> None:
-        self._set_phase(Phase.READY)
-        self.failed.emit(failure.sentence)
+        if self.phase is Phase.COUNTING_IN:
+            self._set_phase(Phase.READY)
+            self.failed.emit(failure.sentence)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -343,6 +336,8 @@ class RecordViewModel(QObject):
     @Slot(object)
     def _on_take(self, take: Take) -> None:
         """A take has ended, by hand or by itself; called from the recorder's thread through the signal."""
+        if take.end is EndReason.CANCELLED:
+            return
         self._tick.stop()
         self._audio.run(self._close_recorder, name="close-microphone")
         if take.duration_s == 0.0:
@@ -360,8 +355,20 @@ class RecordViewModel(QObject):
             levels = self._monitor.levels()
             self.levels_changed.emit(levels)
             self._listen_to_room(levels)
+        elif self.phase is Phase.COUNTING_IN:
+            self._count_in()
         elif self.phase in (Phase.RECORDING, Phase.PAUSED):
             self._tell_moment()
+
+    def _count_in(self) -> None:
+        if self._recorder.phase is RecorderPhase.RECORDING:
+            self._set_task(self.setup.form.protocol.tasks[0])
+            self._set_phase(Phase.RECORDING)
+        elif self._recorder.phase is RecorderPhase.LEAD_IN:
+            left = math.ceil(self._recorder.lead_in_left_s)
+            if left != self._left:
+                self._left = left
+                self.counted.emit(left)
 
     def _tell_moment(self) -> None:
         pairs = self._recorder.envelope()[-round(LIVE_WINDOW_S * PAIRS_PER_SECOND) :]
