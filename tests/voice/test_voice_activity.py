@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -59,3 +64,11 @@ def test_long_recordings_heard_in_streams_read_the_same(kathleen: Recording) -> 
     long = from_samples(np.tile(kathleen.samples, copies), ANALYSIS_RATE)
     assert long.duration_s > STREAMED_ABOVE_S
     assert detect_speech(long).voice_percentage == pytest.approx(detect_speech(kathleen).voice_percentage, abs=1)
+
+
+def test_the_detector_reports_to_nobody(tmp_path: Path) -> None:
+    """Left alone, onnxruntime keeps a device id and a queue of reports in the home folder."""
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    listen = "from vbdesk.voice.activity import detector; detector(); import time; time.sleep(0.5)"
+    subprocess.run([sys.executable, "-c", listen], env={**os.environ, **home}, check=True)
+    assert [path for path in tmp_path.rglob("*") if "onnx" in path.name] == []

@@ -80,7 +80,7 @@ def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
     per_stream = -(-chunk_count // stream_count)
     warm_up = WARM_UP_CHUNKS if stream_count > 1 else 0
     padded = np.zeros(CONTEXT + (warm_up + stream_count * per_stream) * CHUNK, np.float32)
-    padded[CONTEXT + warm_up * CHUNK :][: len(samples)] = samples * np.float32(gain)
+    np.multiply(samples, np.float32(gain), out=padded[CONTEXT + warm_up * CHUNK :][: len(samples)])
     starts = np.arange(stream_count) * per_stream * CHUNK
 
     session = detector()

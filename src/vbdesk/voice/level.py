@@ -37,10 +37,10 @@ def measure_level(samples: Samples) -> Level:
     """
     if samples.ndim != 1 or samples.size == 0:
         raise ValueError("Level needs a one-dimensional, non-empty signal.")
-    rms = float(np.sqrt(np.mean(np.square(samples, dtype=np.float64))))
-    peak = float(np.abs(samples).max())
+    rms = math.sqrt(float(np.einsum("i,i->", samples, samples, dtype=np.float64)) / samples.size)
+    peak = float(max(samples.max(), -samples.min()))
     top = FLAT_TOP * peak if peak > OVER_FULL_SCALE else min(FULL_SCALE_GUARD, FLAT_TOP * peak)
-    clipped = _count_in_runs(np.abs(samples) >= top) if peak > 0 else 0
+    clipped = _count_in_runs((samples >= top) | (samples <= -top)) if peak > 0 else 0
     return Level(rms_dbfs=to_dbfs(rms), peak_dbfs=to_dbfs(peak), clipped_percent=100 * clipped / samples.size)
 
 
