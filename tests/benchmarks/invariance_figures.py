@@ -6,16 +6,15 @@ values move further where a frame more or less decides (a pause of 0.25 s, a str
 those of all signs of all models.
 """
 
-import io
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import av
 import numpy as np
 import soundfile as sf
 import soxr
+from coded_sound import write_m4a, write_mp3
 from figures import AUDIO, DATA, Row, judged, show
 
 from vbdesk.contract.catalog import ModelName
@@ -113,38 +112,15 @@ def later(samples: Samples, folder: Path) -> Path:
 
 
 def as_mp3(samples: Samples, folder: Path) -> Path:
-    path = folder / "coded.mp3"
-    fine = soxr.resample(samples, ANALYSIS_RATE, 44_100, quality="VHQ")
-    return encode(path, fine, 44_100, "mp3", "libmp3lame", "s16p")
+    return write_mp3(folder / "coded.mp3", samples, 64_000)
 
 
 def as_m4a(samples: Samples, folder: Path) -> Path:
-    path = folder / "coded.m4a"
-    fine = soxr.resample(samples, ANALYSIS_RATE, 44_100, quality="VHQ")
-    return encode(path, fine, 44_100, "ipod", "aac", "fltp")
+    return write_m4a(folder / "coded.m4a", samples, 64_000)
 
 
 def write(path: Path, samples: np.ndarray, rate: int = ANALYSIS_RATE, subtype: str = "PCM_16") -> Path:
     sf.write(path, samples, rate, subtype=subtype)
-    return path
-
-
-def encode(path: Path, samples: Samples, rate: int, container: str, codec: str, sample_format: str) -> Path:
-    """Write `samples` at 64 kbit/s."""
-    written = io.BytesIO()
-    with av.open(written, "w", format=container) as opened:
-        stream = opened.add_stream(codec, rate=rate, layout="mono")
-        stream.bit_rate = 64_000
-        size = 1152 if codec == "libmp3lame" else 1024
-        for first in range(0, samples.size, size):
-            part = samples[first : first + size][None]
-            if sample_format == "s16p":
-                part = np.round(np.clip(part, -1, 1) * 32_767).astype(np.int16)
-            frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(part), format=sample_format, layout="mono")
-            frame.sample_rate, frame.pts = rate, first
-            opened.mux(stream.encode(frame))
-        opened.mux(stream.encode(None))
-    path.write_bytes(written.getvalue())
     return path
 
 

@@ -14,13 +14,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import av
 import numpy as np
 import soundfile as sf
+from coded_sound import write_m4a
 from figures import AUDIO, Row, judged, reported, show, skipped
 
 TOPIC = "Time and memory"
-RATE = 48_000
 REPEATS = {60: 5, 300: 3, 1195: 3}
 ANALYSE = """
 import json, resource, sys, time
@@ -58,7 +57,7 @@ def rows() -> Iterator[Row]:
         folder = Path(name)
         speech = speech_of(1195)
         for seconds in REPEATS:
-            write_m4a(folder / f"{seconds}.m4a", speech[: seconds * 16_000])
+            write_m4a(folder / f"{seconds}.m4a", speech[: seconds * 16_000], 128_000)
         found = {seconds: analyse(folder, seconds) for seconds in REPEATS}
         for seconds, bar_s, stretch_s in ((60, 1.5, 1.0), (1195, 15.0, 10.0)):
             best = found[seconds]
@@ -91,22 +90,6 @@ def speech_of(seconds: int) -> np.ndarray:
     """Readers one after the other, over again until it is long enough."""
     paths = sorted(AUDIO.glob("longitudinal/librispeech_*/*.flac"))
     return np.resize(np.concatenate([sf.read(path, dtype="float32")[0] for path in paths]), seconds * 16_000)
-
-
-def write_m4a(path: Path, samples: np.ndarray) -> None:
-    """Write AAC of 128 kbit/s at 48 kHz."""
-    import soxr
-
-    fine = soxr.resample(samples, 16_000, RATE)
-    with av.open(str(path), "w", format="ipod") as opened:
-        stream = opened.add_stream("aac", rate=RATE, layout="mono")
-        stream.bit_rate = 128_000
-        for first in range(0, fine.size, 1024):
-            part = np.ascontiguousarray(fine[first : first + 1024][None])
-            frame = av.AudioFrame.from_ndarray(part, format="fltp", layout="mono")
-            frame.sample_rate, frame.pts = RATE, first
-            opened.mux(stream.encode(frame))
-        opened.mux(stream.encode(None))
 
 
 def analyse(folder: Path, seconds: int) -> dict[str, float]:
