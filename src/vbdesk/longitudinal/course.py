@@ -19,6 +19,7 @@ from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints, daily_timepoints
 
 INCONCLUSIVE = "inconclusive"
+UNKNOWN = (nan, nan)
 MIN_RECORDINGS = 2  # the first submission says nothing about change
 
 
@@ -112,9 +113,9 @@ def reading_factors(
     rule = parameters.quality
     factors = quality_factors
     if any(r is not None and r.interval is not None for r in readings):
-        unknown = (nan, nan)
-        intervals = np.array([unknown if r is None or r.interval is None else r.interval for r in readings])
-        own = interval_factors(intervals, sign_class.reading_variance, parameters.scale.offset, rule)
+        known = [UNKNOWN if r is None or r.interval is None else r.interval for r in readings]
+        low, high = (np.array([interval[end] for interval in known]) for end in (0, 1))
+        own = interval_factors(low, high, sign_class.reading_variance, parameters.scale.offset, rule)
         factors = np.maximum(factors, own)
     inconclusive = np.array([r is not None and r.level == INCONCLUSIVE for r in readings])
     return np.where(inconclusive, rule.factor_range[1], factors)

@@ -72,8 +72,8 @@ def estimate(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: 
     inverse-gamma estimate whose prior is worth `rule.prior_readings`.
     """
     start = prior_means(trait_mean, rule)
-    columns = [mean_rows(column, steps, start, rule)[0] for column in values.T.tolist()]
-    return Estimates(*np.array(columns).transpose(2, 1, 0))
+    columns = [tuple(zip(*mean_rows(column, steps, start, rule)[0], strict=True)) for column in values.T.tolist()]
+    return Estimates(*np.array(columns).transpose(1, 2, 0))
 
 
 def mean_rows(

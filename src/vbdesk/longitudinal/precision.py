@@ -25,20 +25,21 @@ def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Arra
     return np.clip(length_factor * noise_factor, *rule.factor_range)
 
 
-def interval_factors(intervals: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
+def interval_factors(low: Array, high: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
     """Variance factor that each score's own interval speaks of, shape (n,); 0 where there is no interval.
 
     It is a lower bound beside the quality's: resampling one recording cannot see what differs from day to day, so a
     narrow interval does not make a reading better than its quality, and a wide one makes it worse.
 
     Args:
-        intervals: shape (n, 2), ends of the scores' intervals; NaN where unknown.
+        low: shape (n,), lower ends of the scores' intervals; NaN where unknown.
+        high: shape (n,), their upper ends.
         reading_variance: of one reference recording, started logit.
         offset: the started logit's.
         rule: tells the level of the intervals and the largest factor.
     """
-    ends = started_logit(intervals, offset)
-    sd = (ends[:, 1] - ends[:, 0]) / (2.0 * normal_quantile(rule.score_interval_level))
+    width = started_logit(high, offset) - started_logit(low, offset)
+    sd = width / (2.0 * normal_quantile(rule.score_interval_level))
     factors = np.minimum(sd * sd / reading_variance, rule.factor_range[1])
     return np.where(np.isfinite(factors), factors, 0.0)
 
