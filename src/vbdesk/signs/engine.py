@@ -62,7 +62,7 @@ def analyze(
 def listen(recording: Recording, *, diarize: bool = False) -> Heard:
     """Measure everything that any target may need of `recording`."""
     activity = detect_speech(recording)
-    quality = assess(recording, activity)
+    quality = assess(recording, activity, told_apart=diarize)
     listening = listening_for(quality, load_reference())
     speakers = find_speakers(recording, activity) if diarize else None
     if speakers is None or len(speakers) < 2:
