@@ -209,6 +209,9 @@ def issue_rows() -> Iterator[Row]:
         )
         what = f"multiple_speakers, the second of two speaks {100 * share:.0f} % of the time"
         yield reported(ISSUES, what, f"{found} of {len(pairs)} pairs of readers")
+    real = sorted(path for path in (AUDIO / "diarization").glob("*.flac") if not path.stem.startswith("sim_"))
+    found = sum(likeness(load(path)) < limits.multiple_speakers.likeness_below for path in real)
+    yield reported(ISSUES, "multiple_speakers, real meetings and telephone calls", f"{found} of {len(real)}")
 
 
 def issues(samples: Signal, activity: SpeechActivity) -> list[str]:
