@@ -4,7 +4,6 @@ Recording bit for bit on the virtual microphone: `tests/soak/long_recording.py`.
 the machine may be busy; the processor's time stands beside them.
 """
 
-import csv
 import importlib.util
 import itertools
 import sys
@@ -18,6 +17,7 @@ import figures
 import numpy as np
 import soundfile as sf
 import soxr
+import speaker_background
 from figures import AUDIO, DATA, Row, judged, reported, skipped
 
 from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
@@ -27,7 +27,7 @@ from vbdesk.capture.recorder import Recorder
 from vbdesk.capture.sealed import Frames, TakeAudio, read_take
 from vbdesk.capture.speech_meter import SpeechCounter
 from vbdesk.outbox.check import check_take
-from vbdesk.outbox.speaker_guard import guard_rules, voice_of
+from vbdesk.outbox.speaker_guard import guard_rules, similarity
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
 
@@ -180,28 +180,29 @@ def enhancement_hints() -> Iterator[Row]:
 
 
 def speaker_guard() -> Iterator[Row]:
-    """Warnings of another voice, by pairs of recordings."""
-    manifest = AUDIO / "manifest.csv"
-    if not manifest.exists():
+    """Warnings of another voice, by pairs of recordings; what voices share is learnt without the two at hand."""
+    if not (AUDIO / "manifest.csv").exists():
         yield skipped(TOPIC, "speaker guard", "", "no ../shared/audio here")
         return
-    with manifest.open(encoding="utf-8") as file:
-        listed = [entry for entry in csv.DictReader(file) if entry["path"].startswith("longitudinal/")]
-    voices = []
-    for entry in listed:
-        samples, rate = sf.read(AUDIO / entry["path"], dtype="int16", always_2d=True)
-        voice = voice_of(TakeAudio(samples[:, 0], rate, True, {}, ()))
-        if voice is not None:
-            voices.append((entry["speaker"], voice))
+    known = speaker_background.voices()
+    common = {pair: speaker_background.background(known, pair) for pair in pairs_of_speakers(known)}
     limit = guard_rules().unlike_below
-    pairs = [(a[0] == b[0], float(a[1] @ b[1])) for a, b in itertools.combinations(voices, 2)]
-    same, other = [s for alike, s in pairs if alike], [s for alike, s in pairs if not alike]
-    false = sum(similarity < limit for similarity in same)
-    missed = sum(similarity >= limit for similarity in other)
-    yield reported(
-        TOPIC, "speaker guard: warned of the same speaker in another session", f"{false} of {len(same)} pairs"
-    )
-    yield reported(TOPIC, "speaker guard: another speaker not warned of", f"{missed} of {len(other)} pairs")
+    counts = {"same": [0, 0], "acted": [0, 0], "other": [0, 0]}
+    for (speaker, path, voice), (second, second_path, other) in itertools.combinations(known, 2):
+        acted = "emotion" in path and "emotion" in second_path
+        kind = "other" if speaker != second else "acted" if acted else "same"
+        counts[kind][0] += similarity(voice, other, common[frozenset({speaker, second})]) < limit
+        counts[kind][1] += 1
+    told = {kind: f"{warned} of {all_pairs} pairs" for kind, (warned, all_pairs) in counts.items()}
+    yield reported(TOPIC, "speaker guard: warned of the same speaker in another session", told["same"])
+    yield reported(TOPIC, "speaker guard: warned of the same actor in another emotion", told["acted"])
+    yield reported(TOPIC, "speaker guard: warned of another speaker", told["other"])
+
+
+def pairs_of_speakers(known: "speaker_background.Voices") -> set[frozenset[str]]:
+    """Every one and two of the speakers."""
+    speakers = {speaker for speaker, _, _ in known}
+    return {frozenset({one, other}) for one in speakers for other in speakers}
 
 
 def hint(sound: np.ndarray, rate: int) -> Enhancement:

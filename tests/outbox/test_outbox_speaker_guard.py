@@ -52,7 +52,11 @@ def test_a_take_is_not_compared_with_itself(guard, library):
 
 
 def test_one_earlier_take_that_is_alike_is_enough():
-    me, like, unlike = (np.eye(4, dtype=np.float32)[0], np.array([0.9, 0.436, 0, 0], np.float32), np.eye(4)[1])
+    me, like, unlike = (
+        voice_of(spoken("speech_kathleen_20s.flac", end_s=10)),
+        voice_of(spoken("speech_kathleen_20s.flac", start_s=10)),
+        voice_of(spoken("speech_male_20s.flac")),
+    )
     assert compare(me, [unlike, like]).warning is None
     assert compare(me, [unlike]).warning is not None
 

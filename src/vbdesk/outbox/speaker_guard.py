@@ -30,6 +30,7 @@ from vbdesk.voice.speaker_embedding import WINDOW_FRAMES, embed_windows, mel_ene
 ENCODER_LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
 HOP_FRAMES = WINDOW_FRAMES // 2
 REMEMBERED = 200
+EMBEDDING = 256
 
 Voice = NDArray[np.float32]
 
@@ -47,6 +48,12 @@ class GuardRules(BaseModel):
     warning: str
 
 
+class _Background(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mean: Annotated[list[float], Field(min_length=EMBEDDING, max_length=EMBEDDING)]
+
+
 @cache
 def guard_rules() -> GuardRules:
     """The rules that ship with the product."""
@@ -55,12 +62,25 @@ def guard_rules() -> GuardRules:
     )
 
 
+@cache
+def background() -> Voice:
+    """What all voices have in common, shape (256,); taken away before two are compared."""
+    document = tomllib.loads(resource("capture", "speaker_background.toml").read_text(encoding="utf-8"))
+    return np.asarray(_Background.model_validate(document).mean, np.float32)
+
+
+def similarity(one: Voice, other: Voice, common: Voice) -> float:
+    """Cosine of two voices, what is `common` to all voices taken away; -1 to 1."""
+    a, b = one - common, other - common
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
 @dataclass(frozen=True, slots=True)
 class Likeness:
     """How alike a recording sounds to earlier ones.
 
     Attributes:
-        similarity: cosine to the nearest of them, up to 1; None when there is nothing to compare.
+        similarity: to the nearest of them, up to 1; None when there is nothing to compare.
         compared: how many earlier recordings it was compared with.
         warning: one sentence when it is unlike all of them; None otherwise.
     """
@@ -87,7 +107,7 @@ def voice_of(audio: TakeAudio) -> Voice | None:
 def compare(voice: Voice | None, earlier: Iterable[Voice]) -> Likeness:
     """Compare a voice with earlier ones; one that is like any of them is no reason to warn."""
     rules = guard_rules()
-    similarities = [] if voice is None else [float(voice @ other) for other in earlier]
+    similarities = [] if voice is None else [similarity(voice, other, background()) for other in earlier]
     if not similarities:
         return Likeness(None, 0, None)
     nearest = max(similarities)

@@ -1,0 +1,50 @@
+"""Make resources/capture/speaker_background.toml anew: the mean of the voices of many speakers, one vote each.
+
+`python tests/benchmarks/speaker_background.py` needs ../shared/audio; it prints the file. `voices` and
+`background` also serve `capture_figures.py`, which scores every pair with a mean that knows neither speaker.
+"""
+
+import csv
+import sys
+
+import numpy as np
+import soundfile as sf
+from figures import AUDIO
+
+from vbdesk.capture.sealed import TakeAudio
+from vbdesk.outbox.speaker_guard import voice_of
+
+Voices = list[tuple[str, str, np.ndarray]]  # speaker, path, voice
+TAKEN = ("longitudinal/", "long/", "timing/libri", "clinical/emotion/emodb")
+DIGITS = 5
+
+
+def voices() -> Voices:
+    """The voice of every recording with enough speech."""
+    with (AUDIO / "manifest.csv").open(encoding="utf-8") as file:
+        listed = [entry for entry in csv.DictReader(file) if entry["path"].startswith(TAKEN)]
+    found: Voices = []
+    for entry in listed:
+        samples, rate = sf.read(AUDIO / entry["path"], dtype="int16", always_2d=True)
+        voice = voice_of(TakeAudio(samples[:, 0], rate, True, {}, ()))
+        if voice is not None:
+            found.append((entry["speaker"], entry["path"], voice))
+    return found
+
+
+def background(known: Voices, without: frozenset[str] = frozenset()) -> np.ndarray:
+    """Mean over speakers of the mean over their recordings."""
+    speakers = sorted({speaker for speaker, _, _ in known} - without)
+    return np.mean([np.mean([v for s, _, v in known if s == speaker], axis=0) for speaker in speakers], axis=0)
+
+
+if __name__ == "__main__":
+    numbers = ",\n".join(
+        "  " + ", ".join(f"{value:.{DIGITS}f}" for value in row) for row in background(voices()).reshape(-1, 8)
+    )
+    sys.stdout.write(
+        "# What all voices have in common in a GE2E embedding: the mean of 15 speakers of LibriSpeech (CC BY 4.0),\n"
+        "# Berlin EMO-DB and others (CC0, Apache-2.0), one vote each. It is taken away before voices are compared.\n"
+        "# Made by tests/benchmarks/speaker_background.py.\n"
+        f"mean = [\n{numbers},\n]\n"
+    )
