@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import butter, sosfiltfilt
 
 from vbdesk.voice.band import breath_band, emphasised_band
 from vbdesk.voice.f0 import track_f0
@@ -10,6 +11,7 @@ from vbdesk.voice.peaks import refined_peaks
 from vbdesk.voice.pulses import find_pulses
 from vbdesk.voice.recording import ANALYSIS_RATE
 from vbdesk.voice.short_term import Track, cut_frames, cut_long, frame_times, runs
+from vbdesk.voice.zero_phase import band_pass
 
 
 def tone(frequency: float, seconds: float, amplitude: float = 0.5) -> np.ndarray:
@@ -87,3 +89,12 @@ def test_a_long_steady_voice_has_one_pulse_a_period_throughout():
     period = np.diff(find_pulses(samples, track_f0(samples)))
     assert period.size == pytest.approx(10 * 125, abs=8)
     assert np.mean(np.abs(period * 125 - 1) < 0.002) > 0.99
+
+
+def test_the_band_pass_without_delay_gives_the_usual_numbers_for_each_of_many_signals():
+    random = np.random.default_rng(0)
+    signals = [np.cumsum(random.standard_normal(length)) for length in (40, 300, 16, 77)]
+    usual = butter(2, (4.0, 12.0), "bandpass", fs=100, output="sos")
+    for signal, filtered in zip(signals, band_pass(signals, (4.0, 12.0), 100), strict=True):
+        assert filtered == pytest.approx(sosfiltfilt(usual, signal), abs=1e-9)
+    assert band_pass([], (4.0, 12.0), 100) == []

@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, Track, empty_track, runs
+from vbdesk.voice.zero_phase import band_pass
 
 SEMITONE_REFERENCE = 100.0  # Hz
 FURTHEST_FROM_MEDIAN = 14.0  # semitones; further values are octave errors
@@ -59,15 +59,14 @@ def pitch_tremor(pitch: Floats, times: Floats, stretches: Indices) -> Track:
     Returns:
         At the middle of each such stretch: standard deviation in semitones, and length in frames as its weight.
     """
-    band = butter(2, _TREMOR_BAND, "bandpass", fs=1 / HOP_S, output="sos")
-    moments, rows = [], []
-    for start, end in stretches:
-        length = end - start
-        if length < _TREMOR_FRAMES:
-            continue
-        position = np.linspace(-1, 1, length)
+    chosen = stretches[stretches[:, 1] - stretches[:, 0] >= _TREMOR_FRAMES]
+    if chosen.size == 0:
+        return empty_track(2)
+    contours = []
+    for start, end in chosen:
+        position = np.linspace(-1, 1, end - start)
         contour = pitch[start:end]
-        contour = contour - np.polyval(np.polyfit(position, contour, 3), position)
-        moments.append(times[start:end].mean())
-        rows.append((np.std(sosfiltfilt(band, contour)), length))
-    return Track(np.array(moments), np.array(rows, dtype=float)) if moments else empty_track(2)
+        contours.append(contour - np.polyval(np.polyfit(position, contour, 3), position))
+    modulation = [np.std(contour) for contour in band_pass(contours, _TREMOR_BAND, 1 / HOP_S)]
+    moments = np.array([times[start:end].mean() for start, end in chosen])
+    return Track(moments, np.stack([modulation, chosen[:, 1] - chosen[:, 0]], axis=1).astype(np.float64))
