@@ -1,5 +1,7 @@
 """A sign of a lab's own through the real service: in the catalog, submitted, paid, and followed over time."""
 
+import hashlib
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,7 +10,9 @@ import pytest
 import tomli_w
 from served import Served, wait_for_end
 
-RECORDING = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
+DATA = Path(__file__).parents[2] / "data"
+RECORDING = DATA / "speech_kathleen_20s.flac"
+ONNX = DATA / "logistic_three_features.onnx"
 SIGN = {
     "format": 1,
     "name": "slow-speech",
@@ -26,12 +30,27 @@ SIGN = {
 }
 
 
+NETWORK = {
+    **SIGN,
+    "name": "network-voice",
+    "model": {
+        "kind": "onnx",
+        "file": ONNX.name,
+        "sha256": hashlib.sha256(ONNX.read_bytes()).hexdigest(),
+        "features": ["pitch_variability", "speech_rate", "pause_ratio"],
+        "gives": "probability",
+    },
+}
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     service = Served(tmp_path)
     folder = service.data_dir / "signs"
     folder.mkdir(parents=True)
     (folder / "slow-speech.toml").write_text(tomli_w.dumps(SIGN))
+    (folder / "network-voice.toml").write_text(tomli_w.dumps(NETWORK))
+    shutil.copy(ONNX, folder)
     (folder / "broken.toml").write_text("name = ")
     service.start()
     service.make_account(credits=100)
@@ -42,7 +61,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def test_a_sign_of_ones_own_goes_all_the_way(served: Served) -> None:
     with served.client() as client:
         listed = client.get("/v2/signs").json()["signs"]
-        assert len(listed) == 18
+        assert len(listed) == 19
         assert listed[-1] == {"name": "slow-speech", "label": "Slow Speech"}
         detail = client.get("/v2/signs/slow-speech").json()
         assert detail == {"name": "slow-speech", "label": "Slow Speech", "condition": None}
@@ -69,6 +88,8 @@ def test_a_sign_of_ones_own_goes_all_the_way(served: Served) -> None:
         alone = client.get("/v2/groups/subj-1/longitudinal", params={"sign": "slow-speech"})
         assert alone.json()["signs"] == trajectory["signs"]
         assert client.get("/v2/groups/subj-1/longitudinal", params={"sign": "nonsense"}).status_code == 422
+        network = client.post("/v2/signs/network-voice/analyze", files={"audio": RECORDING.read_bytes()}).json()
+        assert wait_for_end(client, network["job_id"])["result"]["signal"]["name"] == "network-voice"
         built_in = client.post("/v2/signs/stress/analyze", files={"audio": RECORDING.read_bytes()}).json()
         assert wait_for_end(client, built_in["job_id"])["status"] == "done"
     assert "broken.toml is not valid TOML" in served.log.read_text()
