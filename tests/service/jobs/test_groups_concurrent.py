@@ -1,5 +1,8 @@
 """Groups that are edited, fed and read by many at once: what was acknowledged is in the next read."""
 
+import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -9,16 +12,17 @@ import pytest
 ROUNDS = 8
 EDITORS = 4
 GROUP = "/v2/groups/g"
+PLENTY = {"enterprise": dict.fromkeys(("general", "analyze", "polling"), 10**9)}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def benches(request, make_bench):
     """Two services over one PostgreSQL database, or one over SQLite, as the bench of the account's owner."""
     if request.param == "sqlite":
-        return [make_bench()]
+        return [make_bench(rate_limits=PLENTY)]
     settings = request.getfixturevalue("postgresql").make(None)
-    first = make_bench(**settings)
-    second = make_bench(**settings)
+    first = make_bench(**settings, rate_limits=PLENTY)
+    second = make_bench(**settings, rate_limits=PLENTY)
     second.account, second.client = first.account, second.service.client(first.account)
     return [first, second]
 
@@ -119,3 +123,35 @@ def test_a_group_deleted_and_made_anew_under_reads_shows_nothing_of_the_old(benc
         finally:
             over.set()
         assert set().union(*(watcher.result() for watcher in watchers)) <= {200, 404}
+
+
+def test_what_another_process_erases_is_gone_from_the_next_read(make_bench):
+    """The operator's command edits the same database beside the running service."""
+    bench = make_bench(rate_limits=PLENTY)
+    jobs = [bench.submit_to("g", recorded_at=f"2026-02-{day:02d}T08:00:00Z") for day in (1, 2, 3)]
+    for job in jobs:
+        bench.finish(job)
+    assert members(bench.client) == (set(jobs), 3)
+    settings = bench.service.context.settings
+    erase = [sys.executable, "-m", "vbdesk", "admin", "job", "delete", "--data-dir", str(settings.data_dir)]
+    erase += ["--account", bench.account.account_id, "--job", jobs[1], "--json"]
+    environment = {**os.environ, "VBDESK_DATABASE_URL": settings.resolved_database_url}
+    with ThreadPoolExecutor(2) as pool:
+        over = Event()
+
+        def watch():
+            seen = []
+            with bench.service.client(bench.account) as client:
+                while not over.is_set():
+                    seen.append(len(members(client)[0]))
+            return seen
+
+        watcher = pool.submit(watch)
+        try:
+            erased = subprocess.run(erase, env=environment, capture_output=True, text=True, check=False)
+            assert erased.returncode == 0, erased.stderr
+            assert members(bench.client) == ({jobs[0], jobs[2]}, 2)
+        finally:
+            over.set()
+        seen = watcher.result()
+    assert seen == sorted(seen, reverse=True)  # what is gone does not come back
