@@ -32,6 +32,7 @@ MAX_CHANNELS = 32
 BLOCK_FRAMES = 1 << 16  # handled at a time
 UNKNOWN_FRAMES = 1 << 62
 MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, holes are not
+LONGEST_PADDING = 2048  # samples that AAC adds at the end: two frames
 MAX_MISSING_S = 1.0  # of what a WAV or M4A file says it holds
 LARGEST_VALUE = 1e6  # 120 dB over full scale: float files in whole numbers lie below, what is no sound above
 SILENCE_DBFS = -60.0
@@ -242,6 +243,7 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
         with av.open(file, mode="r", format=_DEMUXERS[container], options=options, metadata_errors="ignore") as opened:
             stream = _sound_stream(opened, container)
             declared_s = _declared_seconds(stream) if container == "m4a" else 0.0
+            end = _PaddedEnd(declared_s)
             packets = damaged = 0
             decoded_s = 0.0
             for packet in opened.demux(stream):
@@ -253,13 +255,40 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
                     continue
                 for frame in decoded:
                     decoded_s += frame.samples / frame.sample_rate
-                    yield frame.sample_rate, _to_float(frame)
+                    for block in end.cut(frame.sample_rate, _to_float(frame)):
+                        yield frame.sample_rate, block
     except av.error.FFmpegError as error:
         raise UnsupportedFormat("The file is damaged or cut off.") from error
     if damaged > max(1, MAX_DAMAGED_PACKETS * packets):
         raise UnsupportedFormat("The file is damaged.")
     if declared_s - decoded_s > MAX_MISSING_S:
         raise UnsupportedFormat("The file is cut off.")
+
+
+class _PaddedEnd:
+    """Leaves out what an encoder adds to fill up its last frame, so that a copy is as long as its original.
+
+    What reaches a little beyond the length that the header declares is held back; when more follows, it was sound, and
+    the header is wrong.
+    """
+
+    def __init__(self, declared_s: float) -> None:
+        self._declared_s = declared_s or inf
+        self._read = 0
+        self._held: list[Block] = []
+
+    def cut(self, sample_rate: int, block: Block) -> list[Block]:
+        """Blocks to go on with, now that `block` was read."""
+        self._read += len(block)
+        beyond = self._read - round(min(self._declared_s * sample_rate, self._read))
+        if beyond == 0:
+            return [block]
+        kept = max(len(block) - beyond, 0)
+        self._held.append(block[kept:])
+        if beyond <= LONGEST_PADDING:
+            return [block[:kept]] if kept else []
+        self._declared_s = inf
+        return [block[:kept], *self._held] if kept else self._held
 
 
 def _sound_stream(opened: av.container.InputContainer, container: Container) -> av.AudioStream:
@@ -276,7 +305,7 @@ def _sound_stream(opened: av.container.InputContainer, container: Container) -> 
 
 
 def _declared_seconds(stream: av.AudioStream) -> float:
-    """How long the header says the sound is; 0 if it says nothing. Never taken for the duration."""
+    """How long the header says the sound is; 0 if it says nothing. Believed about the padding at the end only."""
     if stream.duration is None or stream.time_base is None:
         return 0.0
     return float(stream.duration * stream.time_base)
