@@ -27,7 +27,6 @@ BENCHMARKS = {  # speed last, when the computer has cooled to the one task
     "speaker": "speakers",
     "invariance": "what must not matter",
     "repeat": "repeats of one speaker",
-    "fit": "signs fitted on data",
     "speed": "time and memory",
 }
 
@@ -63,10 +62,11 @@ def markdown(rows: Sequence[Row]) -> dict[str, str]:
     """Topic to its part of the table, under a heading."""
     parts: dict[str, str] = {}
     for row in rows:
+        topic = row.topic[:1].upper() + row.topic[1:]
         begun = parts.get(
-            row.topic, f"### {row.topic}\n\n| What | Bar | Measured | | Peer in the same run |\n|---|---|---|---|---|"
+            topic, f"### {topic}\n\n| What | Bar | Measured | | Peer in the same run |\n|---|---|---|---|---|"
         )
-        parts[row.topic] = f"{begun}\n| {' | '.join(cell(row))} |"
+        parts[topic] = f"{begun}\n| {' | '.join(cell(row))} |"
     return parts
 
 
