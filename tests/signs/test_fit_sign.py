@@ -392,3 +392,8 @@ def test_without_scikit_learn_the_command_says_how_to_get_it(study_on_disk):
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (outcome.returncode, outcome.stdout) == (1, "")
     assert outcome.stderr == "Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.\n"
+
+
+def test_the_interval_of_a_cross_validated_figure_is_wider_than_drawing_tells(norms):
+    labels, measured = made_data(norms, speakers=100, recordings=1, shifts={}, seed=8)
+    assert fit_sign(labels, measured, request_of(), norms).card["auc"]["low"] < 0.52  # 0.53 by drawing alone

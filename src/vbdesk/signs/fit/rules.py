@@ -54,11 +54,12 @@ class CutPointRules(StrictDataModel):
 
 
 class BootstrapRules(StrictDataModel):
-    """How intervals are drawn."""
+    """How intervals are drawn; `cross_validation_widening` multiplies that of a cross-validated figure."""
 
     draws: Count
     interval: Share
     seed: int
+    cross_validation_widening: Annotated[float, Field(ge=1)]
 
 
 class FittingRules(StrictDataModel):

@@ -93,7 +93,7 @@ def assess_validity(study: Study, fitted: Fitted, scale: Scale, rules: FittingRu
     if area is None:
         raise ValueError("a study has both labels")
     return Validity(
-        auc=area,
+        auc=_widened(area, bootstrap.cross_validation_widening),
         rates=_rates(study, scale),
         calibration=calibrate(scale.index, study.labels, fitted.folds, rules.calibration),
         retest=_retest(study, scale.index, bootstrap),
@@ -104,6 +104,13 @@ def assess_validity(study: Study, fitted: Fitted, scale: Scale, rules: FittingRu
 
 def _auc(scores: Floats, study: Study, rules: BootstrapRules) -> Estimate | None:
     return estimate(lambda weights: auc(scores, study.labels, weights), study.speakers, rules)
+
+
+def _widened(area: Estimate, factor: float) -> Estimate:
+    if area.low is None or area.high is None:
+        return area
+    low, high = (area.value + factor * (end - area.value) for end in (area.low, area.high))
+    return Estimate(area.value, max(low, 0.0), min(high, 1.0))
 
 
 def _rates(study: Study, scale: Scale) -> dict[Level, LevelRates]:
