@@ -1,5 +1,7 @@
 """The Record page as the people in front of it know it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -269,6 +271,14 @@ def test_closing_in_the_middle_keeps_what_was_said(qtbot, user):
         qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
     folder = user.workspace.library.recording_folder
     assert len(list(folder.glob("*.take"))) == 1
+
+
+def test_a_muted_microphone_is_said_while_it_records(user, microphone):
+    user.enters_subject("ward4-0172")
+    user.records(5)
+    microphone.play(20)  # what is left of the voice, then silence
+    user.waits_for_words("gives only silence")
+    assert user.page.model.phase is Phase.RECORDING
 
 
 def test_the_next_task_of_a_sequence_is_shown_and_kept_with_the_take(user):

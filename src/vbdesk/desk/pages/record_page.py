@@ -110,6 +110,7 @@ class RecordPage(QWidget):
         model.failed.connect(self._show_failure)
         model.setup.device_noticed.connect(self._show_failure)
         model.hinted.connect(self._show_hint)
+        model.health_noticed.connect(self._show_health)
         review.started.connect(self._on_review_started)
         review.finished.connect(self._on_review_finished)
         review.sent.connect(self._on_sent)
@@ -199,6 +200,13 @@ class RecordPage(QWidget):
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self._say(Tone.WARN, sentence)
+
+    @Slot(str)
+    def _show_health(self, sentence: str) -> None:
+        if sentence:
+            self._say(Tone.WARN, sentence)
+        else:
+            self.banner.clear()
 
     @Slot(str)
     def _show_hint(self, sentence: str) -> None:

@@ -16,7 +16,7 @@ from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.protocols import Task
 from vbdesk.capture.recorder import EndReason, Health, Recorder, Take
 from vbdesk.capture.recorder import Phase as RecorderPhase
-from vbdesk.capture.room import RoomFinding, RoomVerdict, room_rules
+from vbdesk.capture.room import RoomFinding, RoomVerdict, room_rules, silence_advice
 from vbdesk.capture.speech_meter import SpeechSoFar
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext
@@ -25,6 +25,7 @@ from vbdesk.desk.workspace import Workspace
 
 COUNT_IN_S = 3
 _TICK_MS = 40
+_SILENT_S = 2.0
 LIVE_WINDOW_S = 30.0
 
 
@@ -74,6 +75,7 @@ class RecordViewModel(QObject):
         levels_changed: (Levels) the meter, while no recording runs.
         room_changed: (RoomCheck).
         hinted: (str) the operating system seems to change the voice: what to do; empty when it no longer seems so.
+        health_noticed: (str) what is wrong with the sound of the running take; empty when nothing is any more.
         task_changed: (Task) what is asked for now; the first one when a recording begins.
         moved: (Moment) 25 times a second while recording.
         took: (Take) a take has ended; its sentence says why, if it ended by itself.
@@ -85,6 +87,7 @@ class RecordViewModel(QObject):
     levels_changed = Signal(object)
     room_changed = Signal(object)
     hinted = Signal(str)
+    health_noticed = Signal(str)
     task_changed = Signal(object)
     moved = Signal(object)
     took = Signal(object)
@@ -104,6 +107,7 @@ class RecordViewModel(QObject):
         self.phase = Phase.READY
         self.room = RoomCheck()
         self.hint = ""
+        self._ailment = ""
         self.task: Task = setup.form.protocol.tasks[0]
         outside, library = workspace.outside, workspace.library
         self._clock = outside.clock
@@ -155,7 +159,7 @@ class RecordViewModel(QObject):
             self.failed.emit(self.setup.missing)
             return
         self._stop_listening()
-        self._left, self._marks = self._count_in_s, ()
+        self._left, self._marks, self._ailment = self._count_in_s, (), ""
         self._set_phase(Phase.COUNTING_IN)
         self.counted.emit(self._left)
         self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
@@ -381,6 +385,10 @@ class RecordViewModel(QObject):
             marks_s=self._marks,
         )
         self.moved.emit(moment)
+        ailment = _ailment(moment.health)
+        if ailment != self._ailment:
+            self._ailment = ailment
+            self.health_noticed.emit(ailment)
 
     def _listen_to_room(self, levels: Levels) -> None:
         finding = self.room.finding
@@ -412,3 +420,12 @@ class RecordViewModel(QObject):
         timer.setInterval(interval_ms)
         timer.timeout.connect(slot)
         return timer
+
+
+def _ailment(health: Health) -> str:
+    """What is wrong with the sound of a take, in words; empty when nothing is."""
+    if health.silent_s >= _SILENT_S:
+        return silence_advice()
+    if health.missing_s > 0 or health.overflows:
+        return "Some sound did not arrive: the computer is too busy. The recording goes on; close other programs."
+    return ""
