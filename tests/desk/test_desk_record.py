@@ -1,7 +1,5 @@
 """The Record page as the people in front of it know it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
