@@ -1,6 +1,7 @@
 """The whole analysis: a recording and a target in, a result out. Nothing is kept and nothing is random."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from vbdesk.voice.speakers import diarize as find_speakers
 __all__ = ["Heard", "Target", "analyze", "listen", "read"]
 
 DECIMALS = 4
+AT_ONCE_S = 300.0
 
 AnyResult = TypeVar("AnyResult", ModelResult, SignResult, ModelResult | SignResult)
 
@@ -60,13 +62,20 @@ def analyze(
 
 
 def listen(recording: Recording, *, diarize: bool = False) -> Heard:
-    """Measure everything that any target may need of `recording`."""
-    activity = detect_speech(recording)
-    quality = assess(recording, activity, told_apart=diarize)
+    """Measure everything that any target may need of `recording`.
+
+    A short recording is judged and measured at once, on two threads that share nothing; of a long one that would take
+    too much memory.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        at_once = not diarize and recording.duration_s <= AT_ONCE_S
+        measuring = pool.submit(analyse_frames, recording.samples) if at_once else None
+        activity = detect_speech(recording)
+        quality = assess(recording, activity, told_apart=diarize)
     listening = listening_for(quality, load_reference())
     speakers = find_speakers(recording, activity) if diarize else None
     if speakers is None or len(speakers) < 2:
-        frames = analyse_frames(recording.samples)
+        frames = measuring.result() if measuring else analyse_frames(recording.samples)
         return Heard(quality, [hear(frames, activity.segments, activity.speech_s, None, listening)], speakers)
     passages = []
     for speaker in speakers:
