@@ -142,10 +142,13 @@ def truth_rows() -> Iterator[Row]:
     yield truth_row(f"shimmer of {len(shimmer)} vowels, 0 to 0.6 dB", "dB", 0.12, np.array(shimmer))
     noise = [noise_errors(*case, hnr) for case in cases for hnr in (5, 10, 15, 20, 30)]
     usual, own_range = np.array(noise).transpose(1, 0, 2)
-    yield truth_row(f"harmonics-to-noise ratio of {len(noise)} vowels, 5 to 30 dB, from 75 Hz", "dB", 0.8, usual)
     yield truth_row(
-        "the same, in the window of the feature (from 0.75 of the lower quartile of F0)", "dB", 0.8, own_range
+        f"harmonics-to-noise ratio of {len(noise)} vowels, 5 to 30 dB, in windows for 75 Hz (Praat's usual)",
+        "dB",
+        0.8,
+        usual,
     )
+    yield truth_row("the same, in the windows of the feature (0.75 of the lower quartile of F0)", "dB", 0.8, own_range)
 
 
 def truth_row(what: str, unit: str, bar: float, errors: np.ndarray) -> Row:

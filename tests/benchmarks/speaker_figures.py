@@ -87,7 +87,7 @@ def rows() -> Iterator[Row]:
         meeting = score(decode(path), read_rttm(path))
         yield reported(
             TOPIC,
-            f"{path.stem}: a meeting or game of {meeting.true}, overlapping (out of reach is no surprise)",
+            f"{path.stem}: {meeting.true} speakers, partly at once",
             f"{meeting.found} found, DER {meeting.error:.0f} %, confusion {meeting.confusion:.0f} %",
         )
 
