@@ -238,8 +238,8 @@ class Store:
             created_at=datetime.fromisoformat(row["created_at"]),
             updated_at=datetime.fromisoformat(row["updated_at"]),
             version=row["version"],
-            retake_of=details["retake_of"],
-            source_sha256=details["source_sha256"],
+            retake_of=details.get("retake_of"),
+            source_sha256=details.get("source_sha256", ""),
         )
 
 
