@@ -1,17 +1,18 @@
 """The numbers of the method, read from `resources/longitudinal/parameters.toml` and checked when read."""
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.resource_files import resource
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Range = tuple[Positive, Positive]
-TimeScale = Literal["fast", "slow"]
 
 
 class _Section(BaseModel):
@@ -173,6 +174,23 @@ class Parameters(_Section):
     def class_of(self, sign: str) -> SignClass:
         """The class of `sign`."""
         return self.classes[self.class_name(sign)]
+
+    def with_signs(self, time_scales: Mapping[str, TimeScale]) -> Self:
+        """These parameters with further signs, each in the class of its time scale; a sign with an entry keeps it.
+
+        Raises:
+            ValueError: no class has such a time scale.
+        """
+        class_of = dict(self.signs.class_of)
+        for sign, time_scale in time_scales.items():
+            class_of.setdefault(sign, self._class_for(time_scale))
+        return self.model_copy(update={"signs": self.signs.model_copy(update={"class_of": class_of})})
+
+    def _class_for(self, time_scale: TimeScale) -> str:
+        for name, sign_class in self.classes.items():
+            if sign_class.time_scale == time_scale:
+                return name
+        raise ValueError(f"no class has the time scale {time_scale}")
 
 
 @cache

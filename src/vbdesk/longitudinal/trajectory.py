@@ -43,6 +43,7 @@ def trajectory(
     computed_at: datetime | None = None,
     done_job_count: int | None = None,
     pending_job_count: int | None = None,
+    parameters: Parameters | None = None,
 ) -> TrajectoryRead:
     """Read a subject's trajectory, rounded for the wire.
 
@@ -56,6 +57,7 @@ def trajectory(
         computed_at: when it was computed; `as_of` by default.
         done_job_count: finished jobs of the whole group; counted in `history` by default.
         pending_job_count: queued and running jobs of the group; counted in `history` by default.
+        parameters: those that ship by default.
     """
     head = _Head(
         group_id=group_id,
@@ -64,7 +66,9 @@ def trajectory(
         done_job_count=_count(history, (DONE,)) if done_job_count is None else done_job_count,
         pending_job_count=_count(history, PENDING) if pending_job_count is None else pending_job_count,
     )
-    return TrajectoryRead.model_validate(_values(head, history, labels, signs, references or {}))
+    return TrajectoryRead.model_validate(
+        _values(head, history, labels, signs, references or {}, parameters or shipped_parameters())
+    )
 
 
 def trajectory_json(
@@ -76,10 +80,11 @@ def trajectory_json(
     references: Mapping[str, CohortReference],
     done_job_count: int,
     pending_job_count: int,
+    parameters: Parameters | None = None,
 ) -> str:
     """The JSON of `trajectory`, without making and checking its ten thousand parts."""
     head = _Head(group_id, as_of, as_of, done_job_count, pending_job_count)
-    return to_json(_values(head, history, labels, None, references)).decode()
+    return to_json(_values(head, history, labels, None, references, parameters or shipped_parameters())).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +102,9 @@ def _values(
     labels: Mapping[str, str],
     signs: Sequence[str] | None,
     references: Mapping[str, CohortReference],
+    parameters: Parameters,
 ) -> Values:
     """A `TrajectoryRead` as plain values, times as they go out."""
-    parameters = shipped_parameters()
     ahead = parameters.window.future_hours
     window = window_as_of(history, head.as_of, ahead)
     entries = window.entries
@@ -134,11 +139,11 @@ def _values(
     }
 
 
-def only_signs(read: TrajectoryRead, names: Sequence[str]) -> TrajectoryRead:
+def only_signs(read: TrajectoryRead, names: Sequence[str], parameters: Parameters | None = None) -> TrajectoryRead:
     """The part of a read that is about these signs; those that were never measured are there with nulls."""
     wanted = sorted(set(names))
     found = {sign.name: sign for sign in read.signs}
-    parameters = shipped_parameters()
+    parameters = parameters or shipped_parameters()
     points = [
         point.model_copy(update={"signals": [signal for signal in point.signals if signal.name in wanted]})
         for point in read.data_points

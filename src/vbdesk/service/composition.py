@@ -1,5 +1,8 @@
 """The service put together from its settings."""
 
+from collections.abc import Mapping
+
+from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.clock import Clock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
@@ -35,9 +38,11 @@ def open_context(
     inspector: AudioInspector,
     clock: Clock,
     storage_origin: str,
-    plugin_signs: frozenset[str] = frozenset(),
+    plugin_signs: Mapping[str, TimeScale] | None = None,
 ) -> Context:
     """Everything the app and the engine lean on."""
+    from vbdesk.longitudinal.parameters import shipped_parameters  # here: who opens the database alone wants no numpy
+
     secrets = load_or_create_secrets(settings.data_dir)
     return Context(
         settings=settings,
@@ -50,7 +55,8 @@ def open_context(
         queue=queue,
         inspector=inspector,
         storage_origin=settings.storage_url or storage_origin,
-        plugin_signs=plugin_signs,
+        plugin_signs=plugin_signs or {},
+        parameters=shipped_parameters().with_signs(plugin_signs or {}),
     )
 
 

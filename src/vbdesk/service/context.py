@@ -1,10 +1,12 @@
 """Everything the running service leans on, gathered once and handed to the app."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection
 
+from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
 from vbdesk.service.jobs.audio import AudioInspector
@@ -13,6 +15,9 @@ from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.signing import UploadSigner
 from vbdesk.service.storage.store import ObjectStore
+
+if TYPE_CHECKING:
+    from vbdesk.longitudinal.parameters import Parameters
 
 
 class JobQueue(Protocol):
@@ -29,7 +34,8 @@ class Context:
 
     Attributes:
         storage_origin: public origin of the object store, such as `http://127.0.0.1:8081`.
-        plugin_signs: names of the signs of the lab's own that are offered.
+        plugin_signs: time scale of each sign of the lab's own that is offered, by name.
+        parameters: of the longitudinal method, these signs included.
     """
 
     settings: Settings
@@ -42,4 +48,5 @@ class Context:
     queue: JobQueue
     inspector: AudioInspector
     storage_origin: str
-    plugin_signs: frozenset[str] = frozenset()
+    plugin_signs: Mapping[str, TimeScale]
+    parameters: "Parameters"

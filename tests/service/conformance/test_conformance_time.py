@@ -190,7 +190,7 @@ def test_population_z_is_null_until_thirty_other_subjects_are_known(service: Any
             client.post("/v2/groups", json={"group_id": f"subject-{number}"})
             client.post(f"/v2/groups/subject-{number}/jobs", json={"job_ids": ids})
     assert population_z() is None
-    CohortSnapshots(service.context.database, service.clock).take_due()
+    CohortSnapshots(service.context.database, service.clock, service.context.parameters).take_due()
     assert population_z() > 0
     (sign,) = read(client, "/v2/groups/subject-0/longitudinal")["signs"]
     assert sign["population_z"] > 0

@@ -209,7 +209,7 @@ def test_the_account_is_its_own_population_from_thirty_other_groups_on(bench):
         for number in range(level + 3, 31, 3):  # the same recordings stand for more subjects
             bench.client.post("/v2/groups", json={"group_id": f"g{number}"})
             bench.client.post(f"/v2/groups/g{number}/jobs", json={"job_ids": jobs})
-    snapshots = CohortSnapshots(bench.service.context.database, bench.service.clock)
+    snapshots = CohortSnapshots(bench.service.context.database, bench.service.clock, bench.service.context.parameters)
     assert snapshots.take_due() == 1
     assert snapshots.take_due() == 0
     bench.finish(longitudinal(bench, "g0", day=28), 0.9)

@@ -37,7 +37,7 @@ def cohort_bench(make_bench):
 
 
 def snapshots(bench):
-    return CohortSnapshots(bench.service.context.database, bench.service.clock)
+    return CohortSnapshots(bench.service.context.database, bench.service.clock, bench.service.context.parameters)
 
 
 def stress(bench, group_id):

@@ -43,6 +43,9 @@ NETWORK = {
 }
 
 
+STEADY = {**SIGN, "name": "steady-speech", "timescale": "slow"}
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     service = Served(tmp_path)
@@ -50,6 +53,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     folder.mkdir(parents=True)
     (folder / "slow-speech.toml").write_text(tomli_w.dumps(SIGN))
     (folder / "network-voice.toml").write_text(tomli_w.dumps(NETWORK))
+    (folder / "steady-speech.toml").write_text(tomli_w.dumps(STEADY))
     shutil.copy(ONNX, folder)
     (folder / "broken.toml").write_text("name = ")
     service.start()
@@ -61,8 +65,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def test_a_sign_of_ones_own_goes_all_the_way(served: Served) -> None:
     with served.client() as client:
         listed = client.get("/v2/signs").json()["signs"]
-        assert len(listed) == 19
-        assert listed[-1] == {"name": "slow-speech", "label": "Slow Speech"}
+        assert len(listed) == 20
+        assert listed[-2] == {"name": "slow-speech", "label": "Slow Speech"}
         detail = client.get("/v2/signs/slow-speech").json()
         assert detail == {"name": "slow-speech", "label": "Slow Speech", "condition": None}
         assert client.get("/v2/signs/broken").status_code == 404
@@ -93,6 +97,23 @@ def test_a_sign_of_ones_own_goes_all_the_way(served: Served) -> None:
         built_in = client.post("/v2/signs/stress/analyze", files={"audio": RECORDING.read_bytes()}).json()
         assert wait_for_end(client, built_in["job_id"])["status"] == "done"
     assert "broken.toml is not valid TOML" in served.log.read_text()
+
+
+def test_how_soon_a_sign_changes_is_as_its_file_says(served: Served) -> None:
+    """Two files that differ in nothing else: the faster sign believes less in what was long ago."""
+    followed, own = {}, {}
+    with served.client() as client:
+        for name in ("slow-speech", "steady-speech"):
+            for days_ago in (90, 1):
+                recorded_at = (datetime.now(UTC) - timedelta(days=days_ago)).isoformat()
+                form = {"audio": RECORDING.read_bytes(), "recorded_at": (None, recorded_at)}
+                answer = client.post(f"/v2/signs/{name}/groups/{name}/analyze/longitudinal", files=form)
+                job = wait_for_end(client, answer.json()["job_id"])
+            own[name] = job["result"]["signal"]["baseline_score"]
+            followed[name] = client.get(f"/v2/groups/{name}/longitudinal").json()["signs"][0]
+    assert [followed[name]["time_scale"] for name in followed] == ["fast", "slow"]
+    assert own["slow-speech"] != own["steady-speech"]
+    assert {name: sign["baseline_score"] for name, sign in followed.items()} == pytest.approx(own, abs=2e-4)
 
 
 def test_without_its_file_a_sign_is_gone_but_its_results_stay(served: Served) -> None:

@@ -3,6 +3,7 @@
 import logging
 from importlib.metadata import entry_points
 
+from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.settings import Settings
 from vbdesk.service.work.slot import ChildCrashed, TaskFailed, TaskTimedOut
 from vbdesk.service.work.slots import SlotPool
@@ -11,16 +12,16 @@ from vbdesk.signs.plugins.source import ENTRY_POINTS, PluginSource
 LOAD_LIMIT_S = 60.0
 MEMORY_BYTES = 3 * 1024**3
 
-Found = tuple[list[str], list[tuple[str, str]]]
+Found = tuple[dict[str, TimeScale], list[tuple[str, str]]]
 
 log = logging.getLogger(__name__)
 
 
-def offered_signs(settings: Settings) -> frozenset[str]:
-    """Names of the signs of a lab's own that can be read. What cannot is told to the log and not offered."""
+def offered_signs(settings: Settings) -> dict[str, TimeScale]:
+    """Time scale of each sign of a lab's own that can be read, by name. What cannot is told to the log."""
     source = settings.plugin_source
     if not _anything_to_load(source):
-        return frozenset()
+        return {}
     slots = SlotPool(1, prepare, memory_bytes=MEMORY_BYTES)
     try:
         with slots.borrow() as slot:
@@ -28,15 +29,15 @@ def offered_signs(settings: Settings) -> frozenset[str]:
             found: Found = slot.run(find, source, timeout_s=LOAD_LIMIT_S)
     except (ChildCrashed, TaskFailed, TaskTimedOut) as failure:
         log.error("No sign of your own is offered: loading them ended the process that did. %s", failure)
-        return frozenset()
+        return {}
     finally:
         slots.close()
-    names, unavailable = found
+    signs, unavailable = found
     for place, reason in unavailable:
         log.warning("The sign in %s is not offered: %s", place, reason)
-    if names:
-        log.info("Signs of your own: %s.", ", ".join(names))
-    return frozenset(names)
+    if signs:
+        log.info("Signs of your own: %s.", ", ".join(signs))
+    return signs
 
 
 def prepare() -> None:
@@ -44,11 +45,12 @@ def prepare() -> None:
 
 
 def find(source: PluginSource) -> Found:
-    """Names of those that work, and place and reason of those that do not."""
+    """Time scale of those that work, by name, and place and reason of those that do not."""
     from vbdesk.signs.plugins.discovery import load_plugins
 
     signs = load_plugins(source)
-    return list(signs.available), [(item.place, item.reason) for item in signs.unavailable]
+    available = {name: sign.file.timescale for name, sign in signs.available.items()}
+    return available, [(item.place, item.reason) for item in signs.unavailable]
 
 
 def _anything_to_load(source: PluginSource) -> bool:

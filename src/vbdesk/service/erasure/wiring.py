@@ -1,5 +1,7 @@
 """The eraser over a data folder."""
 
+from vbdesk.longitudinal.parameters import shipped_parameters
+from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import Clock
 from vbdesk.service.composition import open_storage
 from vbdesk.service.db.session import Database
@@ -15,5 +17,6 @@ def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     """What erases jobs and groups, beside a service or without one."""
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
     webhooks = WebhookService(load_or_create_secrets(settings.data_dir), clock, guard)
-    lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language)
+    parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
+    lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language, parameters)
     return Eraser(database, open_storage(settings), lifecycle, clock)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.longitudinal import CohortReference, cohort_reference, cohort_values, snapshot
-from vbdesk.longitudinal.parameters import shipped_parameters
+from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.groups import cohort_snapshots, groups
 from vbdesk.service.db.session import Database
@@ -43,9 +43,10 @@ def references(connection: Connection, account_id: str, group_key: str) -> dict[
 class CohortSnapshots:
     """Takes the snapshots that are due; the work of a background thread."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, parameters: Parameters) -> None:
         self._database = database
         self._clock = clock
+        self._parameters = parameters
 
     def take_due(self) -> int:
         """Take a snapshot of every account that has enough groups and none of today; how many."""
@@ -64,7 +65,7 @@ class CohortSnapshots:
         levels = {}
         for group_key in sorted(group_keys):
             with self._database.reading() as connection:
-                values = cohort_values(entries.load(connection, group_key, now), now)
+                values = cohort_values(entries.load(connection, group_key, now), now, self._parameters)
             if values:
                 levels[group_key] = values
         with self._database.writing() as connection:

@@ -7,12 +7,13 @@ from sqlalchemy import Connection, Row
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.longitudinal import LongitudinalFields
 from vbdesk.longitudinal import job_standings, unconfirmed_changes, wire_fields
+from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.groups import cohort, entries
 from vbdesk.service.jobs.reading import history_entry
 
 
 def read_job(
-    connection: Connection, job: Row[Any], reading: str
+    connection: Connection, job: Row[Any], reading: str, parameters: Parameters
 ) -> tuple[dict[str, LongitudinalFields], frozenset[str]]:
     """The longitudinal fields, by sign, of a job that is just being finished with `reading`.
 
@@ -23,5 +24,5 @@ def read_job(
     others = [entry for entry in members if entry.job_id != job.job_id]
     history = [*others, history_entry(job, reading, JobStatus.DONE.value)]
     references = cohort.references(connection, job.account_id, job.history_key)
-    standings = job_standings(history, job.job_id)
+    standings = job_standings(history, job.job_id, parameters)
     return wire_fields(standings, references), unconfirmed_changes(standings)

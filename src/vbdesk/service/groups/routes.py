@@ -23,6 +23,7 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.longitudinal import only_signs
+from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import require_sign
 from vbdesk.service.context import Context
@@ -121,7 +122,7 @@ def read_trajectory(
         body = _state(context, account, group_id, StateKind.TRAJECTORY, RECOMPUTE_WAIT_S)
     except TimeoutError:
         return Response(_running(context, account, group_id).model_dump_json(), media_type=JSON)
-    return Response(_only(sign, body) if sign else body, media_type=JSON)
+    return Response(_only(sign, body, context.parameters) if sign else body, media_type=JSON)
 
 
 @group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead)
@@ -148,7 +149,7 @@ def _state(context: Context, account: Account, group_id: str, kind: StateKind, w
         group = repository.find(connection, account.account_id, group_id)
     if group is None:
         raise NotFound("There is no group with this id.")
-    return states_of(context.database).read(group, kind, context.clock, wait_s)
+    return states_of(context.database).read(group, kind, context.clock, context.parameters, wait_s)
 
 
 def _running(context: Context, account: Account, group_id: str) -> TrajectoryRunning:
@@ -158,5 +159,5 @@ def _running(context: Context, account: Account, group_id: str) -> TrajectoryRun
     return TrajectoryRunning(group_id=group_id, retry_after_seconds=RETRY_AFTER_S, done_job_count=done)
 
 
-def _only(names: list[str], body: str) -> str:
-    return only_signs(TrajectoryRead.model_validate_json(body), names).model_dump_json()
+def _only(names: list[str], body: str, parameters: Parameters) -> str:
+    return only_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.longitudinal import aggregate, trajectory_json
+from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
 from vbdesk.service.groups import cohort, entries, repository
@@ -59,7 +60,7 @@ class GroupStates:
         self._in_flight: dict[_Key, _Computation] = {}
         self._lock = Lock()
 
-    def read(self, group: Row[Any], kind: StateKind, clock: Clock, wait_s: float | None) -> str:
+    def read(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters, wait_s: float | None) -> str:
         """The state as JSON, of the group as it is in `group` or later: the cached one if it still holds, or a new one.
 
         Raises:
@@ -70,9 +71,9 @@ class GroupStates:
         if state is not None and state.revision == group.revision and clock.now() - state.computed_at < MAX_AGE:
             body: str = state.body
             return body
-        return self._computing(group, kind, clock).result(wait_s)
+        return self._computing(group, kind, clock, parameters).result(wait_s)
 
-    def _computing(self, group: Row[Any], kind: StateKind, clock: Clock) -> Future[str]:
+    def _computing(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters) -> Future[str]:
         """One computation serves all who ask, except those who know of a later change than it may have seen."""
         key = _Key(group.group_key, kind)
         with self._lock:
@@ -81,16 +82,18 @@ class GroupStates:
                 return running.answer
             computation = _Computation(group.revision, Future())
             self._in_flight[key] = computation
-        self._workers.submit(self._run, group.account_id, group.group_id, key, computation, clock)
+        self._workers.submit(self._run, group.account_id, group.group_id, key, computation, clock, parameters)
         return computation.answer
 
-    def _run(self, account_id: str, group_id: str, key: _Key, computation: _Computation, clock: Clock) -> None:
+    def _run(
+        self, account_id: str, group_id: str, key: _Key, computation: _Computation, clock: Clock, parameters: Parameters
+    ) -> None:
         """Compute, keep and answer; a state that cannot be kept is answered all the same."""
         try:
             now = clock.now()
             with self._database.reading() as connection:
                 group = repository.find(connection, account_id, group_id)  # first: what follows is no older than it
-                body = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now)
+                body = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now, parameters)
             if group is not None:
                 self._keep(group, key, now, body)
         except BaseException as error:
@@ -123,7 +126,9 @@ def states_of(database: Database) -> GroupStates:
     return GroupStates(database)
 
 
-def _trajectory(connection: Connection, account_id: str, group_id: str, group_key: str, now: datetime) -> str:
+def _trajectory(
+    connection: Connection, account_id: str, group_id: str, group_key: str, now: datetime, parameters: Parameters
+) -> str:
     references = cohort.references(connection, account_id, group_key)
     counts = Counter(repository.count_by_status(connection, group_key))
     return trajectory_json(
@@ -134,15 +139,18 @@ def _trajectory(connection: Connection, account_id: str, group_id: str, group_ke
         references=references,
         done_job_count=counts[JobStatus.DONE],
         pending_job_count=counts[JobStatus.QUEUED] + counts[JobStatus.RUNNING],
+        parameters=parameters,
     )
 
 
-def _aggregate(connection: Connection, _account_id: str, group_id: str, group_key: str, now: datetime) -> str:
+def _aggregate(
+    connection: Connection, _account_id: str, group_id: str, group_key: str, now: datetime, _parameters: Parameters
+) -> str:
     counts = repository.count_by_status(connection, group_key)
     return aggregate(group_id, entries.load(connection, group_key, now), now, LABELS, counts).model_dump_json()
 
 
-_COMPUTE: dict[StateKind, Callable[[Connection, str, str, str, datetime], str]] = {
+_COMPUTE: dict[StateKind, Callable[[Connection, str, str, str, datetime, Parameters], str]] = {
     StateKind.TRAJECTORY: _trajectory,
     StateKind.AGGREGATE: _aggregate,
 }

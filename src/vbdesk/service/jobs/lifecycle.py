@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult, Result
+from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.groups import history
@@ -42,8 +43,9 @@ class Run:
 class JobLifecycle:
     """The one way to change a job."""
 
-    def __init__(self, clock: Clock, webhooks: WebhookService, language: str) -> None:
+    def __init__(self, clock: Clock, webhooks: WebhookService, language: str, parameters: Parameters) -> None:
         self._language = language
+        self._parameters = parameters
         self._clock = clock
         self._credits = CreditsService(clock)
         self._webhooks = webhooks
@@ -113,7 +115,7 @@ class JobLifecycle:
 
     def _longitudinal(self, connection: Connection, row: Row[Any]) -> Result:
         result = parse_result(row.analysis)
-        fields, unconfirmed = history.read_job(connection, row, reading_of(result))
+        fields, unconfirmed = history.read_job(connection, row, reading_of(result), self._parameters)
         if isinstance(result, ModelResult):
             return add_longitudinal(result, fields, unconfirmed, language=self._language)
         return add_longitudinal(result, fields, unconfirmed, language=self._language)

@@ -15,4 +15,4 @@ def webhooks_of(context: Context) -> WebhookService:
 
 def lifecycle_of(context: Context) -> JobLifecycle:
     """The jobs' state machine."""
-    return JobLifecycle(context.clock, webhooks_of(context), context.settings.narrative_language)
+    return JobLifecycle(context.clock, webhooks_of(context), context.settings.narrative_language, context.parameters)

@@ -36,7 +36,7 @@ class Sweeper:
         self._executor_id = executor_id
         self._holder = executor_id or new_id()
         self._lifecycle = lifecycle_of(context)
-        self._snapshots = CohortSnapshots(context.database, context.clock)
+        self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
         self._overdue_since: dict[str, float] = {}
         self._next_tidy = time.monotonic()
         self._stopping = threading.Event()

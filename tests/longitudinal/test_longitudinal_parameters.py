@@ -1,0 +1,53 @@
+"""Signs that the parameters do not name."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from vbdesk.longitudinal import HistoryEntry, SignReading, cohort_values, job_standings, only_signs, trajectory
+from vbdesk.longitudinal.parameters import shipped_parameters
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+NAMES = ("stress", "mood-disruption", "our-own")
+SCORES = [0.2, 0.25, 0.22, 0.2, 0.24, 0.21, 0.23, 0.2, 0.22, 0.97]
+
+
+def entry(day: int, score: float) -> HistoryEntry:
+    readings = dict.fromkeys(NAMES, SignReading(score, "low", flagged=False))
+    return HistoryEntry(
+        f"job-{day:02}", NOW + timedelta(days=7 * day - 70), "done", 60.0, 80.0, 90.0, (), None, readings
+    )
+
+
+HISTORY = [entry(day, score) for day, score in enumerate(SCORES)]
+
+
+@pytest.mark.parametrize(("time_scale", "like"), [("fast", "stress"), ("slow", "mood-disruption")])
+def test_a_sign_of_ones_own_is_followed_like_those_of_its_time_scale(time_scale, like):
+    parameters = shipped_parameters().with_signs({"our-own": time_scale})
+    standings = job_standings(HISTORY, HISTORY[-1].job_id, parameters)
+    assert standings["our-own"] == standings[like]
+    read = trajectory("g", HISTORY, NOW, labels={}, parameters=parameters)
+    ours, theirs = (next(sign for sign in read.signs if sign.name == name) for name in ("our-own", like))
+    renamed = {"name": like, "label": theirs.label}
+    assert ours.model_copy(update=renamed) == theirs
+    assert ours.time_scale == time_scale
+    levels = cohort_values(HISTORY, NOW, parameters)
+    assert levels["our-own"] == levels[like]
+
+
+def test_the_two_time_scales_differ():
+    standings = job_standings(HISTORY, HISTORY[-1].job_id)
+    assert standings["stress"] != standings["mood-disruption"]
+
+
+def test_a_sign_that_was_never_measured_shows_its_own_time_scale():
+    parameters = shipped_parameters().with_signs({"other-own": "fast"})
+    read = trajectory("g", HISTORY, NOW, labels={}, parameters=parameters)
+    assert only_signs(read, ["other-own"], parameters).signs[0].time_scale == "fast"
+
+
+def test_a_sign_that_ships_keeps_its_class():
+    parameters = shipped_parameters().with_signs({"stress": "slow"})
+    assert parameters.class_of("stress").time_scale == "fast"
+    assert shipped_parameters().class_name("our-own") == "slow"
