@@ -27,6 +27,7 @@ BENCHMARKS = {  # speed last, when the computer has cooled to the one task
     "speaker": "speakers",
     "invariance": "what must not matter",
     "repeat": "repeats of one speaker",
+    "fit": "signs fitted on data",
     "speed": "time and memory",
 }
 
