@@ -74,6 +74,18 @@ def test_nothing_is_left_after_a_stop_and_it_can_start_again(engine_bench, capfd
     assert capfd.readouterr().err == ""
 
 
+def test_an_engine_that_ran_nothing_lately_stops_at_once(engine_bench):
+    engine = DbosEngine(engine_bench.service.context.settings.resolved_database_url, engine_bench.queue, "local-0")
+
+    def stop_takes_s():
+        engine.start(lambda job_id: None, at_once=1)
+        begin = time.monotonic()
+        engine.stop()
+        return time.monotonic() - begin
+
+    assert min(stop_takes_s() for _ in range(3)) < 0.9  # where DBOS waits for runs under way, it is a second at least
+
+
 def test_a_submit_that_is_rolled_back_is_never_run(engine_bench):
     job_id = engine_bench.submit()
     database = engine_bench.service.context.database

@@ -6,6 +6,8 @@ workflows of other versions alone for ever.
 """
 
 import logging
+import math
+import time
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
@@ -24,12 +26,17 @@ STOP_WAIT_S = 2
 PURGE_AT_ONCE = 500
 
 _run: RunJob | None = None  # DBOS finds workflow functions by name in the process; this is what ours calls
+_last_end = -math.inf
 
 
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MAX_RECOVERIES)
 def _workflow(job_id: str) -> None:
-    if _run is not None:
-        _run(job_id)
+    global _last_end
+    try:
+        if _run is not None:
+            _run(job_id)
+    finally:
+        _last_end = time.monotonic()
 
 
 class DbosQueue:
@@ -70,8 +77,8 @@ class DbosEngine:
 
     def start(self, run: RunJob, *, at_once: int) -> None:
         """Begin to run jobs in this process; first those that this executor left behind."""
-        global _run
-        _run = run
+        global _run, _last_end
+        _run, _last_end = run, -math.inf
         self._queue.client.register_queue(
             QUEUE, worker_concurrency=at_once, polling_interval_sec=POLL_EVERY_S, application_name=APPLICATION
         )
@@ -82,6 +89,7 @@ class DbosEngine:
                 "executor_id": self._executor_id,
                 "application_version": APPLICATION_VERSION,
                 "log_level": "ERROR",
+                "notification_listener_polling_interval_sec": POLL_EVERY_S,  # its thread must end before `stop` does
             }
         )
         DBOS.listen_queues([QUEUE])
@@ -90,7 +98,9 @@ class DbosEngine:
     def stop(self) -> None:
         """Run no more jobs; those under way have ended or been handed back before."""
         global _run
-        DBOS.destroy(workflow_completion_timeout_sec=STOP_WAIT_S)
+        nothing_to_note = time.monotonic() - _last_end > STOP_WAIT_S
+        # To wait takes DBOS a second at least; what ended just now is still being noted in the database.
+        DBOS.destroy(workflow_completion_timeout_sec=0 if nothing_to_note else STOP_WAIT_S)
         _run = None
 
     def recover(self, live_executors: Collection[str]) -> int:
