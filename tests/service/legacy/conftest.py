@@ -84,7 +84,7 @@ class Bench:
             run = lifecycle_of(context).start(connection, job_id, "bench", 120)
             assert run is not None
             kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
-            result = read(self.heard[run.diarize], Target(kind, run.target.analysed.value))
+            result = read(self.heard[run.diarize], Target(kind, str(run.target.analysed)))
             lifecycle_of(context).analysed(connection, job_id, result.model_dump_json())
 
     def fail(self, job_id: str) -> None:
