@@ -57,7 +57,7 @@ class NotFound(ServiceError):
 
 
 class Conflict(ServiceError):
-    """The thing exists already."""
+    """The name is taken already."""
 
     code = ErrorCode.CONFLICT
     default_message = "This exists already. Choose another name."

@@ -208,6 +208,18 @@ def test_refused_submit_stores_and_charges_nothing(still: httpx.Client) -> None:
     assert (credits(still), read(still, "/v2/jobs")["jobs"][:1]) == before
 
 
+def test_idempotency_key_used_for_one_group_makes_no_claim_of_another(still: httpx.Client) -> None:
+    first, second, headers = new_group(), new_group(), {"Idempotency-Key": str(uuid.uuid4())}
+    files = {"audio": SPEECH}
+    job = accepted(still.post(f"/v2/signs/stress/groups/{first}/analyze", files=files, headers=headers))
+    assert accepted(still.post(f"/v2/signs/stress/groups/{first}/analyze", files=files, headers=headers)) == job
+    before = credits(still)
+    answer = still.post(f"/v2/signs/stress/groups/{second}/analyze", files=files, headers=headers)
+    assert_error(answer, 409, "CONFLICT")
+    assert_error(still.get(f"/v2/groups/{second}/jobs"), 404, "NOT_FOUND")
+    assert credits(still) == before
+
+
 def test_idempotency_key_gives_the_first_job_again_and_charges_once(still: httpx.Client) -> None:
     before, headers = credits(still), {"Idempotency-Key": str(uuid.uuid4())}
     answers = [

@@ -211,6 +211,37 @@ def test_an_idempotency_key_is_the_accounts_own_and_lasts_a_day(bench):
     assert bench.submit(headers=headers) != first
 
 
+def test_a_repeat_into_a_group_answers_as_the_first_submit_did(bench):
+    path, headers = "/v2/signs/stress/groups/g/analyze", {"Idempotency-Key": "take-1"}
+    first = bench.post(path, headers=headers, recorded_at="2026-03-01T10:00:00+01:00").json()
+    assert first["recorded_at"] == "2026-03-01T09:00:00.000000Z"
+    bench.finish(first["job_id"])
+    assert bench.post(path, headers=headers).json() == first
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/v2/signs/stress/groups/other/analyze", {}),
+        ("/v2/signs/stress/groups/g/analyze/longitudinal", {}),
+        ("/v2/signs/fatigue/groups/g/analyze", {}),
+        ("/v2/conditions/acute-stress/groups/g/analyze", {}),
+        ("/v2/signs/stress/analyze", {}),
+        ("/v2/signs/stress/groups/g/analyze", {"diarize": "true"}),
+    ],
+)
+def test_a_used_key_does_not_answer_another_request(bench, path, fields):
+    headers = {"Idempotency-Key": "take-1"}
+    bench.post("/v2/signs/stress/groups/g/analyze", headers=headers)
+    credits = bench.credits()
+    answer = bench.post(path, headers=headers, **fields)
+    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+    assert "new key" in answer.json()["message"]
+    assert bench.credits() == credits
+    assert [group["group_id"] for group in bench.get("/v2/groups")["groups"]] == ["g"]
+    assert len(bench.get("/v2/jobs")["jobs"]) == 1
+
+
 def test_racing_submits_with_one_key_make_one_job(bench):
     with ThreadPoolExecutor(4) as threads:
         jobs = set(threads.map(lambda _: bench.submit(headers={"Idempotency-Key": "k"}), range(4)))

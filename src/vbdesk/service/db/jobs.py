@@ -55,8 +55,14 @@ idempotency_keys = sa.Table(
     sa.Column("idempotency_key", sa.String(255), primary_key=True),
     sa.Column("job_id", sa.String(ID_LENGTH), nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("request", sa.String(64), nullable=False),
+    sa.Column("recorded_at", UtcDateTime),
     sa.Index("ix_idempotency_keys_created_at", "created_at"),
 )
+"""Which job the first submit with a key made.
+
+`request` is the digest of what was asked of which route, `recorded_at` the capture time if one was supplied.
+"""
 
 executors = sa.Table(
     "executors",

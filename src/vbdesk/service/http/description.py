@@ -13,6 +13,7 @@ AUDIO_REFUSALS = (
     ErrorCode.AUDIO_TOO_SHORT,
     ErrorCode.AUDIO_TOO_LONG,
     ErrorCode.INSUFFICIENT_CREDITS,
+    ErrorCode.CONFLICT,
     ErrorCode.AUDIO_TOO_LARGE,
     ErrorCode.AUDIO_POOR_QUALITY,
     ErrorCode.VALIDATION_ERROR,

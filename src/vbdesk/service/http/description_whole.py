@@ -18,7 +18,8 @@ _IDEMPOTENCY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Any text. The same key within 24 hours answers the first job again and charges once.",
+    "description": "Any text. The same request with the same key within 24 hours answers the first job again "
+    "and charges once; another request with it is 409 `CONFLICT`.",
     "schema": {"type": "string", "maxLength": 255},
 }
 _RETRY_AFTER = {

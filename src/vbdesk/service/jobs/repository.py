@@ -149,9 +149,9 @@ def forget_audio(connection: Connection, job_ids: Sequence[str]) -> None:
 
 
 def find_by_idempotency_key(connection: Connection, account_id: str, key: str, since: datetime) -> Row[Any] | None:
-    """The job that the account submitted with this key since that moment."""
+    """The job that the account submitted with this key since that moment, and its `request` and `recorded_as`."""
     query = (
-        sa.select(jobs)
+        sa.select(jobs, idempotency_keys.c.request, idempotency_keys.c.recorded_at.label("recorded_as"))
         .join(idempotency_keys, idempotency_keys.c.job_id == jobs.c.job_id)
         .where(
             idempotency_keys.c.account_id == account_id,
@@ -162,15 +162,9 @@ def find_by_idempotency_key(connection: Connection, account_id: str, key: str, s
     return connection.execute(query).one_or_none()
 
 
-def remember_idempotency_key(
-    connection: Connection, account_id: str, key: str, job_id: str, created_at: datetime
-) -> None:
+def remember_idempotency_key(connection: Connection, **values: Any) -> None:
     """Tie the key to the job. Raises IntegrityError when another submit was faster."""
-    connection.execute(
-        sa.insert(idempotency_keys).values(
-            account_id=account_id, idempotency_key=key, job_id=job_id, created_at=created_at
-        )
-    )
+    connection.execute(sa.insert(idempotency_keys).values(**values))
 
 
 def forget_idempotency_keys(connection: Connection, before: datetime) -> None:

@@ -1,5 +1,7 @@
 """Rules of jobs: what may be submitted, what it costs, and how it is read."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +15,7 @@ from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.errors import InsufficientCredits, InvalidRequest, NotFound
+from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs import repository
@@ -29,6 +31,7 @@ from vbdesk.service.webhooks.guard import AddressRefused
 IDEMPOTENCY_WINDOW = timedelta(hours=24)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
+_KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,21 @@ class Submission:
     idempotency_key: str | None = None
     api_version: str = "v2"
 
+    @property
+    def request(self) -> str:
+        """Digest of the route and of what it is asked for; a group's id is not kept with a key in the clear."""
+        target = self.target
+        asked = [self.api_version, target.job_type, target.name, self.form.diarize, self.group_id, self.longitudinal]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What a submit answers: the job as it was then, and the capture time supplied."""
+
+    job: Job
+    recorded_at: datetime | None
+
 
 class JobService:
     """Jobs of an account."""
@@ -68,11 +86,12 @@ class JobService:
         jobs = [JobListItem(job_id=row.job_id, status=shown_status(row), created_at=row.created_at) for row in rows]
         return JobList(jobs=jobs, page=page.number, total_pages=page.total_pages)
 
-    def find_repeat(self, submission: Submission) -> Job | None:
+    def find_repeat(self, submission: Submission) -> Submitted | None:
         """The answer to the first submit with the same idempotency key, if there was one within a day.
 
         Raises:
             InvalidRequest: the key is too long.
+            Conflict: the first submit asked for something else, so that its job would be no answer to this one.
         """
         key = submission.idempotency_key
         if key is None:
@@ -82,7 +101,11 @@ class JobService:
         with self._context.database.reading() as connection:
             since = self._clock.now() - IDEMPOTENCY_WINDOW
             row = repository.find_by_idempotency_key(connection, submission.account.account_id, key, since)
-        return None if row is None else as_submitted(row)
+        if row is None:
+            return None
+        if row.request != submission.request:
+            raise Conflict(_KEY_USED)
+        return Submitted(as_submitted(row), row.recorded_as)
 
     def precheck(self, submission: Submission) -> str | None:
         """Everything that can be refused before the audio is looked at; the storage key of an uploaded recording.
@@ -105,12 +128,13 @@ class JobService:
                 raise InsufficientCredits
         return None if upload is None else upload.key
 
-    def accept(self, submission: Submission, audio: AudioFacts, upload_key: str | None) -> Job:
+    def accept(self, submission: Submission, audio: AudioFacts, upload_key: str | None) -> Submitted:
         """Store the job, hold its price and queue it, all in one transaction; the audio is in the store before.
 
         Raises:
             InsufficientCredits: the balance was spent meanwhile.
             InvalidRequest: the upload is gone meanwhile.
+            Conflict: another request was made with the same idempotency key meanwhile.
         """
         job_id = new_id()
         audio_key = self._keep_audio(submission.form, job_id, upload_key)
@@ -127,7 +151,7 @@ class JobService:
         except BaseException:
             self._context.storage.delete(audio_key)
             raise
-        return as_submitted(row)
+        return Submitted(as_submitted(row), submission.form.recorded_at)
 
     def _keep_audio(self, form: AnalyzeForm, job_id: str, upload_key: str | None) -> str:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
@@ -172,12 +196,20 @@ class JobService:
         if group_key is not None:
             self._groups.register(connection, group_key, job_id)
         if submission.idempotency_key is not None:
-            self._remember(connection, account.account_id, submission.idempotency_key, job_id, now)
+            self._remember(connection, submission, job_id, now)
         self._context.queue.enqueue(connection, job_id)
 
-    def _remember(self, connection: Connection, account_id: str, key: str, job_id: str, now: datetime) -> None:
+    def _remember(self, connection: Connection, submission: Submission, job_id: str, now: datetime) -> None:
         repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)
-        repository.remember_idempotency_key(connection, account_id, key, job_id, now)
+        repository.remember_idempotency_key(
+            connection,
+            account_id=submission.account.account_id,
+            idempotency_key=submission.idempotency_key,
+            job_id=job_id,
+            created_at=now,
+            request=submission.request,
+            recorded_at=submission.form.recorded_at,
+        )
 
     def _cost(self, submission: Submission) -> int:
         costs = self._context.settings.token_costs

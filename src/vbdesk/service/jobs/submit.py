@@ -12,7 +12,7 @@ from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import read_analyze_form
-from vbdesk.service.jobs.service import JobService, Submission
+from vbdesk.service.jobs.service import JobService, Submission, Submitted
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.storage.store import ObjectMissing
 
@@ -32,7 +32,8 @@ async def submit(request: Request, context: Context, account: Account, target: T
     """
     async with received_form(request, context.storage.incoming) as form:
         asked = read_analyze_form(form)
-        return await submit_form(context, Submission(account, target, asked, idempotency_key=idempotency_key(request)))
+        submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
+        return (await submit_form(context, submission)).job
 
 
 async def submit_to_group(
@@ -43,15 +44,15 @@ async def submit_to_group(
     async with received_form(request, context.storage.incoming) as form:
         asked = read_analyze_form(form, in_group=True)
         key = idempotency_key(request)
-        job = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))
-    return GroupJob(**dict(job), group_id=group_id, recorded_at=asked.recorded_at)
+        submitted = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))
+    return GroupJob(**dict(submitted.job), group_id=group_id, recorded_at=submitted.recorded_at)
 
 
-async def submit_form(context: Context, submission: Submission) -> Job:
+async def submit_form(context: Context, submission: Submission) -> Submitted:
     """Submit a job of a form that is still on disk.
 
     Raises:
-        ServiceError: with the first thing that is wrong, in the order size, credits, audio.
+        ServiceError: with the first thing that is wrong, in the order size, used key, credits, audio.
     """
     if submission.form.audio is not None and submission.form.audio.too_large:
         raise AudioTooLarge

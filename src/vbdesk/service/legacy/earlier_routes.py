@@ -80,4 +80,5 @@ async def _submit(request: Request, context: Context, account: Account, target_i
     async with received_form(request, context.storage.incoming) as form:
         target = target_in(form)
         asked = read_analyze_form(form)
-        return await submit_form(context, Submission(account, target, asked, idempotency_key=idempotency_key(request)))
+        submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
+        return (await submit_form(context, submission)).job

@@ -113,7 +113,7 @@ async def _submit_audio_url(
     jobs = JobService(context)
     repeat = await run_in_threadpool(jobs.find_repeat, submission)
     if repeat is not None:
-        return V1Submitted(job_id=repeat.job_id)
+        return V1Submitted(job_id=repeat.job.job_id)
     await run_in_threadpool(jobs.precheck, submission)
     async with fetcher.fetch(url, context.storage.incoming) as audio:
         return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
@@ -131,5 +131,4 @@ def _submission(request: Request, account: Account, condition: str, *, diarize: 
 
 
 async def _submit(context: Context, submission: Submission) -> V1Submitted:
-    job = await submit_form(context, submission)
-    return V1Submitted(job_id=job.job_id)
+    return V1Submitted(job_id=(await submit_form(context, submission)).job.job_id)

@@ -153,6 +153,8 @@ def upgrade() -> None:
         sa.Column("idempotency_key", sa.String(length=255), nullable=False),
         sa.Column("job_id", sa.String(length=36), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("request", sa.String(length=64), nullable=False),
+        sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["account_id"], ["accounts.account_id"], name=op.f("fk_idempotency_keys_account_id_accounts")
         ),
