@@ -78,6 +78,13 @@ def test_a_csv_names_subject_time_and_what_is_asked_for(folder):
     )
 
 
+def test_a_csv_may_ask_for_a_sign_of_the_services_own(folder):
+    text = "path,group_id,model\na.wav,ward4,sign:slow-speech\n"
+    assert "no sign slow-speech" in preview(folder, text).faulty[0].error
+    found = preview(folder, text, signs=("stress", "slow-speech"))
+    assert found.ready[0].target == Target("sign", "slow-speech")
+
+
 def test_rows_with_faults_stand_beside_the_others(folder):
     found = preview(
         folder,

@@ -7,7 +7,7 @@ originals are only ever read. Everything here reads files: call it in a task.
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -130,8 +130,11 @@ def preview_csv(
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
+    signs: Collection[str] = STANDALONE_SIGNS,
 ) -> Preview:
     """What importing the recordings in a CSV would do; arguments as `preview_files`.
+
+    `signs` are those that the service takes.
 
     Columns are `path` and `group_id`, and where wanted `recorded_at` (ISO 8601; the file's own time if empty) and
     `model` (a model, or `sign:` and a sign; `target` if empty). Paths are taken from where the CSV is. Commas,
@@ -141,7 +144,7 @@ def preview_csv(
         IntakeError: it is no such list.
         OSError: it cannot be read.
     """
-    rows = [_csv_row(number, cells, path.parent, target) for number, cells in _csv_cells(path)]
+    rows = [_csv_row(number, cells, path.parent, target, signs) for number, cells in _csv_cells(path)]
     if not rows:
         raise IntakeError(f"There is no recording in {path.name}: it has no line below its head.")
     return _checked(rows, known_sources, clock or SystemClock(), progress, cancelled)
@@ -270,7 +273,7 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=head.count)
 
 
-def _csv_row(number: int, cells: dict[str, str], folder: Path, default: Target) -> IntakeRow:
+def _csv_row(number: int, cells: dict[str, str], folder: Path, default: Target, signs: Collection[str]) -> IntakeRow:
     path = folder / cells.get("path", "")
     row = IntakeRow(number, path, cells.get("group_id", ""), None, default)
     if not cells.get("path"):
@@ -278,7 +281,7 @@ def _csv_row(number: int, cells: dict[str, str], folder: Path, default: Target) 
     if not path.is_file():
         return replace(row, error=f"There is no file {cells['path']}.")
     try:
-        row = replace(row, target=_target(cells.get("model", ""), default))
+        row = replace(row, target=_target(cells.get("model", ""), default, signs))
         recorded_at, notes = _recorded_at(cells.get("recorded_at", ""), path)
     except ValueError as error:
         return replace(row, error=str(error))
@@ -293,11 +296,11 @@ def _recorded_at(text: str, path: Path) -> tuple[datetime, tuple[str, ...]]:
     return moment, () if has_zone else ("The time has no zone and is taken as UTC.",)
 
 
-def _target(text: str, default: Target) -> Target:
+def _target(text: str, default: Target, signs: Collection[str]) -> Target:
     if not text:
         return default
     target = Target.parse(text if ":" in text else f"model:{text}")
-    known: Iterable[str] = ModelName if target.kind == "model" else STANDALONE_SIGNS
+    known: Iterable[str] = ModelName if target.kind == "model" else signs
     if target.name not in set(known):
         raise ValueError(f"There is no {target.kind} {target.name}. There are: {', '.join(sorted(known))}.")
     return target

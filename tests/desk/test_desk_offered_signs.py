@@ -1,0 +1,73 @@
+"""The signs that the Record page offers are those of the connected service."""
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
+from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
+from vbdesk.outbox.courier import CourierStatus
+
+OWN = Sign(name="slow-speech", label="Slow Speech")
+STRESS = Sign(name="stress", label="Stress")
+
+
+@pytest.fixture
+def network(network):
+    """A network whose service has a sign of its own."""
+    answer_otherwise = network.answer
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        otherwise = answer_otherwise(request)
+        if request.url.path != "/v2/signs" or otherwise.is_error:
+            return otherwise
+        return httpx.Response(200, json={"signs": [STRESS.model_dump(), OWN.model_dump()]})
+
+    network.answer = answer
+    return network
+
+
+def say(workspace, *, connected: bool) -> None:
+    """What the courier says of the way to the service."""
+    workspace.status = replace(CourierStatus(None, "", None, None), connected=connected)
+    workspace.status_changed.emit(workspace.status)
+
+
+def test_the_list_comes_from_the_service_once_it_answers(workspace, network, qtbot):
+    offered = OfferedSignsViewModel(workspace)
+    offered.start()
+    assert [sign.name for sign in offered.signs] == list(STANDALONE_SIGNS)
+    with qtbot.waitSignal(offered.signs_changed) as told:
+        say(workspace, connected=True)
+    assert told.args == [(STRESS, OWN)]
+    say(workspace, connected=True)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert len(network.asked) == 1
+
+
+def test_offline_the_last_list_is_offered(workspace, network, qtbot):
+    first = OfferedSignsViewModel(workspace)
+    with qtbot.waitSignal(first.signs_changed):
+        say(workspace, connected=True)
+    network.up = False
+    say(workspace, connected=False)
+    second = OfferedSignsViewModel(workspace)
+    with qtbot.waitSignal(second.signs_changed):
+        second.start()
+    assert second.signs == (STRESS, OWN)
+
+
+def test_a_service_that_fails_to_answer_is_asked_again_when_it_is_back(workspace, network, qtbot):
+    offered = OfferedSignsViewModel(workspace)
+    network.up = False
+    say(workspace, connected=True)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert len(offered.signs) == len(STANDALONE_SIGNS)
+    network.up = True
+
+    def told() -> bool:
+        say(workspace, connected=True)
+        return offered.signs == (STRESS, OWN)
+
+    qtbot.waitUntil(told)
