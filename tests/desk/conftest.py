@@ -70,6 +70,10 @@ class MicrophoneTwin(FileMicrophone):
             raise MicrophoneError("The microphone cannot be opened. Nothing was recorded; check that it is free.")
         return super().open(device, sink, on_end)
 
+    def rewind(self):
+        """Speak from the beginning again."""
+        self._position = 0
+
 
 @pytest.fixture
 def microphone(speech) -> MicrophoneTwin:

@@ -1,7 +1,7 @@
-"""Mends of what Qt tells screen readers."""
+"""What screen readers are told beyond what Qt tells by itself, and mends of that."""
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleInterface
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
 _SCROLL_AREAS = ("QScrollArea", "QAbstractScrollArea")
@@ -16,6 +16,14 @@ def install_scroll_area_mend() -> None:
     past the end of a list and crash. `QAccessibleWidget` counts hidden children too, and checks.
     """
     QAccessible.installFactory(_plain_for_scroll_areas)
+
+
+def announce(where: QWidget, sentence: str, *, urgent: bool = False) -> None:
+    """Have a screen reader say `sentence` about what happens in `where`; an urgent one interrupts what it reads."""
+    event = QAccessibleAnnouncementEvent(where, sentence)
+    politeness = QAccessible.AnnouncementPoliteness
+    event.setPoliteness(politeness.Assertive if urgent else politeness.Polite)
+    QAccessible.updateAccessibility(event)
 
 
 def _plain_for_scroll_areas(class_name: str, about: QObject | None) -> QAccessibleInterface | None:

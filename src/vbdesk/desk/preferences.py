@@ -9,9 +9,15 @@ from vbdesk.desk.theme import Scheme
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """The choices; what was never chosen has its default."""
+    """The choices; what was never chosen has its default.
+
+    Attributes:
+        scheme: which colours.
+        pedal_key: the key that a foot pedal sends, as Qt names keys: "F9", "PgDown", "Ctrl+B". Set in the file.
+    """
 
     scheme: Scheme = Scheme.SYSTEM
+    pedal_key: str = "F9"
 
 
 class PreferenceStore:
@@ -23,8 +29,12 @@ class PreferenceStore:
     def load(self) -> Preferences:
         """The choices; the defaults where there is no file, or none that can be read."""
         try:
-            return Preferences(scheme=Scheme(json.loads(self._path.read_text(encoding="utf-8"))["scheme"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+            default = Preferences()
+            return Preferences(
+                Scheme(found.get("scheme", default.scheme)), str(found.get("pedal_key", default.pedal_key))
+            )
+        except (OSError, ValueError, AttributeError):
             return Preferences()
 
     def save(self, preferences: Preferences) -> None:

@@ -167,6 +167,7 @@ class Role(StrEnum):
     """What a piece of text is for."""
 
     PROMPT = "prompt"
+    PROMPT_SPEAKER = "prompt_speaker"
     PROMPT_SMALL = "prompt_small"
     PROMPT_PREVIEW = "prompt_preview"
     TIMER = "timer"
@@ -189,6 +190,7 @@ class Role(StrEnum):
 
 TYPE_SCALE: Final[dict[Role, Type]] = {
     Role.PROMPT: Type(32, 52, 400, -1.2),
+    Role.PROMPT_SPEAKER: Type(44, 70, 400, -1.4),
     Role.PROMPT_SMALL: Type(24, 40, 400, -0.8),
     Role.PROMPT_PREVIEW: Type(23, 38, 400, -0.6),
     Role.TIMER: Type(44, 48, 600, -3.0),

@@ -1,25 +1,31 @@
 """The Record page while a recording runs: what is said, the voice as it comes in, and the controls."""
 
+import math
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import Task
+from vbdesk.capture.recorder import Health
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView, paint_icon
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.record import Moment, Phase, RecordViewModel
+from vbdesk.desk.viewmodels.time_words import clock_words
 from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind, quiet_button, secondary_button
 from vbdesk.desk.widgets.card import Card, scrolled, upright_line
 from vbdesk.desk.widgets.painting import antialiased, rounded
 from vbdesk.desk.widgets.picture import Picture
 from vbdesk.desk.widgets.speech_ring import SpeechRing
 from vbdesk.desk.widgets.text import Prompt, Text
-from vbdesk.desk.widgets.waveform import LiveWaveform, clock_words
+from vbdesk.desk.widgets.waveform import LiveWaveform
 
 _ROOMY = 960
 _SIDES, _ABOVE = 72, 20
 _VOICE, _VOICE_SMALL = 184, 112
+_LOST_S = 0.05
+_SOON_S = 60
 
 
 class _PhaseChip(QWidget):
@@ -58,15 +64,19 @@ class LiveView(QWidget):
     def __init__(self, model: RecordViewModel) -> None:
         super().__init__()
         self._model = model
+        self._following_left = False
         self._chip = _PhaseChip()
         self._subject, self._protocol = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2")
         self._device = Text("", Role.LABEL, "text2")
+        self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
+        self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = Prompt(Role.PROMPT), Picture()
         self.waveform = LiveWaveform()
         self.ring = SpeechRing(model.minimum_s)
         self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
         self.timer = Text("0:00", Role.TIMER)
         self._limit = Text(f"Stops by itself at {clock_words(model.maximum_s)}", Role.BODY, "text2")
+        self.following = secondary_button("Next task", icon="arrow-right", key="N", size=ButtonSize.LARGE)
         self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
         self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
         self.stop = Button("Stop", Kind.STOP, icon="stop", key="Space", size=ButtonSize.LARGE)
@@ -77,15 +87,17 @@ class LiveView(QWidget):
         """Show what was set up for this recording."""
         setup = self._model.setup
         self._subject.setText(setup.subject.group_id)
-        self._protocol.setText(setup.form.protocol.title)
         self._device.setText("" if setup.device is None else setup.device.name)
-        self.prompt.show_text(setup.form.protocol.text)
-        self.picture.show_picture(setup.form.protocol.picture)
-        self._fit_prompt()
+        self._show_task(setup.form.protocol.tasks[0])
 
     @Slot(object)
     def _show_task(self, task: Task) -> None:
-        self._protocol.setText(task.title)
+        tasks = self._model.setup.form.protocol.tasks
+        place = tasks.index(task) + 1 if task in tasks else 1
+        self._protocol.setText(task.title if len(tasks) == 1 else f"{task.title} · {place} of {len(tasks)}")
+        self.following.setVisible(len(tasks) > 1)
+        self._following_left = place < len(tasks)
+        self.following.setEnabled(self._model.phase is Phase.RECORDING and self._following_left)
         self.ring.set_minimum(task.min_speech_s)
         self.prompt.show_text(task.text)
         self.picture.show_picture(task.picture)
@@ -94,7 +106,7 @@ class LiveView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         roomy = self.width() >= theme.active().px(_ROOMY)
-        for button in (self.marker, self.pause, self.stop):
+        for button in (self.following, self.marker, self.pause, self.stop, self.speaker):
             button.show_key(roomy)
         self._fit_prompt()
 
@@ -116,15 +128,13 @@ class LiveView(QWidget):
         head.addWidget(self._subject)
         head.addWidget(self._protocol)
         head.addStretch(1)
-        for icon, ink, words in (
-            ("mic", "text2", self._device),
-            ("lock", "ok", Text("Saved to disk every second", Role.LABEL, "text2")),
-        ):
+        for icon, words in ((IconView("mic", "text2", 16), self._device), (self._safe_icon, self.safe)):
             pair = QHBoxLayout()
             pair.setSpacing(8)
-            pair.addWidget(IconView(icon, ink, 16))
+            pair.addWidget(icon)
             pair.addWidget(words)
             head.addLayout(pair)
+        head.addWidget(self.speaker)
         said = Card(padding=0)
         inner = QWidget()
         words_column = QVBoxLayout(inner)
@@ -169,6 +179,7 @@ class LiveView(QWidget):
         row.addLayout(time)
         row.addStretch(1)
         row.addWidget(self.marker)
+        row.addWidget(self.following)
         row.addWidget(self.pause)
         row.addWidget(self.stop)
         row.setSpacing(14)
@@ -178,6 +189,7 @@ class LiveView(QWidget):
     def _bind(self) -> None:
         model = self._model
         self.marker.clicked.connect(model.mark)
+        self.following.clicked.connect(model.next_task)
         self.pause.clicked.connect(model.pause)
         self.stop.clicked.connect(model.press)
         model.phase_changed.connect(self._show_phase)
@@ -196,6 +208,7 @@ class LiveView(QWidget):
         if phase in looks:
             self._chip.say(*looks[phase])
         running = phase in (Phase.RECORDING, Phase.PAUSED)
+        self.following.setEnabled(phase is Phase.RECORDING and self._following_left)
         self.marker.setEnabled(phase is Phase.RECORDING)
         self.pause.setEnabled(running)
         self.stop.setEnabled(running or phase is Phase.COUNTING_IN)
@@ -209,6 +222,7 @@ class LiveView(QWidget):
         self.timer.setText(str(left) if left else "Now")
         self._limit.setText("Starting the microphone" if left == 0 else "seconds, then begin")
         self._show_speech(0.0)
+        self._show_health(Health())
         self.waveform.clear()
 
     @Slot(object)
@@ -218,8 +232,29 @@ class LiveView(QWidget):
         words = clock_words(moment.seconds)
         if words != self.timer.text():
             self.timer.setText(words)
-            self._limit.setText(f"Stops by itself at {clock_words(self._model.maximum_s)}")
+            self._limit.setText(self._limit_words(moment.seconds))
+        self._show_health(moment.health)
         self._show_speech(self._model.task.counted_s(moment.speech))
+
+    def _limit_words(self, seconds: float) -> str:
+        """The next limit: before the minimum that one, then the end."""
+        minimum_s, maximum_s = self._model.minimum_s, self._model.maximum_s
+        if seconds < minimum_s:
+            return f"Long enough at {clock_words(minimum_s)}"
+        left_s = math.ceil(maximum_s - seconds)
+        return f"Stops by itself at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
+
+    def _show_health(self, health: Health) -> None:
+        lost = health.missing_s >= _LOST_S or health.overflows > 0
+        words = "Saved to disk every second"
+        if health.missing_s >= _LOST_S:
+            words = f"{health.missing_s:.1f} s of sound lost"
+        elif lost:
+            words = f"Sound lost {health.overflows} times"
+        if words != self.safe.text():
+            self.safe.setText(words)
+            self.safe.set_ink("warn" if lost else "text2")
+            self._safe_icon.show_icon("warning" if lost else "lock", "warn" if lost else "ok")
 
     def _show_speech(self, seconds: float) -> None:
         self.ring.show_seconds(seconds)

@@ -1,40 +1,47 @@
-"""The Record page: ready, recording, check; binds the view models and holds no rule."""
+"""The Record page: ready, recording, check, import; binds the view models and holds no rule."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.recorder import EndReason, Take
 from vbdesk.capture.rescue import RescuedTake
+from vbdesk.desk.accessibility import announce
 from vbdesk.desk.pages.record_check import CheckView
+from vbdesk.desk.pages.record_import import ImportView
 from vbdesk.desk.pages.record_live import LiveView
 from vbdesk.desk.pages.record_ready import ReadyView
+from vbdesk.desk.pages.record_speaker import SpeakerWindow
 from vbdesk.desk.places import ReviewTake
 from vbdesk.desk.tasks import Stoppable
+from vbdesk.desk.viewmodels.announcements import Announcements
+from vbdesk.desk.viewmodels.intake import IntakeViewModel
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
-from vbdesk.desk.viewmodels.take_review import Origin, Source, TakeReviewViewModel
+from vbdesk.desk.viewmodels.review import Origin, Source
+from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
+from vbdesk.desk.viewmodels.time_words import clock_words, counted
 from vbdesk.desk.widgets.banner import Banner, Tone
-from vbdesk.desk.widgets.waveform import clock_words
 from vbdesk.desk.workspace import Workspace
 
-_AUDIO_FILES = "Recordings (*.wav *.flac *.mp3 *.m4a *.mp4)"
+_FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
+_LIST = ".csv"
 _GOOD_NEWS_MS = 8000
-_SUFFIXES = {".wav", ".flac", ".mp3", ".m4a", ".mp4"}
 
 
 def build_record_page(workspace: Workspace) -> QWidget:
     """The Record page of a workspace."""
-    return RecordPage(RecordViewModel(workspace, RecordSetupViewModel(workspace)), TakeReviewViewModel(workspace))
+    model = RecordViewModel(workspace, RecordSetupViewModel(workspace))
+    return RecordPage(model, TakeReviewViewModel(workspace), IntakeViewModel(workspace))
 
 
 class RecordPage(QWidget):
-    """One page with three faces."""
+    """One page with four faces."""
 
-    def __init__(self, model: RecordViewModel, review: TakeReviewViewModel) -> None:
+    def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, intake: IntakeViewModel) -> None:
         super().__init__()
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -42,19 +49,23 @@ class RecordPage(QWidget):
         self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setProperty("noRing", True)
-        self.model, self.review = model, review
-        for part in (model.setup, model, review):
+        self.model, self.review, self.intake = model, review, intake
+        self.announcements = Announcements(model, review)
+        for part in (model.setup, model, review, intake, self.announcements):
             part.setParent(self)
         self.banner = Banner()
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
+        self.importing = ImportView(intake)
+        self.speaker = SpeakerWindow(model, self)
+        self.pedal = QShortcut(self)
         self._rescued: list[RescuedTake] = []
-        self._retaken: Source | None = None
+        self._act: Callable[[], None] | None = None
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
         self._fade.setInterval(_GOOD_NEWS_MS)
         self._fade.timeout.connect(self.banner.clear)
         self._faces = QStackedWidget()
-        for face in (self.ready, self.live, self.check):
+        for face in (self.ready, self.live, self.check, self.importing):
             self._faces.addWidget(face)
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
@@ -78,10 +89,13 @@ class RecordPage(QWidget):
     def left(self) -> None:
         """The page is not in front any more."""
         self.model.hide()
+        if self.model.phase is Phase.READY:
+            self.speaker.close()
 
     def closing(self) -> list[Stoppable]:
         """Stop and keep whatever is being recorded."""
         self.review.playback.close()
+        self.speaker.close()
         return self.model.closing()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: D102
@@ -92,35 +106,48 @@ class RecordPage(QWidget):
         self.import_files(_dropped(event))
 
     def import_files(self, paths: list[Path]) -> None:
-        """Check files one after the other, for the subject that is filled in."""
+        """Look at files, folders or a list: one recording is checked, several are shown before they are taken in."""
         setup = self.model.setup
-        if not paths:
-            self.banner.say(Tone.WARN, "Only WAV, FLAC, MP3 and M4A files can be imported. Nothing was changed.")
-        elif self.model.phase is not Phase.READY:
-            self.banner.say(Tone.WARN, "Finish this recording first, then import files.")
-        elif not setup.subject.usable:
-            self.banner.say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
-        else:
-            self.review.review_files(paths, setup.metadata(self.model.now()))
+        listed = len(paths) == 1 and paths[0].suffix.lower() == _LIST
+        if self.model.phase is not Phase.READY:
+            self._say(Tone.WARN, "Finish this recording first, then import files.")
+        elif not setup.subject.usable and not listed:
+            self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
+        elif paths:
+            self.intake.look(paths, setup.metadata(self.model.now()))
 
     def _bind(self) -> None:
-        model, review = self.model, self.review
+        model, review, intake = self.model, self.review, self.intake
         model.phase_changed.connect(self._show_phase)
         model.took.connect(self._on_take)
         model.failed.connect(self._show_failure)
-        model.setup.device_noticed.connect(self._show_failure)
-        model.hinted.connect(self._show_hint)
         model.health_noticed.connect(self._show_health)
+        model.setup.device_noticed.connect(self._show_failure)
+        model.setup.pedal_known.connect(self._use_pedal)
+        model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)
         review.finished.connect(self._on_review_finished)
         review.sent.connect(self._on_sent)
         review.kept.connect(self._on_kept)
         review.retaken.connect(self._on_retaken)
+        review.set_aside.connect(self._on_set_aside)
+        review.discarded.connect(self._on_discarded)
         review.failed.connect(self._show_failure)
         review.playback.failed.connect(self._show_failure)
         review.rescued.connect(self._on_rescued)
+        intake.begun.connect(self._on_import_begun)
+        intake.single.connect(self._on_single)
+        intake.imported.connect(self._on_imported)
+        intake.failed.connect(self._show_failure)
+        intake.left.connect(self._on_import_left)
+        self.announcements.said.connect(self._announce)
         self.ready.import_files.clicked.connect(self._choose_files)
+        self.ready.speaker.clicked.connect(self.toggle_speaker)
+        self.live.speaker.clicked.connect(self.toggle_speaker)
+        self.speaker.shown.connect(self._on_speaker)
+        self.speaker.pressed.connect(self._on_speaker_key)
         self.banner.acted.connect(self._on_banner)
+        self.pedal.activated.connect(self._on_pedal)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys that no control has taken: a text field keeps its letters, a button its Space."""
@@ -130,18 +157,60 @@ class RecordPage(QWidget):
         else:
             act()
 
+    @Slot(int)
+    def _on_speaker_key(self, key: int) -> None:
+        act = self._act_of(key)
+        if act is not None:
+            act()
+
     def _act_of(self, key: int) -> Callable[[], None] | None:
-        face = self._faces.currentWidget()
+        face, keys = self._faces.currentWidget(), Qt.Key
+        if face is self.importing:
+            return self.intake.cancel if key == keys.Key_Escape else None
         if face is self.check:
             good = self.review.review is not None and self.review.review.good
             enter = self.review.send if good else None
-            acts = {Qt.Key.Key_R: self.review.retake, Qt.Key.Key_Space: self.review.playback.toggle}
-            return enter if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) else acts.get(Qt.Key(key))
-        acts = {Qt.Key.Key_Space: self.model.press}
+            acts: dict[Qt.Key, Callable[[], None]] = {
+                keys.Key_R: self.review.retake,
+                keys.Key_Space: self.review.playback.toggle,
+                keys.Key_G: self.check.toggle_picture,
+            }
+            return enter if key in (keys.Key_Return, keys.Key_Enter) else acts.get(Qt.Key(key))
+        acts = {keys.Key_Space: self.model.press, keys.Key_W: self.toggle_speaker}
         if face is self.live:
-            acts |= {Qt.Key.Key_P: self.model.pause, Qt.Key.Key_M: self.model.mark, Qt.Key.Key_N: self.model.next_task}
-            acts[Qt.Key.Key_Escape] = self.model.cancel_count_in
+            acts |= {keys.Key_P: self.model.pause, keys.Key_M: self.model.mark, keys.Key_N: self.model.next_task}
+            acts[keys.Key_Escape] = self.model.cancel_count_in
         return acts.get(Qt.Key(key))
+
+    @Slot(str)
+    def _use_pedal(self, key: str) -> None:
+        self.pedal.setKey(QKeySequence(key))
+
+    @Slot()
+    def _on_pedal(self) -> None:
+        """The foot begins and ends a take wherever the keyboard is, and plays it at the check."""
+        face = self._faces.currentWidget()
+        if face is self.check:
+            self.review.playback.toggle()
+        elif face is not self.importing:
+            self.model.press()
+
+    @Slot()
+    def toggle_speaker(self) -> None:
+        """Show the speaker what to say on a window of their own, or no longer."""
+        if self.speaker.isVisible():
+            self.speaker.close()
+        else:
+            self.speaker.open()
+
+    @Slot(bool)
+    def _on_speaker(self, shown: bool) -> None:
+        for button in (self.ready.speaker, self.live.speaker):
+            button.setText("Close speaker window" if shown else "Speaker window")
+
+    @Slot(str, bool)
+    def _announce(self, sentence: str, urgent: bool) -> None:
+        announce(self, sentence, urgent=urgent)
 
     def _show_face(self, face: QWidget) -> None:
         self._faces.setCurrentWidget(face)
@@ -160,11 +229,9 @@ class RecordPage(QWidget):
 
     @Slot(object)
     def _on_take(self, take: Take) -> None:
+        self.banner.clear()
         if take.sentence is not None:
-            tone = Tone.INFO if take.end is EndReason.LIMIT else Tone.WARN
-            self._say(tone, take.sentence)
-        elif take.missing_s:
-            self._say(Tone.WARN, f"The computer missed {take.missing_s:.1f} s of sound; the rest of the take is kept.")
+            self._say(Tone.INFO if take.end is EndReason.LIMIT else Tone.WARN, take.sentence)
         self.review.review_take(take, self.model.setup.metadata(take.recorded_at))
 
     @Slot(object)
@@ -178,8 +245,17 @@ class RecordPage(QWidget):
 
     @Slot(object)
     def _on_sent(self, source: Source) -> None:
-        self._say(Tone.OK, f"{source.metadata.group_id} is on its way. The next subject can begin.")
+        others = self.review.left_over
+        if others:
+            which = f"Version {others[0].number} stays" if len(others) == 1 else "The other versions stay"
+            sentence = f"{source.metadata.group_id} is on its way. {which} here, not sent."
+            self._say(Tone.OK, sentence, "Discard it" if len(others) == 1 else "Discard them", self._discard_others)
+        else:
+            self._say(Tone.OK, f"{source.metadata.group_id} is on its way. The next subject can begin.")
         self._after(source)
+
+    def _discard_others(self) -> None:
+        self.review.discard_left_over()
 
     @Slot(object)
     def _on_kept(self, source: Source) -> None:
@@ -187,15 +263,29 @@ class RecordPage(QWidget):
         self._after(source)
 
     def _after(self, source: Source) -> None:
-        if source.origin is Origin.TAKE and source.metadata.group_id == self.model.setup.subject.group_id:
+        if source.origin is not Origin.FILE and source.metadata.group_id == self.model.setup.subject.group_id:
             self.model.setup.next_subject()
 
     @Slot(object)
     def _on_retaken(self, source: Source) -> None:
-        self._retaken = source
         self.model.setup.set_subject(source.metadata.group_id)
-        if source.origin is Origin.TAKE:
-            self._say(Tone.INFO, "The last take was set aside.", "Undo retake")
+
+    @Slot(str)
+    def _on_set_aside(self, take_id: str) -> None:
+        if self.model.phase is Phase.READY:
+            self._say(Tone.INFO, "This version is kept here. Record the next one.", "Back to it", self._back_to_version)
+
+    def _back_to_version(self) -> None:
+        if self.model.phase is Phase.READY:
+            self.review.undo_retake()
+
+    @Slot(str)
+    def _on_discarded(self, sentence: str) -> None:
+        self._say(Tone.INFO, sentence, "Undo", self._undo_discard)
+
+    def _undo_discard(self) -> None:
+        if self.model.phase is Phase.READY:
+            self.review.undo_discard()
 
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
@@ -222,32 +312,58 @@ class RecordPage(QWidget):
         subject = take.about.get("group_id", "")
         more = "" if len(takes) == 1 else f" {len(takes) - 1} more wait behind it."
         sentence = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept.{more}"
-        self._say(Tone.INFO, sentence, "Review it")
+        self._say(Tone.INFO, sentence, "Review it", self._review_rescued)
+
+    def _review_rescued(self) -> None:
+        if self._rescued and self.model.phase is Phase.READY:
+            self.review.review_rescued(self._rescued[0])
+
+    @Slot()
+    def _on_import_begun(self) -> None:
+        self.banner.clear()
+        self.model.show_review()
+        self._show_face(self.importing)
+
+    @Slot(object)
+    def _on_single(self, path: Path) -> None:
+        self.review.review_files([path], self.model.setup.metadata(self.model.now()))
+
+    @Slot(int, int)
+    def _on_imported(self, well: int, badly: int) -> None:
+        if badly:
+            told = f"{counted(well, 'recording')} imported, {badly} not: the reason stands in the row."
+            self._say(Tone.WARN, told, "Close", self.intake.cancel)
+        else:
+            self._say(Tone.OK, f"{counted(well, 'recording')} imported. They are in the Outbox.")
+            self.intake.cancel()
+
+    @Slot()
+    def _on_import_left(self) -> None:
+        self.model.ready_again()
 
     @Slot()
     def _on_banner(self) -> None:
-        words = self.banner.button.text()
+        act, self._act = self._act, None
         self.banner.clear()
-        if words == "Review it" and self._rescued:
-            self.review.review_rescued(self._rescued[0])
-        elif words == "Undo retake" and self._retaken is not None:
-            self.review.undo_retake(self._retaken.metadata)
+        if act is not None:
+            act()
 
     @Slot()
     def _choose_files(self) -> None:
-        names, _ = QFileDialog.getOpenFileNames(self, "Import recordings", "", _AUDIO_FILES)
+        names, _ = QFileDialog.getOpenFileNames(self, "Import recordings", "", _FILES)
         if names:
             self.import_files([Path(name) for name in names])
 
-    def _say(self, tone: Tone, sentence: str, action: str = "") -> None:
+    def _say(self, tone: Tone, sentence: str, action: str = "", act: Callable[[], None] | None = None) -> None:
+        self._act = act
         self.banner.say(tone, sentence, action=action)
-        if tone is Tone.OK:
+        announce(self, sentence, urgent=tone is Tone.WARN)
+        if tone is Tone.OK and not action:
             self._fade.start()
         else:
             self._fade.stop()
 
 
 def _dropped(event: QDropEvent) -> list[Path]:
-    """Recordings among what is dropped."""
-    paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-    return [path for path in paths if path.suffix.lower() in _SUFFIXES]
+    """Files and folders among what is dropped; what they hold is looked up in a task."""
+    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

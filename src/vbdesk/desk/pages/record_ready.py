@@ -1,6 +1,6 @@
 """The Record page before a recording: set-up at the left, what will be said and the meter at the right."""
 
-from PySide6.QtCore import QStringListModel, Qt, Slot
+from PySide6.QtCore import QLocale, QStringListModel, Qt, Slot
 from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit, QVBoxLayout, QWidget
 
 from vbdesk.capture.devices import Device
@@ -16,6 +16,7 @@ from vbdesk.desk.widgets.buttons import KeyCap, RoundButton, secondary_button
 from vbdesk.desk.widgets.card import Card, line, scrolled
 from vbdesk.desk.widgets.fields import ChoiceField, Field, LineField, TagsField, TickBox
 from vbdesk.desk.widgets.level_meter import LevelMeter, MeterLegend
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.picture import Picture
 from vbdesk.desk.widgets.text import Prompt, Text
 from vbdesk.outbox.items import Target
@@ -43,6 +44,7 @@ class SetupCard(Card):
         self._model = model
         self.subject = LineField(icon="person", placeholder="For example ward4-0172")
         self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
+        self.language = ChoiceField("globe")
         self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
         self.consent = TickBox("Consent given", model.consent_words())
         self.subject_field = Field("Subject", self.subject, help_text="Letters, digits and . _ ~ : -")
@@ -54,8 +56,9 @@ class SetupCard(Card):
         self._bind()
 
     def _fill(self) -> None:
-        for protocol in self._model.protocols:
-            self.protocol.addItem(protocol.title)
+        for tag in self._model.languages:
+            self.language.addItem(_language_name(tag))
+        self._show_language()
         for name, signs in MODEL_SIGNS.items():
             words = f"{name.value.capitalize()}, {len(signs)} sign{'' if len(signs) == 1 else 's'}"
             self.target.addItem(words, str(Target("model", name.value)))
@@ -81,6 +84,7 @@ class SetupCard(Card):
         for field in (
             self.subject_field,
             self.protocol_field,
+            Field("Language", self.language),
             self.device_field,
             Field("Analysis", self.target),
             Field("Tags", self.tags, optional=True),
@@ -100,6 +104,7 @@ class SetupCard(Card):
         model = self._model
         self.subject.textChanged.connect(self._on_subject_typed)
         self.protocol.activated.connect(model.choose_protocol)
+        self.language.activated.connect(model.choose_language)
         self.device.activated.connect(model.choose_device)
         self.target.activated.connect(self._on_target)
         self.tags.changed.connect(self._on_tags)
@@ -109,6 +114,13 @@ class SetupCard(Card):
         model.subjects_changed.connect(self._show_known)
         model.devices_changed.connect(self._show_devices)
         model.form_changed.connect(self._show_form)
+        model.language_changed.connect(self._show_language)
+
+    @Slot()
+    def _show_language(self) -> None:
+        self.language.setCurrentIndex(self._model.languages.index(self._model.language))
+        self.protocol.clear()
+        self.protocol.addItems([protocol.title for protocol in self._model.protocols])
 
     @Slot(str)
     def _on_subject_typed(self, text: str) -> None:
@@ -165,6 +177,12 @@ class SetupCard(Card):
             self.note.setPlainText(form.note)
         self.consent.setChecked(form.consented_at is not None)
         self.consent.set_caption(self._model.consent_words())
+
+
+def _language_name(tag: str) -> str:
+    """A language in its own words, with a capital: it stands at the start of an entry."""
+    name = QLocale(tag).nativeLanguageName() or tag
+    return name[0].upper() + name[1:]
 
 
 class StageCard(Card):
@@ -297,15 +315,13 @@ class ReadyView(QWidget):
         self.setup.setFixedWidth(theme.active().px(_SETUP_WIDTH))
         self.stage = StageCard(model)
         self.import_files = secondary_button("Import files", icon="import")
-        head = QHBoxLayout()
+        self.speaker = secondary_button("Speaker window", icon="talk")
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Record", Role.PAGE_TITLE))
         self._sentence = Text("", Role.BODY, "text2")
         words.addWidget(self._sentence)
-        head.addLayout(words)
-        head.addStretch(1)
-        head.addWidget(self.import_files, 0, Qt.AlignmentFlag.AlignVCenter)
+        head = PageHead(words, self.speaker, self.import_files, words_width=260)
         cards = QHBoxLayout()
         cards.setSpacing(24)
         cards.addWidget(self.setup)
@@ -313,7 +329,7 @@ class ReadyView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addLayout(head)
+        column.addWidget(head)
         column.addLayout(cards, 1)
         self._setup_model = model.setup
         self.setup.subject.returnPressed.connect(self._on_enter)

@@ -1,13 +1,13 @@
 """State of the Account page: profiles, the connection, credits, the desk's look."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket
 from vbdesk.desk import theme
-from vbdesk.desk.preferences import Preferences, PreferenceStore
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.theme import Scheme
 from vbdesk.desk.viewmodels.time_words import counted
@@ -122,7 +122,7 @@ class AccountViewModel(QObject):
         theme.active().set_scheme(scheme)
 
         def work(context: TaskContext) -> None:
-            self._preferences.save(Preferences(scheme=scheme))
+            self._preferences.save(replace(self._preferences.load(), scheme=scheme))
 
         self._workspace.tasks.start(work, failed=self._on_failed, name="preferences")
 

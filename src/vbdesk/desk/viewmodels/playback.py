@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.playback import Player
 from vbdesk.capture.sealed import TakeAudio
+from vbdesk.desk.span import Span
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 
 _ENVELOPE_STEPS = 2000
@@ -48,6 +49,8 @@ class Playback(QObject):
         self._wanted = 0
         self._playing = False
         self._ready = False
+        self._part: Span | None = None
+        self._told_s = 0.0
         self._look = QTimer(self)
         self._look.setInterval(_POSITION_MS)
         self._look.timeout.connect(self._tell_position)
@@ -62,7 +65,7 @@ class Playback(QObject):
         self._wanted += 1
         wanted = self._wanted
         self._stop_looking()
-        self._ready = False
+        self._ready, self._part, self._told_s = False, None, 0.0
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
             audio = read()
@@ -87,11 +90,19 @@ class Playback(QObject):
         self.playing_changed.emit(True)
         self._tasks.start(self._play, self._on_started, self._on_failed, name="playback")
 
+    def show_part(self, part: Span) -> None:
+        """Only `part` counts: begin there, and stop at its end. A cursor put outside plays what is there."""
+        if part != self._part:
+            self._part = part
+            if not self._playing:
+                self.seek(part.start)
+
     @Slot(float)
     def seek(self, seconds: float) -> None:
         """Go to a moment."""
         if self._ready and self._player is not None:
             self._player.seek(seconds)
+            self._told_s = seconds
             self.moved.emit(seconds)
 
     def close(self) -> None:
@@ -128,6 +139,8 @@ class Playback(QObject):
         if wanted == self._wanted:
             self._ready = True
             self.loaded.emit(content)
+            if self._part is not None:
+                self.seek(self._part.start)
 
     @Slot(object)
     def _on_started(self, _: None) -> None:
@@ -144,9 +157,14 @@ class Playback(QObject):
         player = self._player
         if player is None:
             return
-        self.moved.emit(player.position_s)
+        before, self._told_s = self._told_s, player.position_s
+        self.moved.emit(self._told_s)
         if not player.playing:
             self._stop_looking()
+        elif self._part is not None and before < self._part.end <= self._told_s:
+            player.pause()
+            self._stop_looking()
+            self.seek(self._part.start)
 
 
 def envelope_of(samples: NDArray[np.int16], steps: int = _ENVELOPE_STEPS) -> NDArray[np.float32]:

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.clock import Clock
 from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
 from vbdesk.capture.devices import Device, DeviceWatch
-from vbdesk.capture.protocols import Protocol, protocols
+from vbdesk.capture.protocols import Protocol, nearest_language, protocol_languages, protocols
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
@@ -52,13 +53,20 @@ class Form:
 class RecordSetupViewModel(QObject):
     """The set-up card.
 
+    Attributes:
+        languages: BCP-47 tags that prompts can be shown in.
+        language: the one that is chosen; the system's, where there is such a one, before.
+        protocols: in that language.
+
     Signals:
         subject_changed: (Subject) what is typed, or what is known of it.
         subjects_changed: (tuple[str]) every subject here, for completion.
         devices_changed: (list[Device]) which microphones there are.
         device_noticed: (str) the microphone in use is another than before, or the sound system does not answer.
         form_changed: (Form).
+        language_changed: `language` and `protocols` are others than before.
         ready_changed: (bool) whether a recording can begin.
+        pedal_known: (str) the key that a foot pedal sends, as Qt names it.
     """
 
     subject_changed = Signal(object)
@@ -66,7 +74,9 @@ class RecordSetupViewModel(QObject):
     devices_changed = Signal(object)
     device_noticed = Signal(str)
     form_changed = Signal(object)
+    language_changed = Signal()
     ready_changed = Signal(bool)
+    pedal_known = Signal(str)
     _listed = Signal(object)
     _not_listed = Signal(str)
 
@@ -74,7 +84,9 @@ class RecordSetupViewModel(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._clock: Clock = workspace.outside.clock
-        self.protocols = protocols()
+        self.languages = protocol_languages()
+        self.language = nearest_language(QLocale().bcp47Name(), self.languages)
+        self.protocols = protocols(self.language)
         self.form = Form(self.protocols[0])
         self.subject = Subject("", None)
         self._choice = Choice()
@@ -117,6 +129,7 @@ class RecordSetupViewModel(QObject):
         """Begin to follow microphones and known subjects."""
         if self._watch is None:
             self._workspace.tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
+            self._workspace.tasks.start(self._read_preferences, self._on_preferences, name="pedal")
             lister = self._workspace.outside.lister
             self._watch = DeviceWatch(lister, self._listed.emit, on_no_answer=self._not_listed.emit)
             self._watch.start()
@@ -140,6 +153,15 @@ class RecordSetupViewModel(QObject):
     def choose_protocol(self, index: int) -> None:
         """Choose one of `protocols`."""
         self._set_form(replace(self.form, protocol=self.protocols[index]))
+
+    def choose_language(self, index: int) -> None:
+        """Choose one of `languages`; the protocol stays."""
+        place = self.protocols.index(self.form.protocol)
+        self.language = self.languages[index]
+        self.protocols = protocols(self.language)
+        self.form = replace(self.form, protocol=self.protocols[place])
+        self.language_changed.emit()
+        self.form_changed.emit(self.form)
 
     def choose_target(self, target: Target) -> None:
         """Choose what is asked of the service."""
@@ -242,6 +264,13 @@ class RecordSetupViewModel(QObject):
 
     def _read_remembered(self, context: TaskContext) -> Wanted | None:
         return self._remembered.load()
+
+    def _read_preferences(self, context: TaskContext) -> Preferences:
+        return PreferenceStore(self._workspace.outside.config_dir).load()
+
+    @Slot(object)
+    def _on_preferences(self, preferences: Preferences) -> None:
+        self.pedal_known.emit(preferences.pedal_key)
 
     @Slot(object)
     def _on_remembered(self, wanted: Wanted | None) -> None:

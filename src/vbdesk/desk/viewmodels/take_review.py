@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
@@ -11,140 +10,65 @@ from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from vbdesk.capture.recorder import Take
 from vbdesk.capture.rescue import RescuedTake, unfinished_takes
 from vbdesk.capture.sealed import TakeAudio, read_take
-from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.span import Span
-from vbdesk.desk.tasks import Failure, Lane, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
+from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version
+from vbdesk.desk.viewmodels.take_findings import TakeFindings
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.check import Check, CheckRow, Verdict, check_take
-from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target
+from vbdesk.outbox.check import Check, check_take
+from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, metadata_of
+from vbdesk.outbox.library import PutAway
 from vbdesk.outbox.opened import decode_file
 from vbdesk.outbox.states import OutboxState
 
-FLAC_SHARE = 0.55  # of the size as 16-bit PCM, for speech
-
-
-class Origin(StrEnum):
-    """Where what is reviewed comes from."""
-
-    TAKE = "take"
-    FILE = "file"
-    LIBRARY = "library"
+_PERCENT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What is reviewed.
-
-    Attributes:
-        name: path of a take or a file; take id of a recording in the library.
-    """
-
-    origin: Origin
-    name: str
-    metadata: TakeMetadata
-
-    @property
-    def path(self) -> Path:
-        """The take or file."""
-        return Path(self.name)
+class _Checked:
+    audio: TakeAudio
+    review: Review
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
-    """A checked recording, in words for the page; `span` is what counts of its `seconds`."""
+class _Away:
+    """What was discarded last; `source` is what was under review, None for other versions."""
 
-    source: Source
-    check: Check
-    seconds: float
-    span: Span
-    sample_rate: int
-
-    @property
-    def good(self) -> bool:
-        """Whether nothing fails."""
-        return self.check.overall != "bad"
-
-    @property
-    def sendable(self) -> bool:
-        """Whether the service would take it at all."""
-        return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S
-
-    @property
-    def title(self) -> str:
-        """The verdict."""
-        if self.good:
-            return "Good to send"
-        return "Likely inconclusive" if self.sendable else "Cannot be analysed"
-
-    @property
-    def sentence(self) -> str:
-        """The verdict in one sentence."""
-        failing, watching = self._rows(Verdict.FAIL), self._rows(Verdict.WATCH)
-        if failing:
-            return failing[0].sentence
-        if watching:
-            passing = len(self._rows(Verdict.PASS))
-            return (
-                f"{_count(passing)} {'check passes' if passing == 1 else 'checks pass'}. To watch: {_names(watching)}."
-            )
-        return "All checks pass."
-
-    @property
-    def reason(self) -> str:
-        """Why it will likely be inconclusive; empty when it will not."""
-        failing = self._rows(Verdict.FAIL)
-        if not failing:
-            return ""
-        told = ", ".join(f"{row.name.lower()} {row_value(row)}, needs {row.limit_text}" for row in failing[:2])
-        return f"Likely inconclusive if sent: {told}" if self.sendable else f"The service would refuse it: {told}"
-
-    @property
-    def flac_bytes(self) -> int:
-        """About how much is sent."""
-        return round(self.span.seconds * self.sample_rate * 2 * FLAC_SHARE)
-
-    def _rows(self, verdict: Verdict) -> list[CheckRow]:
-        return [row for row in self.check.rows if row.verdict == verdict]
-
-
-def row_value(row: CheckRow) -> str:
-    """The value of a row with its unit, with as many digits as mean something."""
-    if row.value is None:
-        return "–"
-    digits = 1 if row.unit == "%" and row.value < 1 else 0
-    number = f"{row.value:.{digits}f}".replace("-", "−")
-    return f"{number} {row.unit}".strip()
-
-
-def _count(number: int) -> str:
-    words = ("No", "One", "Two", "Three", "Four", "Five")
-    return words[number] if number < len(words) else str(number)
-
-
-def _names(rows: list[CheckRow]) -> str:
-    return " and ".join(row.name.lower() for row in rows)
+    source: Source | None
+    put_away: tuple[PutAway, ...]
 
 
 class TakeReviewViewModel(QObject):
     """One recording under review at a time; files that came together follow each other.
 
+    Attributes:
+        findings: what is found out beside the check.
+        left_over: the other versions of what was sent last that wait here, undecided.
+
     Signals:
         started: (Source) a recording is being read and checked.
+        progressed: (float) how far the check is, 0 to 1.
         checked: (Review) it was.
         sent: (Source) a person sent it; it is on its way into the outbox.
         kept: (Source) a person keeps it here.
         retaken: (Source) a person wants to record it again.
+        set_aside: (str) what was to be recorded again is in the library, under this id.
+        discarded: (str) what is gone, in words; it can be brought back with `undo_discard`.
         finished: nothing is under review any more.
         failed: (str) what went wrong, and what was kept.
         rescued: (list[RescuedTake]) takes that an earlier session left undecided.
     """
 
     started = Signal(object)
+    progressed = Signal(float)
     checked = Signal(object)
     sent = Signal(object)
     kept = Signal(object)
     retaken = Signal(object)
+    set_aside = Signal(str)
+    discarded = Signal(str)
     finished = Signal()
     failed = Signal(str)
     rescued = Signal(object)
@@ -152,23 +76,29 @@ class TakeReviewViewModel(QObject):
     def __init__(
         self,
         workspace: Workspace,
-        check: Callable[[TakeAudio], Check] = check_take,
+        check: Callable[[TakeAudio], Check] | None = None,
         parent: QObject | None = None,
     ) -> None:
+        """Make it; `check` is the whole check of a take if None."""
         super().__init__(parent)
-        self._check_take = check
+        self._own_check = check
         self._tasks, self._library = workspace.tasks, workspace.library
         self.playback = Playback(workspace.tasks, workspace.outside.player, self)
         self._disk = Lane(workspace.tasks, self)  # a take that is being stored is not one that was left behind
+        self.findings = TakeFindings(workspace, self)
         self._waiting: list[Source] = []
+        self._checking: Task | None = None
         self._audio: TakeAudio | None = None
+        self._instead_of: tuple[str, str] | None = None
+        self._away: _Away | None = None
+        self.left_over: tuple[Version, ...] = ()
         self.source: Source | None = None
         self.review: Review | None = None
-        self._set_aside: Path | None = None
 
     def review_take(self, take: Take, metadata: TakeMetadata) -> None:
         """Check a take that has just ended."""
-        self._begin(Source(Origin.TAKE, str(take.path), replace(metadata, recorded_at=take.recorded_at)))
+        metadata = replace(metadata, recorded_at=take.recorded_at, retake_of=self._retake_of(metadata.group_id))
+        self._begin(Source(Origin.TAKE, str(take.path), metadata))
 
     def review_files(self, paths: list[Path], metadata: TakeMetadata) -> None:
         """Check files one after the other; each was recorded when it was last written."""
@@ -180,21 +110,26 @@ class TakeReviewViewModel(QObject):
         self._begin(Source(Origin.TAKE, str(take.path), _rescued_metadata(take)))
 
     def review_library(self, take_id: str) -> None:
-        """Check a recording of the library again."""
-        self._tasks.start(
-            lambda context: self._library.get(take_id), self._on_item, self._on_failed, name="review-item"
-        )
+        """Check a recording of the library again; what was under review is kept."""
+        source, review = self.source, self.review
+        if source is not None and source.origin is Origin.TAKE:
+            self._disk.run(lambda context: self._keep(source, review), None, self._on_not_stored, name="store")
+        self._leave()
+        self._disk.run(lambda context: self._library.get(take_id), self._on_item, self._on_failed, name="review-item")
 
     def look_for_rescued(self) -> None:
         """Find takes that an earlier session left undecided."""
         folder, key = self._library.recording_folder, self._library.store.key
-        self._disk.run(lambda context: unfinished_takes(folder, key), self._on_rescued, self._on_failed, name="rescue")
+        self._disk.run(
+            lambda context: unfinished_takes(folder, key), self._on_rescued, self._on_not_read, name="rescue"
+        )
 
     def trim(self, span: Span) -> None:
         """Leave only `span`, and check that."""
-        if self.review is None or span == self.review.span or span.seconds <= 0:
+        if self.source is None or not self.source.open or self.review is None:
             return
-        self._check(span)
+        if span != self.review.span and span.seconds > 0:
+            self._check(span)
 
     def undo_trim(self) -> None:
         """Take all of it again."""
@@ -217,28 +152,73 @@ class TakeReviewViewModel(QObject):
             self._decide(self.kept, queue=False)
 
     def retake(self) -> None:
-        """Set it aside, to be recorded again; it is deleted when the next recording is decided about."""
-        if self.source is None:
+        """Keep it here as a version, and record another."""
+        source, review = self.source, self.review
+        if source is None or source.origin is Origin.FILE or not source.open:
             return
-        source = self.source
-        self._forget_set_aside()
-        self._set_aside = source.path if source.origin is Origin.TAKE else None
+        group_id = source.metadata.group_id
+        self._disk.run(
+            lambda context: (group_id, self._keep(source, review)),
+            self._on_set_aside,
+            self._on_not_stored,
+            name="store",
+        )
         self._leave()
         self.retaken.emit(source)
         self.finished.emit()
 
-    def undo_retake(self, metadata: TakeMetadata) -> None:
-        """Review again what was set aside."""
-        if self._set_aside is not None:
-            path, self._set_aside = self._set_aside, None
-            self._begin(Source(Origin.TAKE, str(path), metadata))
+    def undo_retake(self) -> None:
+        """Review again what was to be recorded again."""
+        if self._instead_of is not None:
+            self.review_library(self._instead_of[1])
+
+    def discard(self) -> None:
+        """Delete it; until the desk ends, the last one can be brought back. A file that was dropped is left alone."""
+        source, review = self.source, self.review
+        if source is None or not source.open:
+            return
+        if source.origin is not Origin.FILE:
+            self._disk.run(
+                lambda context: _Away(source, (self._library.put_away(self._keep(source, review)),)),
+                self._on_put_away,
+                self._on_not_stored,
+                name="discard",
+            )
+        self._leave()
+        self._next()
+
+    def discard_left_over(self) -> None:
+        """Delete the versions that were not sent, as `discard` does."""
+        versions, self.left_over = self.left_over, ()
+        self._disk.run(
+            lambda context: _Away(None, tuple(self._library.put_away(version.take_id) for version in versions)),
+            self._on_put_away,
+            self._on_failed,
+            name="discard",
+        )
+
+    def undo_discard(self) -> None:
+        """Bring back what was discarded last; what was under review then is so again."""
+        away, self._away = self._away, None
+        if away is None:
+            return
+
+        def work(context: TaskContext) -> RecordingItem | None:
+            for put_away in away.put_away:
+                self._library.bring_back(put_away)
+            return None if away.source is None else self._library.get(away.put_away[0].take_id)
+
+        self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")
+
+    # Reading and checking
 
     def _begin(self, source: Source) -> None:
         self._leave()
         self.source = source
         self.started.emit(source)
         self.playback.load(lambda: self._read(source))
-        self._check(None)
+        trim_s = source.metadata.trim_s
+        self._check(None if trim_s is None else Span(*trim_s))
 
     def _next(self) -> None:
         if self._waiting:
@@ -247,55 +227,78 @@ class TakeReviewViewModel(QObject):
             self.finished.emit()
 
     def _leave(self) -> None:
+        if self._checking is not None:
+            self._checking.cancel()
+            self._checking = None
         self.playback.close()
         self.source = self.review = self._audio = None
+        self.findings.forget()
 
     def _read(self, source: Source) -> TakeAudio:
         if source.origin is Origin.TAKE:
             return read_take(source.path, self._library.store.key)
         if source.origin is Origin.FILE:
             return decode_file(source.path.read_bytes())
-        return self._library.audio(source.name)
+        return self._library.whole_audio(source.name)
 
     def _check(self, span: Span | None) -> None:
-        source = self.source
+        source, known = self.source, self._audio
         if source is None:
             return
+        if self._checking is not None:
+            self._checking.cancel()
 
-        def work(context: TaskContext) -> tuple[TakeAudio, Review]:
-            audio = self._audio if self._audio is not None else self._read(source)
-            check = self._check_take(audio if span is None else audio.part(span.start, span.end))
+        def work(context: TaskContext) -> _Checked:
+            audio = known if known is not None else self._read(source)
+            part = audio if span is None else audio.part(span.start, span.end)
             found = span or Span(0.0, audio.duration_s)
-            if source.origin is Origin.FILE:
-                written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
-                shown = replace(source, metadata=replace(source.metadata, recorded_at=written))
-            else:
-                shown = source
-            return audio, Review(shown, check, audio.duration_s, found, audio.sample_rate)
+            check = self._run_check(part, context)
+            return _Checked(audio, Review(_dated(source), check, audio.duration_s, found, audio.sample_rate))
 
-        self._tasks.start(work, self._on_checked, self._on_check_failed, name="check")
+        self._checking = self._tasks.start(
+            work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
+        )
+
+    def _run_check(self, audio: TakeAudio, context: TaskContext) -> Check:
+        def progress(share: float) -> None:
+            context.check()
+            context.progress(round(_PERCENT * share), _PERCENT)
+
+        return check_take(audio, progress) if self._own_check is None else self._own_check(audio)
+
+    # Storing
+
+    def _retake_of(self, group_id: str) -> str | None:
+        if self._instead_of is not None and self._instead_of[0] == group_id:
+            return self._instead_of[1]
+        return None
 
     def _decide(self, decided: SignalInstance, *, queue: bool) -> None:
         review = self.review
         if review is None:
             return
-        self._forget_set_aside()
+        self._instead_of = None
+        self.left_over = self.findings.undecided
         self._disk.run(lambda context: self._store(review, queue), None, self._on_not_stored, name="store")
         self._leave()
         decided.emit(review.source)
         self._next()
 
+    def _keep(self, source: Source, review: Review | None) -> str:
+        """Have it in the library as it was left by the check; returns its take id."""
+        metadata = source.metadata
+        if review is not None and review.source.name == source.name:
+            metadata = replace(review.source.metadata, quality=review.quality, trim_s=review.trim_s)
+        if source.origin is Origin.FILE:
+            return self._library.import_file(source.path, metadata)
+        if source.origin is Origin.TAKE:
+            return self._library.add_take(source.path, metadata)
+        if source.state is OutboxState.CHECKED and metadata.trim_s != source.metadata.trim_s:
+            self._library.set_trim(source.name, metadata.trim_s, metadata.quality)
+        return source.name
+
     def _store(self, review: Review, queue: bool) -> None:
-        source = review.source
-        whole = review.span.seconds >= review.seconds - 0.01
-        trim_s = None if whole else (review.span.start, review.span.end)
-        metadata = replace(source.metadata, quality=review.check.quality, trim_s=trim_s)
-        if source.origin is Origin.LIBRARY:
-            take_id = source.name
-        elif source.origin is Origin.FILE:
-            take_id = self._library.import_file(source.path, metadata)
-        else:
-            take_id = self._library.add_take(source.path, metadata)
+        take_id = self._keep(review.source, review)
         if not queue:
             return
         if self._library.get(take_id).state is OutboxState.CHECKED:
@@ -303,27 +306,43 @@ class TakeReviewViewModel(QObject):
         else:
             self._library.retry(take_id)
 
-    def _forget_set_aside(self) -> None:
-        path, self._set_aside = self._set_aside, None
-        if path is not None:
-            self._disk.run(lambda context: path.unlink(missing_ok=True), name="delete-take")
+    # What tasks found
 
     @Slot(object)
-    def _on_checked(self, result: tuple[TakeAudio, Review]) -> None:
-        audio, review = result
-        if self.source is None or review.source.name != self.source.name:
+    def _on_progress(self, progress: Progress) -> None:
+        if self.sender() is self._checking:
+            self.progressed.emit(progress.done / progress.total)
+
+    @Slot()
+    def _on_check_ended(self) -> None:
+        if self.sender() is self._checking:
+            self._checking = None
+
+    @Slot(object)
+    def _on_checked(self, found: _Checked) -> None:
+        review = found.review
+        if self.sender() is not self._checking or self.source is None:
             return
         first = self._audio is None
-        self._audio, self.review = audio, review
-        suggested = review.check.suggested_trim_s
+        self._audio, self.review = found.audio, review
         self.checked.emit(review)
-        if first and suggested is not None and review.source.origin is not Origin.LIBRARY:
+        if first:
+            self.findings.look(found.audio, review)
+        self.findings.compare(review)
+        if first:
+            self._trim_silence(review)
+
+    def _trim_silence(self, review: Review) -> None:
+        suggested = review.check.suggested_trim_s
+        if suggested is not None and review.source.origin is not Origin.LIBRARY:
             span = Span(*suggested)
             if span.seconds >= MIN_DURATION_S:
                 self.trim(span)
 
     @Slot(object)
     def _on_check_failed(self, failure: Failure) -> None:
+        if self.sender() is not self._checking:
+            return
         source = self.source
         self._leave()
         kept = "" if source is None or source.origin is not Origin.TAKE else " The take is kept."
@@ -331,24 +350,61 @@ class TakeReviewViewModel(QObject):
         self._next()
 
     @Slot(object)
+    def _on_set_aside(self, kept: tuple[str, str]) -> None:
+        self._instead_of = kept
+        self.set_aside.emit(kept[1])
+
+    @Slot(object)
+    def _on_put_away(self, away: _Away) -> None:
+        self._away = away
+        if away.source is not None:
+            self.discarded.emit(f"The recording of {away.source.metadata.group_id} was discarded.")
+        else:
+            several = len(away.put_away) > 1
+            self.discarded.emit("The other versions were discarded." if several else "The other version was discarded.")
+
+    @Slot(object)
     def _on_not_stored(self, failure: Failure) -> None:
-        self.failed.emit(f"{failure.sentence} The recording is kept and offered again at the next start.")
+        self._fail(f"{failure.sentence} The recording is kept and offered again at the next start.")
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
+        self._fail(failure.sentence)
+
+    @Slot(object)
+    def _on_not_read(self, failure: Failure) -> None:
         self.failed.emit(failure.sentence)
+
+    def _fail(self, sentence: str) -> None:
+        self.failed.emit(sentence)
+        if self.source is None:
+            self.finished.emit()
 
     @Slot(object)
     def _on_item(self, item: RecordingItem) -> None:
-        metadata = TakeMetadata(
-            item.group_id, item.recorded_at, item.target, item.protocol, item.note, item.tags, item.consented_at
-        )
-        self._begin(Source(Origin.LIBRARY, item.take_id, metadata))
+        self._begin(_source_of(item))
+
+    @Slot(object)
+    def _on_brought_back(self, item: RecordingItem | None) -> None:
+        if item is not None and self.source is None:
+            self._begin(_source_of(item))
 
     @Slot(object)
     def _on_rescued(self, takes: list[RescuedTake]) -> None:
         busy = None if self.source is None else self.source.name
-        self.rescued.emit([take for take in takes if str(take.path) != busy and take.path != self._set_aside])
+        self.rescued.emit([take for take in takes if str(take.path) != busy])
+
+
+def _source_of(item: RecordingItem) -> Source:
+    return Source(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
+
+
+def _dated(source: Source) -> Source:
+    """A file was recorded when it was last written. Reads the disk."""
+    if source.origin is not Origin.FILE:
+        return source
+    written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
+    return replace(source, metadata=replace(source.metadata, recorded_at=written))
 
 
 def _rescued_metadata(take: RescuedTake) -> TakeMetadata:

@@ -18,6 +18,12 @@ def day_and_time(moment: datetime, now: datetime) -> str:
     return f"{local.day} {local:%b}{year} {local:%H:%M}"
 
 
+def clock_words(seconds: float) -> str:
+    """Seconds as minutes and seconds, 0:00."""
+    whole = int(seconds)
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
 def in_about(seconds: float) -> str:
     """`less than a minute`, `about 6 minutes`, `about 2 hours`."""
     minutes = math.ceil(seconds / 60)

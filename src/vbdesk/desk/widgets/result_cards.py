@@ -10,12 +10,13 @@ from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.playback import Loaded, Playback
 from vbdesk.desk.viewmodels.result_reading import FeatureRow, MetricRow, ResultReading
+from vbdesk.desk.viewmodels.time_words import clock_words
 from vbdesk.desk.widgets.badges import WATCH, Chip, ChipLook, LevelGlyph, level_word
 from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind, RoundButton, secondary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.range_marks import AnchorBar, BandBar
 from vbdesk.desk.widgets.text import Text
-from vbdesk.desk.widgets.waveform import TakeWaveform, clock_words
+from vbdesk.desk.widgets.waveform import TakeWaveform
 
 _MIDDLE_BAND = 2
 

@@ -2,15 +2,17 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import paint_icon
 from vbdesk.desk.span import Span
 from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.time_words import clock_words
 from vbdesk.desk.widgets.painting import antialiased, rounded
+from vbdesk.desk.widgets.spectrogram import spectrogram_image
 
 Envelope = NDArray[np.float32]
 """Shape (n, 2): lowest and highest sample of each step, -1..1."""
@@ -50,12 +52,6 @@ def paint_bars(painter: QPainter, area: QRectF, bars: Envelope, colour: QColor, 
     painter.setBrush(colour)
     painter.drawRects([QRect(at, top - half_bar, 2, 2 * half_bar) for at, half_bar in zip(x, reach, strict=True)])
     painter.restore()
-
-
-def clock_words(seconds: float) -> str:
-    """Seconds as minutes and seconds, 0:00."""
-    whole = int(seconds)
-    return f"{whole // 60}:{whole % 60:02d}"
 
 
 class LiveWaveform(QWidget):
@@ -146,16 +142,29 @@ class TakeWaveform(QWidget):
 
     def __init__(self, *, trimmable: bool = False, name: str = "Waveform of the recording") -> None:
         super().__init__()
-        self._trimmable = trimmable
+        self._trimmable = self._handles = trimmable
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
         self._seconds = 0.0
         self._position = 0.0
         self._span = Span(0.0, 0.0)
         self._held: str | None = None
+        self._shades: NDArray[np.uint8] | None = None
+        self._picture = QImage()
+        theme.active().changed.connect(self._draw_spectrogram)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(name)
         self.setMouseTracking(trimmable)
+
+    def show_spectrogram(self, shades: NDArray[np.uint8] | None) -> None:
+        """Show the spectrogram in place of the waveform; None for the waveform again."""
+        self._shades = shades
+        self._draw_spectrogram()
+
+    def set_trimmable(self, trimmable: bool) -> None:
+        """Show the handles, or let them be gone."""
+        self._handles = trimmable
+        self.update()
 
     @property
     def span(self) -> Span:
@@ -176,7 +185,8 @@ class TakeWaveform(QWidget):
     def show_position(self, seconds: float) -> None:
         """Put the cursor elsewhere."""
         self._position = seconds
-        self.setAccessibleDescription(f"At {clock_words(seconds)} of {clock_words(self._seconds)}. Arrow keys move.")
+        keys = "Arrow keys move." + (" [ and ] trim before and after." if self._handles else "")
+        self.setAccessibleDescription(f"At {clock_words(seconds)} of {clock_words(self._seconds)}. {keys}")
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
@@ -185,15 +195,16 @@ class TakeWaveform(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
         area = QRectF(self.rect()).adjusted(0, 6, 0, -6) if self._trimmable else QRectF(self.rect())
-        if self._trimmable and self._seconds:
-            tint = theme.colour("accenttint")
-            tint.setAlphaF(0.45)
-            left, right = self._x(self._span.start), self._x(self._span.end)
-            painter.fillRect(QRectF(left, area.top(), right - left, area.height()), tint)
-        self._paint_voice(painter, area.adjusted(0, 6, 0, -6) if self._trimmable else area)
-        if self._trimmable and self._seconds:
+        inner = area.adjusted(0, 6, 0, -6) if self._trimmable else area
+        if not self._picture.isNull():
+            self._paint_spectrogram(painter, area)
+        else:
+            self._paint_span(painter, area)
+            self._paint_voice(painter, inner)
+        if self._handles and self._seconds:
             self._paint_handle(painter, self._x(self._span.start), area)
             self._paint_handle(painter, self._x(self._span.end), area)
+        if self._trimmable and self._seconds:
             self._paint_cursor(painter, self._x(self._position), QRectF(self.rect()))
         painter.end()
 
@@ -205,7 +216,7 @@ class TakeWaveform(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         x = event.position().x()
         if not event.buttons() & Qt.MouseButton.LeftButton:
-            over = self._trimmable and self._handle_at(x) is not None
+            over = self._handles and self._handle_at(x) is not None
             self.setCursor(Qt.CursorShape.SizeHorCursor if over else Qt.CursorShape.IBeamCursor)
             return
         if self._held is None:
@@ -224,11 +235,34 @@ class TakeWaveform(QWidget):
         if event.key() in steps:
             place = self._position + steps[Qt.Key(event.key())]
             self.sought.emit(min(self._seconds, max(0.0, place)))
-        elif event.key() in edges and self._trimmable:
+        elif event.key() in edges and self._handles:
             self._move_handle(edges[Qt.Key(event.key())], self._position)
             self.trimmed.emit(self._span)
         else:
             super().keyPressEvent(event)
+
+    @Slot()
+    def _draw_spectrogram(self) -> None:
+        self._picture = QImage() if self._shades is None else spectrogram_image(self._shades)
+        self.update()
+
+    def _paint_span(self, painter: QPainter, area: QRectF) -> None:
+        if self._handles and self._seconds:
+            tint = theme.colour("accenttint")
+            tint.setAlphaF(0.45)
+            left, right = self._x(self._span.start), self._x(self._span.end)
+            painter.fillRect(QRectF(left, area.top(), right - left, area.height()), tint)
+
+    def _paint_spectrogram(self, painter: QPainter, area: QRectF) -> None:
+        """What is trimmed away stands back behind a veil."""
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.drawImage(area, self._picture)
+        veil = theme.colour("surface")
+        veil.setAlphaF(0.7)
+        if self._seconds:
+            left, right = self._x(self._span.start), self._x(self._span.end)
+            painter.fillRect(QRectF(area.left(), area.top(), left - area.left(), area.height()), veil)
+            painter.fillRect(QRectF(right, area.top(), area.right() - right, area.height()), veil)
 
     def _paint_voice(self, painter: QPainter, area: QRectF) -> None:
         bars = resample_envelope(self._envelope, int(area.width() / _STEP_PX))
@@ -268,7 +302,7 @@ class TakeWaveform(QWidget):
         return min(self._seconds, max(0.0, (x - 1) / max(1, self.width() - 2) * self._seconds))
 
     def _handle_at(self, x: float) -> str | None:
-        if not self._trimmable:
+        if not self._handles:
             return None
         near = {"start": abs(self._x(self._span.start) - x), "end": abs(self._x(self._span.end) - x)}
         closest = min(near, key=lambda edge: near[edge])

@@ -6,71 +6,10 @@ from PySide6.QtCore import Qt
 
 from vbdesk.capture.protocols import protocols
 from vbdesk.capture.sealed import SealedTakeWriter, read_take
-from vbdesk.desk.pages.record_page import RecordPage
 from vbdesk.desk.span import Span
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
-from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
-from vbdesk.outbox.check import Check, CheckRow, Verdict
 from vbdesk.outbox.states import OutboxState
-
-
-def quick_check(audio) -> Check:
-    """Judges the length alone, at once."""
-    long_enough = audio.duration_s >= 15
-    verdict = Verdict.PASS if long_enough else Verdict.FAIL
-    row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
-    waveform = np.zeros((0, 2), np.int16)
-    return Check((row,), "good" if long_enough else "bad", "", (), audio.duration_s, None, waveform, {"clarity": 80.0})
-
-
-class User:
-    """Somebody in front of the page."""
-
-    def __init__(self, page, qtbot, microphone, workspace):
-        self.page, self.qtbot, self.microphone, self.workspace = page, qtbot, microphone, workspace
-
-    def enters_subject(self, text):
-        self.page.ready.setup.subject.setText(text)
-        self.waits_for(lambda: self.page.model.setup.device is not None)
-
-    def records(self, seconds):
-        self.page.model.press()
-        self.waits_for(lambda: self.page.model.phase is Phase.RECORDING)
-        self.microphone.play(seconds)
-        self.waits_for(lambda: self.page.model._recorder.elapsed_s >= min(seconds, 1200) - 0.1)
-
-    def stops(self):
-        self.page.model.press()
-        self.sees_check()
-
-    def sees_check(self):
-        self.waits_for(lambda: self.page.review.review is not None)
-
-    def presses(self, key):
-        self.qtbot.keyClick(self.page, key)
-
-    def waits_for(self, condition):
-        self.qtbot.waitUntil(lambda: bool(condition()), timeout=8000)
-
-    def waits_for_words(self, words):
-        self.waits_for(lambda: words in self.page.banner.words())
-
-    def outbox(self):
-        return self.workspace.library.list()
-
-
-@pytest.fixture
-def user(qtbot, workspace, microphone):
-    model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=0)
-    page = RecordPage(model, TakeReviewViewModel(workspace, quick_check))
-    qtbot.addWidget(page)
-    page.resize(1080, 740)
-    page.show()
-    page.opened(None)
-    yield User(page, qtbot, microphone, workspace)
-    for part in page.closing():
-        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
 
 
 def test_a_recording_goes_to_the_outbox_in_two_presses(user):
@@ -83,7 +22,7 @@ def test_a_recording_goes_to_the_outbox_in_two_presses(user):
     user.waits_for(lambda: user.outbox()[0].state is OutboxState.WAITING)
     assert (item.group_id, item.protocol, str(item.target)) == ("ward4-0172", "reading", "model:pulse")
     assert item.duration_s == pytest.approx(20, abs=0.1)
-    assert item.quality == {"clarity": 80.0}
+    assert item.quality == {"clarity": 80.0, "overall": "good"}
     assert user.page.model.phase is Phase.READY
     assert user.page.ready.setup.subject.text() == ""
     assert "ward4-0172 is on its way" in user.page.banner.words()
@@ -174,6 +113,7 @@ def test_a_retake_can_be_undone(user):
     user.presses(Qt.Key.Key_R)
     user.waits_for(lambda: user.page.model.phase is Phase.READY)
     assert user.page.ready.setup.subject.text() == "ward4-0172"
+    user.waits_for_words("This version is kept here.")
     user.page.banner.button.click()
     user.sees_check()
     assert user.page.review.review.seconds == pytest.approx(20, abs=0.1)
@@ -277,6 +217,7 @@ def test_a_muted_microphone_is_said_while_it_records(user, microphone):
     microphone.play(20)  # what is left of the voice, then silence
     user.waits_for_words("gives only silence")
     assert user.page.model.phase is Phase.RECORDING
+    user.stops()
 
 
 def test_the_next_task_of_a_sequence_is_shown_and_kept_with_the_take(user):

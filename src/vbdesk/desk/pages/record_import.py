@@ -1,0 +1,105 @@
+"""The Record page while files are imported: a preview row by row, then one batch."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.intake import IntakeViewModel
+from vbdesk.desk.viewmodels.time_words import counted
+from vbdesk.desk.widgets.buttons import ButtonSize, primary_button, quiet_button, secondary_button
+from vbdesk.desk.widgets.card import Card
+from vbdesk.desk.widgets.cell_view import CellView
+from vbdesk.desk.widgets.page_head import PageHead
+from vbdesk.desk.widgets.progress import ProgressBar
+from vbdesk.desk.widgets.text import Text
+
+_WIDTHS = (210, 130, 140, 70, 110, 300)
+_FATE, _ANALYSIS = 5, 4
+
+
+class ImportView(QWidget):
+    """Binds `IntakeViewModel`."""
+
+    def __init__(self, model: IntakeViewModel) -> None:
+        super().__init__()
+        self._model = model
+        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.table = CellView("Files to import", model.table, _WIDTHS, stretch=_FATE, droppable=_ANALYSIS)
+        self.progress = ProgressBar("Files done")
+        self._how_far = Text("", Role.CAPTION, "text2")
+        self.cancel = quiet_button("Cancel", size=ButtonSize.LARGE)
+        self.keep = secondary_button("Import, do not send", size=ButtonSize.LARGE)
+        self.send = primary_button("Import and send", icon="import", size=ButtonSize.LARGE)
+        self._lay_out()
+        self.cancel.clicked.connect(model.cancel)
+        self.keep.clicked.connect(self._on_keep)
+        self.send.clicked.connect(self._on_send)
+        model.begun.connect(self._show_looking)
+        model.progressed.connect(self._show_progress)
+        model.previewed.connect(self._show_preview)
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Import", Role.PAGE_TITLE))
+        words.addWidget(self.words)
+        card = Card(padding=1)
+        card.body.addWidget(self.table)
+        told = QVBoxLayout()
+        told.setSpacing(6)
+        told.addStretch(1)
+        told.addWidget(self._how_far)
+        told.addWidget(self.progress)
+        told.addStretch(1)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(0, 8, 0, 8)
+        foot.setSpacing(12)
+        foot.addLayout(told, 1)
+        foot.addSpacing(24)
+        for button in (self.cancel, self.keep, self.send):
+            foot.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addWidget(PageHead(words))
+        column.addWidget(card, 1)
+        column.addLayout(foot)
+
+    @Slot()
+    def _on_keep(self) -> None:
+        self._begin(queue=False)
+
+    @Slot()
+    def _on_send(self) -> None:
+        self._begin(queue=True)
+
+    def _begin(self, *, queue: bool) -> None:
+        self._show_busy(busy=True)
+        self._model.take_in(queue=queue)
+
+    @Slot()
+    def _show_looking(self) -> None:
+        self.words.setText(self._model.words())
+        self._show_busy(busy=True)
+
+    @Slot(int, int)
+    def _show_progress(self, done: int, total: int) -> None:
+        self.progress.show_share(done / max(1, total))
+        self._how_far.setText(f"{done} of {counted(total, 'file')}")
+
+    @Slot()
+    def _show_preview(self) -> None:
+        self._show_busy(busy=False)
+        ready = 0 if self._model.preview is None else len(self._model.preview.ready)
+        self.words.setText(self._model.words())
+        self.send.setText(f"Import {ready} and send" if ready else "Import and send")
+        for button in (self.keep, self.send):
+            button.setEnabled(ready > 0)
+
+    def _show_busy(self, *, busy: bool) -> None:
+        self.progress.setVisible(busy)
+        self._how_far.setVisible(busy)
+        self._how_far.setText("")
+        self.progress.show_share(0.0)
+        for button in (self.keep, self.send):
+            button.setEnabled(not busy)

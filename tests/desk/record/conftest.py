@@ -1,0 +1,90 @@
+"""Somebody in front of the Record page: what they do, and what they wait for."""
+
+import numpy as np
+import pytest
+
+from vbdesk.desk.pages.record_page import RecordPage
+from vbdesk.desk.viewmodels.intake import IntakeViewModel
+from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
+from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
+from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
+from vbdesk.outbox.check import Check, CheckRow, Verdict
+
+
+def quick_check(audio) -> Check:
+    """Judges the length alone, at once."""
+    long_enough = audio.duration_s >= 15
+    verdict = Verdict.PASS if long_enough else Verdict.FAIL
+    row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
+    waveform = np.zeros((0, 2), np.int16)
+    return Check((row,), "good" if long_enough else "bad", "", (), audio.duration_s, None, waveform, {"clarity": 80.0})
+
+
+class User:
+    """Somebody in front of the page."""
+
+    def __init__(self, page, qtbot, microphone, workspace):
+        self.page, self.qtbot, self.microphone, self.workspace = page, qtbot, microphone, workspace
+
+    def enters_subject(self, text):
+        self.page.ready.setup.subject.setText(text)
+        self.waits_for(lambda: self.page.model.setup.device is not None)
+
+    def begins(self):
+        self.page.model.press()
+        self.waits_for(lambda: self.page.model.phase is Phase.RECORDING)
+
+    def speaks(self, seconds):
+        before = self.page.model._recorder.elapsed_s
+        self.microphone.play(seconds)
+        self.waits_for(lambda: self.page.model._recorder.elapsed_s >= min(before + seconds, 1200) - 0.1)
+
+    def records(self, seconds):
+        self.begins()
+        self.speaks(seconds)
+
+    def stops(self):
+        self.page.model.press()
+        self.sees_check()
+
+    def sees_check(self):
+        self.waits_for(lambda: self.page.review.review is not None)
+
+    def presses(self, key):
+        self.qtbot.keyClick(self.page, key)
+
+    def waits_for(self, condition):
+        self.qtbot.waitUntil(lambda: bool(condition()), timeout=8000)
+
+    def waits_for_words(self, words):
+        self.waits_for(lambda: words in self.page.banner.words())
+
+    def outbox(self):
+        return self.workspace.library.list()
+
+
+@pytest.fixture
+def open_page(qtbot, workspace, microphone):
+    """Opens the page with a check of one's own, or the real one."""
+    opened = []
+
+    def make(check=quick_check, size=(1080, 740)) -> User:
+        model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=0)
+        page = RecordPage(model, TakeReviewViewModel(workspace, check), IntakeViewModel(workspace))
+        qtbot.addWidget(page)
+        page.resize(*size)
+        page.show()
+        page.opened(None)
+        opened.append(page)
+        return User(page, qtbot, microphone, workspace)
+
+    yield make
+    for page in opened:
+        for part in page.closing():
+            qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+
+
+@pytest.fixture
+def user(open_page) -> User:
+    """Somebody in front of a page whose check is quick."""
+    return open_page()
