@@ -88,7 +88,15 @@ def test_credits_are_granted(tmp_path, account):
 def test_accounts_are_listed_for_people_and_programs(tmp_path, account):
     [listed] = answer("account", "list", "--data-dir", tmp_path)
     assert listed["name"] == "Desk"
-    assert account["account_id"] in run("account", "list", "--data-dir", tmp_path).stdout
+    headings, line = run("account", "list", "--data-dir", tmp_path).stdout.splitlines()
+    assert headings.split() == ["account_id", "name", "plan", "credits", "created_at"]
+    assert line.split()[:4] == [account["account_id"], "Desk", "enterprise", "1000000000"]
+    assert headings.index("plan") == line.index("enterprise")
+
+
+def test_an_empty_list_says_so(tmp_path, account):
+    assert run("erasure", "list", "--data-dir", tmp_path).stdout == "There are none.\n"
+    assert answer("erasure", "list", "--data-dir", tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -100,9 +108,10 @@ def test_accounts_are_listed_for_people_and_programs(tmp_path, account):
         ("credits", "grant", "--account", "nobody", "--amount", "5"),
         ("account", "create", "--name", " "),
         ("account", "create", "--name", "x" * 201),
+        ("account", "create", "--name", "two\nlines"),
     ],
 )
-def test_bad_input_gives_one_line_and_a_status(tmp_path, arguments):
+def test_bad_input_gives_one_line_and_a_status(tmp_path, account, arguments):
     result = run(*arguments, "--data-dir", tmp_path)
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
@@ -114,7 +123,9 @@ def test_bad_input_gives_one_line_and_a_status(tmp_path, arguments):
     [
         ("account", "create", "--name", "x", "--credits", "-1"),
         ("account", "create", "--name", "x", "--plan", "gold"),
+        ("account", "create", "--name", "x", "--credits", str(10**20)),
         ("credits", "grant", "--account", "x", "--amount", "0"),
+        ("credits", "grant", "--account", "x", "--amount", str(2**63 - 1)),
         ("account", "create"),
     ],
 )
@@ -124,9 +135,25 @@ def test_wrong_options_are_refused(tmp_path, arguments):
 
 def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    result = run("account", "list", "--data-dir", tmp_path / "file")
+    result = run("account", "create", "--data-dir", tmp_path / "file", "--name", "Desk")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "cannot be used" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("account", "list"),
+        ("erasure", "list"),
+        ("key", "create", "--account", "x", "--name", "x"),
+        ("job", "delete", "--account", "x", "--job", "x"),
+    ],
+)
+def test_a_mistyped_folder_is_told_and_left_alone(tmp_path, arguments):
+    result = run(*arguments, "--data-dir", tmp_path / "srv")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "There is no service in" in result.stderr
+    assert not (tmp_path / "srv").exists()
 
 
 def test_a_damaged_database_is_told(tmp_path):
@@ -154,7 +181,7 @@ finally:
 
 
 def test_a_command_starts_without_what_analyses_servers_and_migrations_need(tmp_path):
-    answer("account", "list", "--data-dir", tmp_path)  # makes the tables
+    answer("account", "create", "--data-dir", tmp_path, "--name", "Desk")  # makes the tables
     command = [sys.executable, "-c", LISTS_ACCOUNTS, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     loaded = set(done.stdout.split())

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from vbdesk.service.settings import Settings
 
 _MAX_NAME_LENGTH = 200
+_MAX_CREDITS = 10**12
+"""At once. Some millions of such grants fit into a balance."""
 
 app = typer.Typer(no_args_is_help=True, help="Accounts, keys and credits of a service.")
 _account = typer.Typer(no_args_is_help=True, help="Accounts.")
@@ -50,12 +52,12 @@ def create_account(
     data_dir: DataDir,
     name: Name,
     plan: Annotated[Plan, typer.Option(help="What the account may ask per minute.")] = Plan.STANDARD,
-    credits: Annotated[int, typer.Option(min=0, help="Credits to begin with.")] = 0,
+    credits: Annotated[int, typer.Option(min=0, max=_MAX_CREDITS, help="Credits to begin with.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Make an account. Its secret key is shown now and never again."""
     checked = _checked_name(name)
-    with _opened(data_dir) as service:
+    with _opened(data_dir, new=True) as service:
         made = service.accounts.create(service.connection, checked, plan, credits)
     _show(asdict(made), as_json)
 
@@ -102,7 +104,7 @@ def revoke_key(
 def grant_credits(
     data_dir: DataDir,
     account: AccountId,
-    amount: Annotated[int, typer.Option(min=1, help="Credits to add.")],
+    amount: Annotated[int, typer.Option(min=1, max=_MAX_CREDITS, help="Credits to add.")],
     as_json: AsJson = False,
 ) -> None:
     """Add credits to an account."""
@@ -160,13 +162,13 @@ class _Service:
 
 
 @contextmanager
-def _opened(data_dir: Path) -> Iterator[_Service]:
+def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
     from vbdesk.service.accounts.service import AccountService
     from vbdesk.service.clock import SystemClock
     from vbdesk.service.credits.service import CreditsService
 
     clock = SystemClock()
-    with _database(data_dir) as (_, database), database.writing() as connection:
+    with _database(data_dir, new=new) as (_, database), database.writing() as connection:
         yield _Service(connection, AccountService(clock), CreditsService(clock))
 
 
@@ -180,8 +182,13 @@ def _eraser(data_dir: Path) -> Iterator["Eraser"]:
 
 
 @contextmanager
-def _database(data_dir: Path) -> Iterator[tuple["Settings", "Database"]]:
-    """The migrated database; whatever goes wrong in the block is told in one line."""
+def _database(data_dir: Path, *, new: bool = False) -> Iterator[tuple["Settings", "Database"]]:
+    """The migrated database; whatever goes wrong in the block is told in one line.
+
+    Args:
+        data_dir: folder of the service.
+        new: make the database if there is none. Elsewhere none means that the folder was mistyped.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from vbdesk.service.composition import open_database
@@ -192,6 +199,8 @@ def _database(data_dir: Path) -> Iterator[tuple["Settings", "Database"]]:
 
     try:
         settings = load_settings(data_dir)
+        if not (new or settings.database_url or settings.database_file.exists()):
+            fail(f"There is no service in {data_dir}. Check --data-dir.")
         with closing(open_database(settings)) as database:
             upgrade(database, settings.data_dir)
             yield settings, database
@@ -204,7 +213,7 @@ def _database(data_dir: Path) -> Iterator[tuple["Settings", "Database"]]:
 
 
 def _checked_name(name: str) -> str:
-    if not 1 <= len(name.strip()) <= _MAX_NAME_LENGTH:
+    if not (1 <= len(name.strip()) <= _MAX_NAME_LENGTH and name.isprintable()):
         fail(f"Give a name of 1 to {_MAX_NAME_LENGTH} characters.")
     return name.strip()
 
@@ -223,8 +232,13 @@ def _show_list(items: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plain))
         return
-    for item in plain:
-        typer.echo("  ".join("-" if value is None else str(value) for value in item.values()))
+    if not plain:
+        typer.echo("There are none.")
+        return
+    rows = [list(plain[0]), *([("-" if value is None else str(value)) for value in item.values()] for item in plain)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def _plain(value: Any) -> Any:

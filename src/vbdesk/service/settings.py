@@ -135,7 +135,12 @@ class Settings(BaseSettings):
     @property
     def resolved_database_url(self) -> str:
         """The database's URL, with the embedded one filled in."""
-        return self.database_url or f"sqlite:///{(self.data_dir / 'vbdesk.db').as_posix()}"
+        return self.database_url or f"sqlite:///{self.database_file.as_posix()}"
+
+    @property
+    def database_file(self) -> Path:
+        """Where the embedded database lies, if that is the one."""
+        return self.data_dir / "vbdesk.db"
 
     @property
     def plugin_source(self) -> PluginSource:
