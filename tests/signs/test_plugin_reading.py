@@ -1,6 +1,7 @@
 """A sign of a lab's own is read by the rules of every sign."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +36,7 @@ def made_sign(weights=None, scorer=None, **changes):
             **changes,
         }
     )
-    return PluginSign(file, scorer or linear_scorer(file.model))
+    return PluginSign(Path("own.toml"), file, scorer or linear_scorer(file.model))
 
 
 @pytest.fixture
@@ -71,7 +72,9 @@ def test_the_level_follows_the_cut_points_of_the_file(read, made_passage, index,
 def test_the_interval_comes_from_resampled_speech(read, made_passage):
     steady = read(made_passage(at(1.0), replicates=[at(1.0), at(1.0)]), made_sign())
     assert steady.score_interval == (steady.score, steady.score)
-    short = read(made_passage(at(1.0), replicates=[]), made_sign())  # nothing to resample: as sure as a second recording
+    short = read(
+        made_passage(at(1.0), replicates=[]), made_sign()
+    )  # nothing to resample: as sure as a second recording
     assert short.score_interval[1] - short.score_interval[0] > 0.3
     moving = read(made_passage(at(1.0), replicates=[at(0.6), at(1.0), at(1.4)]), made_sign())
     assert moving.score_interval[0] < moving.score < moving.score_interval[1]

@@ -4,6 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
+from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.resource_files import resource
 from vbdesk.signs.bibliography import Source, read_bibliography
@@ -157,7 +158,7 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
         evidence_grade_means=calibration.grades[sign.evidence_grade],
         placeholder=sign.placeholder,
         max_level=sign.max_level,
-        changes="within days" if sign.timescale == "fast" else "over weeks",
+        changes=changes_words(sign.timescale),
         measures=sign.meaning,
         known=sign.known,
         scored_for="all voices" if sign.applies_to == "all" else FEMALE_ONLY,
@@ -177,6 +178,11 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
         not_told_apart_from=alike,
         sources=_sources([key for row in sign.evidence for key in row.cites]),
     )
+
+
+def changes_words(timescale: TimeScale) -> str:
+    """How soon a sign changes in a person, in words."""
+    return "within days" if timescale == "fast" else "over weeks"
 
 
 def feature_sheet(name: str, reference: Reference) -> FeatureSheet:

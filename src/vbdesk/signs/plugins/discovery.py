@@ -24,8 +24,9 @@ from vbdesk.signs.reference import load_reference
 
 @dataclass(frozen=True, slots=True)
 class PluginSign:
-    """A sign of a lab's own, ready to be read."""
+    """A sign of a lab's own, ready to be read; `path` is where its file is."""
 
+    path: Path
     file: SignFile
     scorer: Scorer
 
@@ -89,7 +90,7 @@ def _file_beside(point: EntryPoint | None) -> Path:
 def _load(path: Path, point: EntryPoint | None, source: PluginSource) -> PluginSign:
     known = {"features": frozenset(load_reference().norms.features), "file_name": path.stem}
     file = read_data(path, SignFile, known)
-    sign = PluginSign(file, _scorer(file, path, point, source))
+    sign = PluginSign(path, file, _scorer(file, path, point, source))
     try:
         score(sign.scorer, dict.fromkeys(file.features, 0.0))
     except PluginError as error:
