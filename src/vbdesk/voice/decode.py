@@ -6,7 +6,7 @@ in memory is one copy of the result.
 """
 
 from collections.abc import Iterator
-from math import inf
+from math import floor, inf
 from pathlib import Path
 from typing import BinaryIO
 
@@ -83,7 +83,8 @@ def decode(path: Path, *, check_duration: bool = True) -> Recording:
             mixdown.read(file, container)
     recording = mixdown.finish(mix.gain, container, size_bytes)
     if check_duration and recording.duration_s < MIN_DURATION_S:
-        raise AudioTooShort(f"The recording is {recording.duration_s:.1f} seconds long.")
+        tenths = floor(recording.duration_s * 10)  # rounded to nearest, 14.96 s would read as the 15.0 that are needed
+        raise AudioTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
     if _is_silent(recording.samples):
         raise NothingToAnalyse("There is no sound in this recording.")
     return recording
