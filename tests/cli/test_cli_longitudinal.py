@@ -88,6 +88,11 @@ def test_an_empty_history_is_a_history(run):
     assert json.loads(run('{"as_of": 0, "jobs": []}').stdout) == {"trajectory": {}}
 
 
+def test_the_last_moment_there_is_can_be_read_at(run):
+    report = json.loads(run(json.dumps({**CASE, "as_of": "9999-12-31T23:59:59Z"})).stdout)
+    assert report["job_fields"]["job_id"] == "b"
+
+
 def test_a_wide_interval_of_a_score_lowers_its_weight(run):
     def latest(**more):
         last = {**JOB, "job_id": "c", "recorded_at": "2026-01-16T09:00:00Z"}
@@ -131,6 +136,9 @@ def with_job(**changes):
         (with_job(scores={"stress": {"score": "much"}}), "jobs.0.scores.stress.score: "),
         (with_job(scores={"stress": {"score": 0.3, "level": "grave"}}), "jobs.0.scores.stress.level: "),
         (with_job(scores={"stress": 0.3}), "jobs.0.scores.stress: "),
+        (with_job(scores={"stress": {"score": True}}), "jobs.0.scores.stress.score: "),
+        (with_job(scores={"stress": {"score": 0.3, "score_interval": [0.5, 0.2]}}), "Give the lower end first."),
+        (f'{{"as_of": {"9" * 5000}, "jobs": []}}', "a number with too many digits"),
         (b"\xff\xfe\x00", "history.json is not text in UTF-8."),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -146,4 +154,9 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
     result = CliRunner().invoke(app, ["longitudinal", str(tmp_path / "none.json")])
     assert result.exit_code == 2
     assert result.stderr == "none.json cannot be read: No such file or directory.\n"
-    assert CliRunner().invoke(app, ["longitudinal", str(tmp_path)]).exit_code == 2
+
+
+def test_a_folder_is_named_as_it_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["longitudinal", "."])
+    assert (result.exit_code, result.stderr) == (2, f"{tmp_path.name} cannot be read: Is a directory.\n")

@@ -27,7 +27,7 @@ def longitudinal(
     from vbdesk.longitudinal.case_file import CaseFileError, read_case
     from vbdesk.longitudinal.case_report import case_report, each_job_report
 
-    name = "Standard input" if file == STANDARD_INPUT else file.name
+    name = "Standard input" if file == STANDARD_INPUT else file.resolve().name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")
         case = read_case(text)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
@@ -68,6 +68,8 @@ def read_case(text: str) -> Case:
         raise CaseFileError("This JSON is nested too deeply to be a history.") from error
     except ValidationError as error:
         raise CaseFileError(_first_fault(error)) from error
+    except ValueError as error:  # Python refuses to read a number of thousands of digits
+        raise CaseFileError("This JSON holds a number with too many digits; correct it.") from error
     options = document.options
     case = Case(
         as_of=document.as_of,
@@ -108,6 +110,12 @@ def _moment(value: Any) -> datetime:
     raise ValueError("Give the time as ISO 8601, for example 2026-03-01T09:30:00Z, or in seconds since 1970.")
 
 
+def _rising(interval: tuple[float, float]) -> tuple[float, float]:
+    if interval[0] > interval[1]:
+        raise ValueError("Give the lower end first.")
+    return interval
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -119,9 +127,9 @@ Percentage = Annotated[float, Field(ge=0, le=100)]
 
 
 class _Reading(_Part):
-    score: float | None
+    score: Annotated[float, Field(strict=True)] | None  # neither true nor "0.4" is a score
     level: Level = Level.LOW
-    score_interval: tuple[Finite, Finite] | None = None
+    score_interval: Annotated[tuple[Finite, Finite], AfterValidator(_rising)] | None = None
 
 
 class _Job(_Part):

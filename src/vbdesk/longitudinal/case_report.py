@@ -172,6 +172,6 @@ def _episodes(course: Course, column: int, seconds: Sequence[float]) -> list[dic
 
 def _last_job(case: Case) -> str | None:
     """The last finished recording that the read at the case's moment knows of."""
-    until = case.as_of + timedelta(hours=shipped_parameters().window.future_hours)
-    done = [entry for entry in case.history if entry.status == DONE and entry.recorded_at <= until]
+    ahead = timedelta(hours=shipped_parameters().window.future_hours)
+    done = [entry for entry in case.history if entry.status == DONE and entry.recorded_at - case.as_of <= ahead]
     return max(done, key=order).job_id if done else None
