@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +97,11 @@ def test_a_short_recording_is_refused(run, sound_file):
     assert_refused(run("analyze", sound_file(speechlike), "--model", "pulse"), 1, "at least 15 seconds")
 
 
+def test_what_is_a_moment_too_short_is_not_said_to_be_long_enough(run, sound_file):
+    noise = np.random.default_rng(1).normal(0, 0.1, 15 * 16_000 - 1)
+    assert_refused(run("analyze", sound_file(noise), "--model", "pulse"), 1, "is 14.9 seconds long. Record at least 15")
+
+
 def test_a_long_recording_is_refused(run, tmp_path):
     path = tmp_path / "long.wav"
     sf.write(path, np.tile(np.array([0.1, -0.1]), 1201 * 2_000), 4_000, subtype="PCM_U8")
@@ -126,6 +132,17 @@ def test_signs_within_models_are_shown_too(run):
 
 def test_an_unknown_sign_has_no_evidence(run):
     assert_refused(run("signs", "show", "boredom"), 2, "Choose one of: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["signs", "list"], ["features", "list"]])
+def test_a_full_disk_behind_the_output_is_said_in_one_line(arguments):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "vbdesk", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Nothing more can be written: No space left on device. Free some space and try again.\n"
 
 
 def test_a_refusal_at_the_shell_is_one_line_without_a_traceback(tmp_path):

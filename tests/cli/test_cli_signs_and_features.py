@@ -99,6 +99,10 @@ def test_every_feature_of_a_recording_has_a_value_or_a_reason_in_words(run, reco
     assert run("features", "measure", recording)[1].count("\n") == 36
 
 
+def test_a_folder_is_not_measured(run, tmp_path):
+    assert run("features", "measure", tmp_path) == (2, "", f"{tmp_path} is not a file. Name a recording.\n")
+
+
 def test_a_file_that_is_not_there_is_not_measured(run, tmp_path):
     code, _, stderr = run("features", "measure", tmp_path / "none.wav")
     assert (code, stderr.count("\n")) == (2, 1)

@@ -1,5 +1,7 @@
 """`vbdesk simulate longitudinal`: tables beside the published ones."""
 
+import os
+
 import pytest
 from typer.testing import CliRunner
 
@@ -44,7 +46,7 @@ def test_the_tables_go_between_the_marks_of_a_file(printed, tmp_path):
     ("options", "sentence"),
     [
         (("--class", "middling"), "There is no class middling; choose fast or slow."),
-        (("--write", "none.md"), "none.md cannot be read"),
+        (("--write", "none.md"), "none.md cannot be opened: No such file or directory."),
         (("--subjects", "3"), "30"),
     ],
 )
@@ -52,6 +54,15 @@ def test_what_cannot_be_done_is_said(options, sentence):
     result = simulate(*options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is read-only for root")
+def test_a_file_that_is_read_only_is_said_before_the_long_run(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    page.chmod(0o444)
+    result = simulate("--write", str(page))
+    assert (result.exit_code, result.stderr) == (2, "page.md cannot be opened: Permission denied.\n")
 
 
 def test_a_file_without_marks_is_left_alone(tmp_path):

@@ -65,19 +65,23 @@ def measure(
     """Measure every feature of a recording; where one has no value, say why."""
     import json
 
+    from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.engine import listen
     from vbdesk.signs.reference import load_reference
     from vbdesk.signs.sheets import measured_features
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError, ModelUnavailable
 
-    if not file.is_file():
+    if not file.exists():
         fail(f"There is no file {file}.", USAGE)
+    if not file.is_file():
+        fail(f"{file} is not a file. Name a recording.", USAGE)
     try:
-        heard = listen(decode(file))
-    except (AudioError, ModelUnavailable) as error:
+        rows = measured_features(listen(decode(file)).passages[0], load_reference())
+    except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
         fail(str(error), FAILURE)
-    rows = measured_features(heard.passages[0], load_reference())
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}.", FAILURE)
     if as_json:
         typer.echo(json.dumps([row.model_dump(mode="json") for row in rows], indent=2))
     else:

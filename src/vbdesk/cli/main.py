@@ -1,5 +1,8 @@
 """The `vbdesk` command: one subcommand a job."""
 
+import errno
+import os
+
 import typer
 
 from vbdesk.cli import admin, simulate
@@ -13,6 +16,8 @@ from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 from vbdesk.cli.signs_check import check
 from vbdesk.cli.signs_fit import fit
+
+FULL = {errno.ENOSPC, errno.EDQUOT}  # the disk, or the user's share of it
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,4 +49,11 @@ app.add_typer(admin.app, name="admin")
 
 def run() -> None:
     """Entry point of the console script."""
-    app()
+    try:
+        app()
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        typer.echo(f"Nothing more can be written: {error.strerror}. Free some space and try again.", err=True)
+        # what is still held back for standard output cannot be written either; an orderly end would try, and complain
+        os._exit(1)

@@ -50,7 +50,10 @@ def longitudinal(
         results[setting] = simulation.run(setting)
     text = markdown(results, simulation.seed, simulation.subjects)
     if write:
-        write.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+        try:
+            write.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+        except OSError as error:
+            fail(f"{write.name} cannot be written: {error.strerror}.", 2)
     else:
         typer.echo(text, nl=False)
     missed = [row for row in bar_rows(results) if not row.holds]
@@ -64,9 +67,10 @@ def longitudinal(
 
 def _around_marks(path: Path) -> tuple[str, str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("r+", encoding="utf-8") as file:  # to be written, which is better known before than after
+            text = file.read()
     except OSError as error:
-        fail(f"{path.name} cannot be read: {error.strerror}.", 2)
+        fail(f"{path.name} cannot be opened: {error.strerror}.", 2)
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
