@@ -1,6 +1,7 @@
 """The life of `vbdesk serve`, as a process of its own."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -91,7 +92,9 @@ def test_it_answers_when_the_ready_file_is_there_and_ends_cleanly_even_in_the_mi
 
 def test_a_killed_service_starts_again_and_clears_what_was_half_written(start):
     killed = start()
-    (killed.data_dir / "objects" / ".incoming" / "half").write_bytes(b"half a file")
+    half = killed.data_dir / "objects" / ".incoming" / "half"
+    half.write_bytes(b"half a file")
+    os.utime(half, (0, 0))  # a young one might belong to another process
     killed.process.kill()
     killed.process.wait()
     killed.ready_file.unlink()

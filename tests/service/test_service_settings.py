@@ -1,13 +1,16 @@
 """Where settings come from, what the service keeps secret, and how time is stored."""
 
+import os
 import stat
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 import sqlalchemy as sa
 
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.service.composition import open_database, open_storage
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.metadata import UtcDateTime
 from vbdesk.service.db.session import Database
@@ -57,6 +60,38 @@ def test_a_refusal_does_not_show_the_value(tmp_path, monkeypatch):
         load_settings(tmp_path)
     assert "page_size" in str(refused.value)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("database_url", "nonsense"),
+        ("database_url", "mysql://desk:hunter2@db/vbdesk"),
+        ("database_url", "postgresql://desk:hunter2@db/vbdesk"),
+        ("storage_url", "hunter2"),
+        ("storage_url", "https://"),
+        ("storage_url", "https://store.example.org/?token=hunter2"),
+    ],
+)
+def test_an_address_that_cannot_work_is_refused_with_one_that_can(tmp_path, name, value):
+    with pytest.raises(SettingsInvalid, match=rf"{name}: Give .*://") as refused:
+        load_settings(tmp_path, **{name: value})
+    assert "hunter2" not in str(refused.value)
+    assert "Value error" not in str(refused.value)
+
+
+def test_a_storage_address_may_end_with_a_slash(tmp_path):
+    assert load_settings(tmp_path, storage_url="https://store.example.org/").storage_url == "https://store.example.org"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_what_is_stored_is_for_the_owner_alone_in_a_folder_that_others_read(tmp_path):
+    tmp_path.chmod(0o755)
+    settings = load_settings(tmp_path)
+    open_storage(settings)
+    with closing(open_database(settings)) as database, database.writing():
+        files = [tmp_path / name for name in ("vbdesk.db", "vbdesk.db-wal", "objects")]
+        assert [stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files] == [0, 0, 0]
 
 
 def test_keys_are_made_once_and_are_for_the_owner_alone(tmp_path):

@@ -19,6 +19,8 @@ from vbdesk.service.storage.signing import UploadSigner
 def open_database(settings: Settings) -> Database:
     """The database of `settings`; its folder is made, its tables are the migrations' affair."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not settings.database_url:
+        settings.database_file.touch(mode=0o600)  # whatever the folder lets others read; SQLite's log files follow it
     return Database(create_engine(settings.resolved_database_url))
 
 

@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -14,6 +15,7 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
+from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -95,6 +97,23 @@ class Settings(BaseSettings):
     narrative_language: str = "en"
     audio_retention_days: PositiveFloat = 30.0
 
+    @field_validator("database_url", mode="after")
+    @classmethod
+    def _require_known_database(cls, given: str) -> str:
+        if given and not given.startswith(("sqlite:///", "postgresql+psycopg://")):
+            raise ValueError("Give postgresql+psycopg://user:password@host/name")
+        return given
+
+    @field_validator("storage_url", mode="after")
+    @classmethod
+    def _require_origin(cls, given: str | None) -> str | None:
+        if given is None:
+            return None
+        parts = urlsplit(given)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("Give an address such as https://storage.example.org")
+        return given.rstrip("/")
+
     @field_validator("narrative_language", mode="after")
     @classmethod
     def _require_words(cls, given: str) -> str:
@@ -163,9 +182,14 @@ def load_settings(data_dir: Path, **flags: Any) -> Settings:
     try:
         return Settings(data_dir=data_dir.expanduser().absolute(), **given)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {_words_of(fault)}" for fault in error.errors())
         raise SettingsInvalid(f"The settings do not fit: {faults}.") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsInvalid(f"{data_dir / SETTINGS_FILE} is not TOML: {error}.") from None
     except SettingsError as error:
         raise SettingsInvalid(f"The settings do not fit: {error}.") from None
+
+
+def _words_of(fault: ErrorDetails) -> str:
+    """The fault in words; of our own refusals without pydantic's prefix."""
+    return str(fault.get("ctx", {}).get("error", fault["msg"])).rstrip(".")

@@ -18,7 +18,8 @@ class LocalObjectStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self.incoming.mkdir(parents=True, exist_ok=True)
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.incoming.mkdir(exist_ok=True)
 
     @property
     def incoming(self) -> Path:
