@@ -169,6 +169,8 @@ class Role(StrEnum):
     PROMPT = "prompt"
     PROMPT_SPEAKER = "prompt_speaker"
     PROMPT_SMALL = "prompt_small"
+    PROMPT_COMPACT = "prompt_compact"
+    PROMPT_LEAST = "prompt_least"
     PROMPT_PREVIEW = "prompt_preview"
     TIMER = "timer"
     FIRST_TITLE = "first_title"
@@ -192,6 +194,8 @@ TYPE_SCALE: Final[dict[Role, Type]] = {
     Role.PROMPT: Type(32, 52, 400, -1.2),
     Role.PROMPT_SPEAKER: Type(44, 70, 400, -1.4),
     Role.PROMPT_SMALL: Type(24, 40, 400, -0.8),
+    Role.PROMPT_COMPACT: Type(20, 33, 400, -0.6),
+    Role.PROMPT_LEAST: Type(15, 25, 400, -0.4),
     Role.PROMPT_PREVIEW: Type(23, 38, 400, -0.6),
     Role.TIMER: Type(44, 48, 600, -3.0),
     Role.FIRST_TITLE: Type(28, 36, 600, -1.4),

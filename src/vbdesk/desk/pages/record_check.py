@@ -22,7 +22,7 @@ from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind, RoundButton, q
 from vbdesk.desk.widgets.card import Card, scrolled
 from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.segment import Segment
-from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.widgets.text import Elided, Text
 from vbdesk.desk.widgets.waveform import TakeWaveform
 
 _ROOMY = 900
@@ -36,7 +36,7 @@ class CheckView(QWidget):
         super().__init__()
         self._model = model
         self._review: Review | None = None
-        self._subject, self._about = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2", wrap=True)
+        self._subject, self._about = Elided("", Role.BODY_STRONG), Elided("", Role.BODY, "text2")
         self._kept = Text("Take saved and encrypted", Role.LABEL, "text2")
         self.speaker = Banner()
         self.versions = VersionStrip()
@@ -69,6 +69,9 @@ class CheckView(QWidget):
             button.show_key(roomy)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._foot.setDirection(across if roomy else down)
+        self._below.setDirection(across if roomy else down)
+        self.keep.setText("Keep, do not send" if roomy else "Keep")
+        self.keep.setAccessibleName("Keep, do not send")
 
     def _lay_out(self) -> None:
         words = QHBoxLayout()
@@ -93,20 +96,25 @@ class CheckView(QWidget):
     def _playback_card(self) -> Card:
         card = Card(padding=0)
         card.setAccessibleName("Playback")
-        below = QHBoxLayout()
-        below.setSpacing(16)
-        below.addWidget(self._position)
-        below.addWidget(self._length)
-        below.addWidget(self.picture)
-        below.addStretch(1)
-        below.addWidget(self._trimmed)
-        below.addWidget(self.undo_trim)
+        place, part = QHBoxLayout(), QHBoxLayout()
+        for row in (place, part):
+            row.setSpacing(16)
+        for widget in (self._position, self._length, self.picture):
+            place.addWidget(widget)
+        place.addStretch(1)
+        part.addStretch(1)
+        part.addWidget(self._trimmed)
+        part.addWidget(self.undo_trim)
+        self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._below.setSpacing(8)
+        self._below.addLayout(place, 1)
+        self._below.addLayout(part)
         grid = QGridLayout()
         grid.setContentsMargins(22, 8, 22, 14)
         grid.setHorizontalSpacing(18)
         grid.addWidget(self.play, 0, 0, Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(self.waveform, 0, 1)
-        grid.addLayout(below, 1, 1)
+        grid.addLayout(self._below, 1, 1)
         card.body.addLayout(grid)
         return card
 

@@ -13,8 +13,9 @@ from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.progress import ProgressBar
 from vbdesk.desk.widgets.text import Text
 
-_WIDTHS = (210, 130, 140, 70, 110, 300)
-_FATE, _ANALYSIS = 5, 4
+_WIDTHS = (200, 300, 130, 140, 70, 100)
+_FATE, _ANALYSIS = 1, 5
+_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the rest
 
 
 class ImportView(QWidget):
@@ -25,6 +26,7 @@ class ImportView(QWidget):
         self._model = model
         self.words = Text("", Role.BODY, "text2", wrap=True)
         self.table = CellView("Files to import", model.table, _WIDTHS, stretch=_FATE, droppable=_ANALYSIS)
+        self.table.setMinimumHeight(_LEAST_HEIGHT)
         self.progress = ProgressBar("Files done")
         self._how_far = Text("", Role.CAPTION, "text2")
         self.cancel = quiet_button("Cancel", size=ButtonSize.LARGE)
@@ -37,6 +39,7 @@ class ImportView(QWidget):
         model.begun.connect(self._show_looking)
         model.progressed.connect(self._show_progress)
         model.previewed.connect(self._show_preview)
+        model.imported.connect(self._show_done)
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()
@@ -80,6 +83,9 @@ class ImportView(QWidget):
     @Slot()
     def _show_looking(self) -> None:
         self.words.setText(self._model.words())
+        self.cancel.setText("Cancel")
+        for button in (self.keep, self.send):
+            button.show()
         self._show_busy(busy=True)
 
     @Slot(int, int)
@@ -95,6 +101,13 @@ class ImportView(QWidget):
         self.send.setText(f"Import {ready} and send" if ready else "Import and send")
         for button in (self.keep, self.send):
             button.setEnabled(ready > 0)
+
+    @Slot(int, int)
+    def _show_done(self, well: int, badly: int) -> None:
+        self._show_busy(busy=False)
+        self.cancel.setText("Close")
+        for button in (self.keep, self.send):
+            button.hide()
 
     def _show_busy(self, *, busy: bool) -> None:
         self.progress.setVisible(busy)

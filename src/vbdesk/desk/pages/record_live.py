@@ -3,8 +3,8 @@
 import math
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import Task
 from vbdesk.capture.recorder import Health
@@ -18,12 +18,15 @@ from vbdesk.desk.widgets.card import Card, scrolled, upright_line
 from vbdesk.desk.widgets.painting import antialiased, rounded
 from vbdesk.desk.widgets.picture import Picture
 from vbdesk.desk.widgets.speech_ring import SpeechRing
-from vbdesk.desk.widgets.text import Prompt, Text
+from vbdesk.desk.widgets.text import Elided, Prompt, Text
 from vbdesk.desk.widgets.waveform import LiveWaveform
 
-_ROOMY = 960
-_SIDES, _ABOVE = 72, 20
-_VOICE, _VOICE_SMALL = 184, 112
+_SIDES, _SIDES_SMALL = 72, 24
+_ABOVE, _ABOVE_SMALL = 20, 8
+_VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
+_PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
+_RING, _RING_SMALL = 112, 60
+_CHIP_PAD, _CHIP_GAP = 10, 5
 _LOST_S = 0.05
 _SOON_S = 60
 
@@ -39,8 +42,9 @@ class _PhaseChip(QWidget):
     def say(self, words: str, icon: str) -> None:
         self._words, self._icon = words, icon
         self.setAccessibleName(words)
-        metrics = self.fontMetrics()
-        self.setFixedSize(metrics.horizontalAdvance(words) + theme.active().px(46), theme.active().px(28))
+        metrics = QFontMetrics(theme.active().font(Role.LABEL_STRONG))
+        width = _CHIP_PAD + theme.active().px(14) + _CHIP_GAP + metrics.horizontalAdvance(words) + _CHIP_PAD
+        self.setFixedSize(width + 4, theme.active().px(28))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -48,13 +52,15 @@ class _PhaseChip(QWidget):
         ink = theme.colour("on_rec")
         rounded(painter, self.rect().toRectF(), 6, theme.colour("rec"))
         side = theme.active().px(14)
-        icon = self.rect().toRectF().adjusted(10, 0, 0, 0)
+        icon = self.rect().toRectF().adjusted(_CHIP_PAD, 0, 0, 0)
         icon.setTop((self.height() - side) / 2)
         icon.setSize(icon.size().scaled(side, side, Qt.AspectRatioMode.IgnoreAspectRatio))
         paint_icon(painter, self._icon, icon, ink)
         painter.setFont(theme.active().font(Role.LABEL_STRONG))
         painter.setPen(ink)
-        painter.drawText(self.rect().adjusted(10 + side + 5, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._words)
+        painter.drawText(
+            self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._words
+        )
         painter.end()
 
 
@@ -64,10 +70,10 @@ class LiveView(QWidget):
     def __init__(self, model: RecordViewModel) -> None:
         super().__init__()
         self._model = model
-        self._following_left = False
+        self._following_left = self._narrow = self._lost = False
         self._chip = _PhaseChip()
-        self._subject, self._protocol = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2")
-        self._device = Text("", Role.LABEL, "text2")
+        self._subject, self._protocol = Elided("", Role.BODY_STRONG), Elided("", Role.BODY, "text2")
+        self._device, self._device_icon = Elided("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
         self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = Prompt(Role.PROMPT), Picture()
@@ -101,25 +107,54 @@ class LiveView(QWidget):
         self.ring.set_minimum(task.min_speech_s)
         self.prompt.show_text(task.text)
         self.picture.show_picture(task.picture)
+        self._arrange()
         self._fit_prompt()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        roomy = self.width() >= theme.active().px(_ROOMY)
-        for button in (self.following, self.marker, self.pause, self.stop, self.speaker):
-            button.show_key(roomy)
+        self._arrange()
         self._fit_prompt()
+
+    def _arrange(self) -> None:
+        """Where room is short, key hints go first, then captions; then the buttons stand below the figures."""
+        for shortage in range(4):
+            self._arrange_for(shortage)
+            if self._controls_box.sizeHint().width() <= self.width():
+                break
+
+    def _arrange_for(self, shortage: int) -> None:
+        buttons = (self.following, self.marker, self.pause, self.stop, self.speaker)
+        for button in buttons:
+            button.show_key(shortage < 1)
+        self._narrow = shortage >= 2
+        for part in (self._device, self._device_icon, self._speech):
+            part.setVisible(not self._narrow)
+        self._show_safe()
+        below = shortage == 3
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._controls_box.setDirection(down if below else across)
+        self.ring.set_diameter(_RING_SMALL if below else _RING)
+        self.timer.set_role(Role.OVERALL if below else Role.TIMER)
+        self._limit.set_role(Role.CAPTION if below else Role.BODY)
+        self._said.setContentsMargins(*self._margins())
 
     def _fit_prompt(self) -> None:
         """The largest type that needs no scrolling: nobody reads aloud and scrolls. The voice gives way to it."""
         px = theme.active().px
+        sides, above, *_ = self._margins()
         rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
-        for role, voice in ((Role.PROMPT, _VOICE), (Role.PROMPT_SMALL, _VOICE), (Role.PROMPT_SMALL, _VOICE_SMALL)):
+        ways = [(role, voice) for voice in (px(_VOICE), px(_VOICE_SMALL), _VOICE_LEAST) for role in _PROMPTS[:2]]
+        for role, voice in (*ways, (_PROMPTS[2], _VOICE_LEAST), (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
             self.prompt.show_text(self.prompt.plain_text(), role)
-            needed = self.prompt.heightForWidth(max(1, self.width() - 2 * _SIDES)) + 2 * _ABOVE
-            if needed + rest + px(voice) <= self.height():
+            self._voice.setVisible(voice > 0)
+            self._voice.setFixedHeight(max(1, voice))
+            needed = self.prompt.heightForWidth(max(1, self.width() - 2 * sides)) + 2 * above
+            if needed + rest + voice <= self.height():
                 break
-        self._voice.setFixedHeight(px(voice))
+
+    def _margins(self) -> tuple[int, int, int, int]:
+        sides, above = (_SIDES_SMALL, _ABOVE_SMALL) if self._narrow else (_SIDES, _ABOVE)
+        return sides, above, sides, above
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -128,7 +163,7 @@ class LiveView(QWidget):
         head.addWidget(self._subject)
         head.addWidget(self._protocol)
         head.addStretch(1)
-        for icon, words in ((IconView("mic", "text2", 16), self._device), (self._safe_icon, self.safe)):
+        for icon, words in ((self._device_icon, self._device), (self._safe_icon, self.safe)):
             pair = QHBoxLayout()
             pair.setSpacing(8)
             pair.addWidget(icon)
@@ -139,6 +174,7 @@ class LiveView(QWidget):
         inner = QWidget()
         words_column = QVBoxLayout(inner)
         words_column.setContentsMargins(_SIDES, _ABOVE, _SIDES, _ABOVE)
+        self._said = words_column
         words_column.addStretch(1)
         words_column.addWidget(self.prompt)
         words_column.addWidget(self.picture, 6)
@@ -169,21 +205,25 @@ class LiveView(QWidget):
         time.addWidget(self.timer)
         time.addWidget(self._limit)
         time.addStretch(1)
-        row = QHBoxLayout()
-        row.setContentsMargins(24, 16, 24, 16)
-        row.setSpacing(20)
-        row.addWidget(self.ring)
-        row.addLayout(speech)
-        row.addWidget(upright_line())
-        row.addSpacing(10)
-        row.addLayout(time)
-        row.addStretch(1)
-        row.addWidget(self.marker)
-        row.addWidget(self.following)
-        row.addWidget(self.pause)
-        row.addWidget(self.stop)
-        row.setSpacing(14)
-        card.body.addLayout(row)
+        figures = QHBoxLayout()
+        figures.setSpacing(14)
+        figures.addWidget(self.ring)
+        figures.addLayout(speech)
+        figures.addWidget(upright_line())
+        figures.addSpacing(10)
+        figures.addLayout(time)
+        figures.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(14)
+        buttons.addStretch(1)
+        for button in (self.marker, self.following, self.pause, self.stop):
+            buttons.addWidget(button)
+        self._controls_box = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._controls_box.setContentsMargins(24, 16, 24, 16)
+        self._controls_box.setSpacing(14)
+        self._controls_box.addLayout(figures, 1)
+        self._controls_box.addLayout(buttons)
+        card.body.addLayout(self._controls_box)
         return card
 
     def _bind(self) -> None:
@@ -255,6 +295,13 @@ class LiveView(QWidget):
             self.safe.setText(words)
             self.safe.set_ink("warn" if lost else "text2")
             self._safe_icon.show_icon("warning" if lost else "lock", "warn" if lost else "ok")
+            self._lost = lost
+            self._show_safe()
+
+    def _show_safe(self) -> None:
+        """That all is well goes where room is short; that sound is lost never does."""
+        for part in (self.safe, self._safe_icon):
+            part.setVisible(self._lost or not self._narrow)
 
     def _show_speech(self, seconds: float) -> None:
         self.ring.show_seconds(seconds)

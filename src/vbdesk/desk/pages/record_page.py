@@ -66,6 +66,7 @@ class RecordPage(QWidget):
         self._fade.timeout.connect(self.banner.clear)
         self._faces = QStackedWidget()
         for face in (self.ready, self.live, self.check, self.importing):
+            face.setMinimumWidth(1)  # each arranges itself for the width there is, so none may ask for one
             self._faces.addWidget(face)
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
@@ -206,7 +207,7 @@ class RecordPage(QWidget):
     @Slot(bool)
     def _on_speaker(self, shown: bool) -> None:
         for button in (self.ready.speaker, self.live.speaker):
-            button.setText("Close speaker window" if shown else "Speaker window")
+            button.setText("Close window" if shown else "Speaker window")
 
     @Slot(str, bool)
     def _announce(self, sentence: str, urgent: bool) -> None:

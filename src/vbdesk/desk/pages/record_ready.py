@@ -1,7 +1,16 @@
 """The Record page before a recording: set-up at the left, what will be said and the meter at the right."""
 
 from PySide6.QtCore import QLocale, QStringListModel, Qt, Slot
-from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QCompleter,
+    QHBoxLayout,
+    QListView,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from vbdesk.capture.devices import Device
 from vbdesk.capture.meter import SILENCE, Levels
@@ -18,10 +27,13 @@ from vbdesk.desk.widgets.fields import ChoiceField, Field, LineField, TagsField,
 from vbdesk.desk.widgets.level_meter import LevelMeter, MeterLegend
 from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.picture import Picture
-from vbdesk.desk.widgets.text import Prompt, Text
+from vbdesk.desk.widgets.segment import Segment
+from vbdesk.desk.widgets.text import Elided, Prompt, Text
 from vbdesk.outbox.items import Target
 
-_SETUP_WIDTH = 320
+_SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
+_RECORD, _RECORD_SMALL = 88, 52
+_SETUP, _STAGE = "setup", "stage"
 _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
 _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
 
@@ -44,7 +56,6 @@ class SetupCard(Card):
         self._model = model
         self.subject = LineField(icon="person", placeholder="For example ward4-0172")
         self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
-        self.language = ChoiceField("globe")
         self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
         self.consent = TickBox("Consent given", model.consent_words())
         self.subject_field = Field("Subject", self.subject, help_text="Letters, digits and . _ ~ : -")
@@ -56,8 +67,6 @@ class SetupCard(Card):
         self._bind()
 
     def _fill(self) -> None:
-        for tag in self._model.languages:
-            self.language.addItem(_language_name(tag))
         self._show_language()
         for name, signs in MODEL_SIGNS.items():
             words = f"{name.value.capitalize()}, {len(signs)} sign{'' if len(signs) == 1 else 's'}"
@@ -84,7 +93,6 @@ class SetupCard(Card):
         for field in (
             self.subject_field,
             self.protocol_field,
-            Field("Language", self.language),
             self.device_field,
             Field("Analysis", self.target),
             Field("Tags", self.tags, optional=True),
@@ -92,19 +100,28 @@ class SetupCard(Card):
         ):
             column.addWidget(field)
         column.addStretch(1)
+        self._fields = column
+        self._edge, self._foot, self._consent_row = line(), QWidget(), QHBoxLayout()
+        self._foot.setLayout(self._consent_row)
+        self._consent_row.addWidget(self.consent)
         self.body.setSpacing(0)
         self.body.addWidget(scrolled(fields), 1)
-        self.body.addWidget(line())
-        foot = QHBoxLayout()
-        foot.setContentsMargins(22, 14, 22, 16)
-        foot.addWidget(self.consent)
-        self.body.addLayout(foot)
+        self.body.addWidget(self._edge)
+        self.body.addWidget(self._foot)
+
+    def keep_consent_at_foot(self, kept: bool) -> None:
+        """Keep the tick box in sight below the fields; or, where room is short, let it scroll with them."""
+        self._edge.setVisible(kept)
+        self._consent_row.setContentsMargins(*((22, 14, 22, 16) if kept else (0, 4, 0, 4)))
+        if kept:
+            self.body.addWidget(self._foot)
+        else:
+            self._fields.insertWidget(1, self._foot)
 
     def _bind(self) -> None:
         model = self._model
         self.subject.textChanged.connect(self._on_subject_typed)
         self.protocol.activated.connect(model.choose_protocol)
-        self.language.activated.connect(model.choose_language)
         self.device.activated.connect(model.choose_device)
         self.target.activated.connect(self._on_target)
         self.tags.changed.connect(self._on_tags)
@@ -118,7 +135,6 @@ class SetupCard(Card):
 
     @Slot()
     def _show_language(self) -> None:
-        self.language.setCurrentIndex(self._model.languages.index(self._model.language))
         self.protocol.clear()
         self.protocol.addItems([protocol.title for protocol in self._model.protocols])
 
@@ -179,12 +195,6 @@ class SetupCard(Card):
         self.consent.set_caption(self._model.consent_words())
 
 
-def _language_name(tag: str) -> str:
-    """A language in its own words, with a capital: it stands at the start of an entry."""
-    name = QLocale(tag).nativeLanguageName() or tag
-    return name[0].upper() + name[1:]
-
-
 class StageCard(Card):
     """What will be said, the meter, the room, and the record bar; binds `RecordViewModel`."""
 
@@ -193,9 +203,12 @@ class StageCard(Card):
         self.setAccessibleName("Recording")
         self._model = model
         self.prompt, self.picture = Prompt(Role.PROMPT_PREVIEW), Picture()
+        self.language = ChoiceField("globe")
+        self.language.setAccessibleName("Language of the prompt")
+        self.language.addItems([QLocale.languageToString(QLocale(tag).language()) for tag in model.setup.languages])
         self.meter, self._meter_words = LevelMeter(), Text("", Role.LABEL, "text2")
         self.room = Banner()
-        self.record = RoundButton("Start recording", "mic", diameter=88, record=True)
+        self.record = RoundButton("Start recording", "mic", diameter=_RECORD, record=True)
         self._title = Text("Start recording", Role.DOOR_TITLE)
         self._below = Text("", Role.BODY, "text2", wrap=True)
         self._lay_out()
@@ -205,7 +218,10 @@ class StageCard(Card):
         upper = QVBoxLayout()
         upper.setContentsMargins(32, 30, 32, 24)
         upper.setSpacing(12)
-        upper.addWidget(Text("Shown large while recording", Role.CAPTION_MEDIUM, "text2"))
+        above = QHBoxLayout()
+        above.addWidget(Elided("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)
+        above.addWidget(self.language)
+        upper.addLayout(above)
         upper.addWidget(self.prompt)
         upper.addWidget(self.picture, 4)
         upper.addStretch(2)
@@ -220,9 +236,10 @@ class StageCard(Card):
         upper.addWidget(self.room)
         content = QWidget()
         content.setLayout(upper)
+        self._upper, self._edge = scrolled(content), line()
         self.body.setSpacing(0)
-        self.body.addWidget(scrolled(content), 1)
-        self.body.addWidget(line())
+        self.body.addWidget(self._upper, 1)
+        self.body.addWidget(self._edge)
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addStretch(1)
@@ -234,12 +251,29 @@ class StageCard(Card):
         bar.setSpacing(22)
         bar.addWidget(self.record)
         bar.addLayout(words, 1)
-        bar.addWidget(KeyCap("Space"))
+        self._key = KeyCap("Space")
+        bar.addWidget(self._key)
+        self._bar = bar
         self.body.addLayout(bar)
+
+    def show_upper(self, shown: bool) -> None:
+        """Show what stands above the record bar, or the bar alone."""
+        self._upper.setVisible(shown)
+        self._edge.setVisible(shown)
+
+    def show_small(self, small: bool) -> None:
+        """Make the record bar low, without its key hint."""
+        self._key.setVisible(not small)
+        self.record.set_diameter(_RECORD_SMALL if small else _RECORD)
+        above = 10 if small else 24
+        self._bar.setContentsMargins(32, above, 32, above)
 
     def _bind(self) -> None:
         model = self._model
         self.record.clicked.connect(model.press)
+        self.language.activated.connect(model.setup.choose_language)
+        model.setup.language_changed.connect(self._show_language)
+        self._show_language()
         self.room.acted.connect(model.check_room)
         model.levels_changed.connect(self._show_levels)
         model.room_changed.connect(self._show_room)
@@ -250,6 +284,11 @@ class StageCard(Card):
         self._show_form(model.setup.form)
         self._show_ready(None)
         self._show_levels(SILENCE)
+
+    @Slot()
+    def _show_language(self) -> None:
+        setup = self._model.setup
+        self.language.setCurrentIndex(setup.languages.index(setup.language))
 
     @Slot(object)
     def _show_form(self, form: Form) -> None:
@@ -307,42 +346,67 @@ def _level_words(levels: Levels) -> tuple[str, str]:
 
 
 class ReadyView(QWidget):
-    """Title, import and both cards."""
+    """Title, import and both cards; where there is room for one card only, a choice between them."""
 
     def __init__(self, model: RecordViewModel) -> None:
         super().__init__()
-        self.setup = SetupCard(model.setup)
-        self.setup.setFixedWidth(theme.active().px(_SETUP_WIDTH))
-        self.stage = StageCard(model)
+        self.setup, self.stage = SetupCard(model.setup), StageCard(model)
+        self.parts = Segment("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
         self.import_files = secondary_button("Import files", icon="import")
         self.speaker = secondary_button("Speaker window", icon="talk")
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Record", Role.PAGE_TITLE))
-        self._sentence = Text("", Role.BODY, "text2")
+        self._sentence = Text("", Role.BODY, "text2", wrap=True)
         words.addWidget(self._sentence)
-        head = PageHead(words, self.speaker, self.import_files, words_width=260)
-        cards = QHBoxLayout()
-        cards.setSpacing(24)
-        cards.addWidget(self.setup)
-        cards.addWidget(self.stage, 1)
+        self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._cards.setSpacing(24)
+        self._cards.addWidget(self.setup)
+        self._cards.addWidget(self.stage, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addWidget(head)
-        column.addLayout(cards, 1)
+        column.addWidget(PageHead(words, self.speaker, self.import_files, words_width=230))
+        column.addWidget(self.parts)
+        column.addLayout(self._cards, 1)
         self._setup_model = model.setup
+        self.parts.chosen.connect(self._show_part)
         self.setup.subject.returnPressed.connect(self._on_enter)
         self.setup.subject.focused.connect(self._show_sentence)
         model.setup.ready_changed.connect(self._show_sentence)
         model.setup.subject_changed.connect(self._show_sentence)
         model.setup.devices_changed.connect(self._show_sentence)
         self._show_sentence(None)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        px = theme.active().px
+        narrow = self.width() < px(_TWO_CARDS)
+        self.parts.setVisible(narrow)
+        self.setup.keep_consent_at_foot(not narrow)
+        self.stage.show_small(narrow)
+        self.setup.setMaximumWidth(_NO_LIMIT if narrow else px(_SETUP_WIDTH))
+        self.setup.setMinimumWidth(0 if narrow else px(_SETUP_WIDTH))
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._cards.setDirection(down if narrow else across)
+        self._cards.setStretch(0, 1 if narrow and self.parts.choice() == _SETUP else 0)
+        self._cards.setStretch(1, 0 if narrow and self.parts.choice() == _SETUP else 1)
+        self.setup.setVisible(not narrow or self.parts.choice() == _SETUP)
+        self.stage.show_upper(not narrow or self.parts.choice() == _STAGE)
+
+    @Slot(str)
+    def _show_part(self, part: str) -> None:
+        self._arrange()
 
     @Slot()
     def _on_enter(self) -> None:
         """Enter in the subject field: go on to the record button, where Space begins."""
         if self._setup_model.ready:
+            self.parts.option(_STAGE).setChecked(True)
             self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
 
     @Slot(object)

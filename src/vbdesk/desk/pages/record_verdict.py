@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.theme import Role
-from vbdesk.desk.viewmodels.review import Review, row_value
+from vbdesk.desk.viewmodels.review import Review, limit_words, misses, row_value
 from vbdesk.desk.widgets.badges import FAIL, PASS, WATCH, Chip, ChipLook
 from vbdesk.desk.widgets.card import Card, line
 from vbdesk.desk.widgets.gauge import Gauge
@@ -97,7 +97,7 @@ class RowView(QWidget):
         self.name.setText(row.name)
         self.sentence.setText(row.sentence)
         self.value.setText(row_value(row))
-        self.limit.setText(row.limit_text)
+        self.limit.setText(limit_words(row))
         low, high = _track(row)
         spread = high - low
         good = (
@@ -118,9 +118,9 @@ def _track(row: CheckRow) -> tuple[float, float]:
 
 def _look(row: CheckRow) -> ChipLook:
     """A failing row says on which side of its limit it is."""
-    if row.verdict is Verdict.FAIL and row.value is not None:
-        below = row.low is not None and row.value < row.low
-        return ChipLook("Too low" if below else "Too high", FAIL.icon, FAIL.ink, FAIL.fill)
+    side = misses(row)
+    if row.verdict is Verdict.FAIL and side:
+        return ChipLook(f"Too {side}", FAIL.icon, FAIL.ink, FAIL.fill)
     return _LOOKS[row.verdict]
 
 

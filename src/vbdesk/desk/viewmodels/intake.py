@@ -23,7 +23,7 @@ from vbdesk.outbox.intake import (
 )
 from vbdesk.outbox.items import TakeMetadata
 
-HEADINGS = ("Recording", "Subject", "Recorded", "Length", "Analysis", "What will happen")
+HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "Analysis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class PreviewRow:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """File, subject, time, length, analysis, and what becomes of it."""
+        """File, what becomes of it, subject, time, length and analysis."""
         row = self.row
         length = "–" if row.duration_s is None else clock_words(row.duration_s)
         recorded = "–" if row.recorded_at is None else day_and_time(row.recorded_at, self.now)
         return (
             TwoLines(row.path.name, row.path.parent.name),
+            self._fate(),
             Words(row.group_id or "–", "text", strong=True),
             Words(recorded),
             Words(length, right=True),
             Words(row.target.name.replace("_", " ").capitalize()),
-            self._fate(),
         )
 
     def _fate(self) -> Words:

@@ -93,7 +93,7 @@ class Review:
         failing = self._rows(Verdict.FAIL)
         if not failing:
             return ""
-        told = ", ".join(f"{row.name.lower()} {row_value(row)}, needs {row.limit_text}" for row in failing[:2])
+        told = ", ".join(_told(row) for row in failing[:2])
         return f"Likely inconclusive if sent: {told}" if self.sendable else f"The service would refuse it: {told}"
 
     @property
@@ -185,6 +185,27 @@ def verdict_words(*, good: bool, seconds: float) -> str:
 def row_value(row: CheckRow) -> str:
     """The value of a row with its unit, with as many digits as mean something."""
     return _value(row.value, row.unit)
+
+
+def limit_words(row: CheckRow) -> str:
+    """The limit of a row, with signs as they are printed."""
+    return row.limit_text.replace("-", "−")
+
+
+def misses(row: CheckRow) -> str:
+    """On which side of its limit a row's value is: `low`, `high`, or empty when it fails for another reason."""
+    if row.value is None:
+        return ""
+    if row.low is not None and row.value < row.low:
+        return "low"
+    return "high" if row.high is not None and row.value > row.high else ""
+
+
+def _told(row: CheckRow) -> str:
+    if misses(row):
+        return f"{row.name.lower()} {row_value(row)}, needs {limit_words(row)}"
+    why = row.sentence.split(". ")[0].removesuffix(".")
+    return why[:1].lower() + why[1:]
 
 
 def _value(value: float | None, unit: str) -> str:

@@ -196,6 +196,11 @@ class RoundButton(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setProperty("ringRadius", diameter)
 
+    def set_diameter(self, diameter: int) -> None:
+        """Set the size, at 100 % text."""
+        self._diameter = diameter
+        self.updateGeometry()
+
     def show_act(self, text: str, icon: str) -> None:
         """Say and show another act."""
         self._icon = icon

@@ -8,6 +8,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.painting import antialiased
 
+_DIAMETER = 112
 _FULL_TURN = 2.0  # of the minimum
 
 
@@ -17,6 +18,7 @@ class SpeechRing(QWidget):
     def __init__(self, minimum_s: float) -> None:
         super().__init__()
         self._minimum_s, self._seconds = minimum_s, 0.0
+        self._diameter = _DIAMETER
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Speech so far")
 
@@ -24,6 +26,11 @@ class SpeechRing(QWidget):
         """Set how much speech is needed."""
         self._minimum_s = minimum_s
         self.update()
+
+    def set_diameter(self, diameter: int) -> None:
+        """Set the size, at 100 % text."""
+        self._diameter = diameter
+        self.updateGeometry()
 
     def show_seconds(self, seconds: float) -> None:
         """Show `seconds` of speech."""
@@ -34,13 +41,13 @@ class SpeechRing(QWidget):
         self._seconds = seconds
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        side = theme.active().px(112)
+        side = theme.active().px(self._diameter)
         return QSize(side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
         px = theme.active().px
-        stroke = px(9)
+        stroke = px(9 if self._diameter == _DIAMETER else 6)
         circle = QRectF(self.rect()).adjusted(stroke, stroke, -stroke, -stroke)
         painter.setPen(QPen(theme.colour("sunken"), stroke))
         painter.drawEllipse(circle)
@@ -58,9 +65,13 @@ class SpeechRing(QWidget):
     def _paint_words(self, painter: QPainter) -> None:
         px = theme.active().px
         painter.setPen(theme.colour("text"))
-        painter.setFont(theme.active().font(Role.OVERALL))
+        painter.setFont(theme.active().font(Role.OVERALL if self._diameter == _DIAMETER else Role.CARD_TITLE))
         upper = QRectF(0, self.height() / 2 - px(26), self.width(), px(32))
+        if self._diameter < _DIAMETER:
+            upper = QRectF(self.rect())
         painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, str(int(self._seconds)))
+        if self._diameter < _DIAMETER:
+            return
         painter.setPen(theme.colour("text2"))
         painter.setFont(theme.active().font(Role.CAPTION))
         lower = QRectF(0, self.height() / 2 + px(4), self.width(), px(16))

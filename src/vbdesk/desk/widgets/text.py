@@ -2,11 +2,14 @@
 
 from html import escape
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.theme import TYPE_SCALE, Role
+
+_LEAST_PX = 48
 
 
 class Text(QLabel):
@@ -55,6 +58,21 @@ class Text(QLabel):
         if font != self.font():
             self.setFont(font)
         self.setMinimumHeight(theme.active().line_height(self._role))
+
+
+class Elided(Text):
+    """One line that gives way where room is short; whoever points at it or reads it by ear gets all of it."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: D102
+        return QSize(min(super().sizeHint().width(), theme.active().px(_LEAST_PX)), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        self.setToolTip("" if shown == self.text() else self.text())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.end()
 
 
 class Prompt(QLabel):

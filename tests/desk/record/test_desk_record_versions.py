@@ -1,0 +1,135 @@
+"""Versions of a recording, discarding with undo, trimming what is kept, and what else the check shows."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+
+from vbdesk.desk.span import Span
+from vbdesk.desk.viewmodels.record import Phase
+from vbdesk.outbox.check import check_take
+from vbdesk.outbox.speaker_guard import Likeness
+from vbdesk.outbox.states import OutboxState
+
+
+def records_twice(user):
+    user.enters_subject("ward4-0172")
+    user.records(9)
+    user.stops()
+    user.presses(Qt.Key.Key_R)
+    user.waits_for_words("This version is kept here.")
+    user.microphone.rewind()
+    user.records(20)
+    user.stops()
+    user.waits_for(lambda: len(user.page.check.versions.tiles) == 2)
+
+
+def test_a_retake_stands_beside_the_version_before(user):
+    records_twice(user)
+    first, second = user.page.check.versions.tiles
+    assert first.accessibleName() == "Version 1: Cannot be analysed"
+    assert second.accessibleName() == "Version 2: Good to send"
+    assert second.accessibleDescription().startswith("Shown here. Not decided yet")
+
+
+def test_another_version_can_be_looked_at_and_nothing_is_lost(user):
+    records_twice(user)
+    user.page.check.versions.tiles[0].click()
+    user.sees_check()
+    user.waits_for(lambda: len(user.page.check.versions.tiles) == 2 and user.page.check.versions.tiles[0].version.shown)
+    assert user.page.review.review.seconds == pytest.approx(9, abs=0.1)
+    assert [item.state for item in user.outbox()] == [OutboxState.CHECKED] * 2
+
+
+def test_sending_one_version_keeps_the_other_until_it_is_discarded_and_that_can_be_undone(user):
+    records_twice(user)
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for_words("ward4-0172 is on its way. Version 1 stays here, not sent.")
+    user.waits_for(lambda: len(user.outbox()) == 2)
+    user.page.banner.button.click()
+    user.waits_for_words("The other version was discarded.")
+    assert len(user.outbox()) == 1
+    user.page.banner.button.click()
+    user.waits_for(lambda: len(user.outbox()) == 2)
+    assert user.page.model.phase is Phase.READY
+
+
+def test_a_discarded_take_comes_back_as_it_was(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.stops()
+    user.page.review.trim(Span(2.0, 19.0))
+    user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
+    user.page.check.discard.click()
+    user.waits_for_words("The recording of ward4-0172 was discarded.")
+    assert user.outbox() == []
+    assert user.page.model.phase is Phase.READY
+    user.page.banner.button.click()
+    user.sees_check()
+    assert (user.page.review.review.seconds, user.page.review.review.span) == (pytest.approx(20), Span(2.0, 19.0))
+
+
+def test_a_kept_recording_can_be_trimmed_later_and_its_sound_stays_whole(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(user.outbox)
+    take_id = user.outbox()[0].take_id
+    user.page.review.review_library(take_id)
+    user.sees_check()
+    user.page.review.trim(Span(1.0, 18.0))
+    user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
+    user.page.check.keep.click()
+    user.waits_for(lambda: user.outbox()[0].trim_s == (1.0, 18.0))
+    assert user.workspace.library.whole_audio(take_id).duration_s == pytest.approx(20, abs=0.1)
+
+
+def test_the_handles_trim_by_keyboard(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.stops()
+    waveform = user.page.check.waveform
+    user.waits_for(lambda: waveform._seconds > 19)
+    waveform.setFocus()
+    for _ in range(2):
+        user.qtbot.keyClick(waveform, Qt.Key.Key_Right)
+    user.qtbot.keyClick(waveform, Qt.Key.Key_BracketLeft)
+    user.waits_for(lambda: user.page.review.review.span == Span(2.0, user.page.review.review.seconds))
+
+
+def test_the_spectrogram_takes_the_place_of_the_waveform_and_goes_again(user):
+    user.enters_subject("ward4-0172")
+    user.records(16)
+    user.stops()
+    user.presses(Qt.Key.Key_G)
+    user.waits_for(lambda: not user.page.check.waveform._picture.isNull())
+    user.presses(Qt.Key.Key_G)
+    assert user.page.check.waveform._picture.isNull()
+
+
+def test_the_check_says_how_far_it_is_and_what_no_row_is_about(open_page):
+    user = open_page(lambda audio: replace(check_take(audio), hints=("Sound was lost.",)))
+    user.enters_subject("ward4-0172")
+    user.records(16)
+    user.page.model.press()
+    user.waits_for(lambda: user.page.check.title.text() == "Checking")
+    assert user.page.check.verdict.progress.isVisible()
+    user.sees_check()
+    assert not user.page.check.verdict.progress.isVisible()
+    notes = user.page.check.verdict._notes
+    assert notes.itemAt(0).widget().isVisible()
+
+
+def test_another_voice_is_warned_of_and_can_still_be_sent(user):
+    class Guard:
+        def compare(self, audio, group_id, without=None):
+            return Likeness(0.2, 1, "This does not sound like the earlier recordings.")
+
+    user.page.review.findings._guard = Guard()
+    user.enters_subject("ward4-0172")
+    user.records(16)
+    user.stops()
+    user.waits_for(lambda: "does not sound like" in user.page.check.speaker.words())
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(user.outbox)
