@@ -1,50 +1,22 @@
 """The real PortAudio and the real keyring, with a virtual microphone: what the twins claim, proved on the rig."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 SPEECH = HERE.parent / "data" / "speech_kathleen_20s.flac"
-PROGRAMS = (
-    "pulseaudio",
-    "pactl",
-    "paplay",
-    "Xvfb",
-    "openbox",
-    "dbus-daemon",
-    "gnome-keyring-daemon",
-    "setpriv",
-    "xdotool",
-)
-MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(bool(MISSING), reason=f"the rig needs {', '.join(MISSING)}: tests/e2e/rig/install-rig.sh"),
-]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def on_rig(tmp_path):
+def on_rig(desk_session, tmp_path):
     """Run a scenario of microphone_on_rig.py; gives what it found."""
 
     def run(scenario, *options):
-        surroundings = {name: value for name, value in os.environ.items() if name != "PYTHON_KEYRING_BACKEND"}
-        command = [HERE / "rig" / "desk-session", *options, "--", sys.executable, HERE / "microphone_on_rig.py"]
-        done = subprocess.run(
-            [*map(str, command), scenario, str(SPEECH), str(tmp_path / "takes")],
-            env=surroundings,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = desk_session(options, HERE / "microphone_on_rig.py", scenario, SPEECH, tmp_path / "takes", timeout_s=60)
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout.splitlines()[-1])
 
