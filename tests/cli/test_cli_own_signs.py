@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.contract.catalog import SignName
+from vbdesk.resource_files import resource
 
 SIGN = """\
 format = 1
@@ -149,3 +150,16 @@ def test_a_broken_sign_is_named_and_the_others_are_listed(folder):
     unknown = run("signs", "show", "nonsense", "--signs-dir", folder)
     assert unknown.exit_code == 2
     assert "slow-speech" in unknown.stderr
+
+
+def test_a_recording_is_compared_with_norms_of_ones_own(folder, recording):
+    shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
+    own = folder / "site.toml.norms"
+    own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    outcome = run("analyze", recording, "--sign", "slow-speech", "--signs-dir", folder, "--norms", own, "--json")
+    assert json.loads(outcome.stdout)["signal"]["sign_version"] == "3.0+norms.2.0.site"
+    people = run("analyze", recording, "--model", "haven", "--norms", own)
+    assert people.stdout.splitlines()[-1] == "Norms 2.0+site, of site.toml.norms"
+    gone = run("analyze", recording, "--model", "haven", "--norms", folder / "gone.toml")
+    assert (gone.exit_code, gone.stderr.count("\n")) == (1, 1)
+    assert "gone.toml cannot be read" in gone.stderr

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.resource_files import resource
 from vbdesk.service.composition import open_database, open_storage
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.metadata import UtcDateTime
@@ -177,6 +178,19 @@ def test_a_block_that_raises_changes_nothing(moments):
         raise RuntimeError
     with database.reading() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
+
+
+def test_norms_of_the_sites_own_are_checked_at_the_start(tmp_path):
+    shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
+    own = tmp_path / "site.toml"
+    own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    assert load_settings(tmp_path).norms_file is None
+    assert load_settings(tmp_path, norms_file=str(own)).norms_file == own
+    (tmp_path / "broken.toml").write_text("[meta]", encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match=r"norms_file: .*broken\.toml: meta\.version"):
+        load_settings(tmp_path, norms_file=str(tmp_path / "broken.toml"))
+    with pytest.raises(SettingsInvalid, match=r"gone\.toml cannot be read"):
+        load_settings(tmp_path, norms_file=str(tmp_path / "gone.toml"))
 
 
 def test_a_language_is_found_by_its_tag_and_one_without_words_is_refused(tmp_path):

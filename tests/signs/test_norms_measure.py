@@ -198,6 +198,12 @@ def test_a_run_that_was_killed_goes_on_and_gives_the_same_file(recordings, tmp_p
     whole = CliRunner().invoke(app, command(recordings, tmp_path / "whole.toml", "--jobs", "1"))
     assert "36 features" not in whole.stdout or "6 speakers in 6 recordings" in whole.stdout
     assert killed_out.read_bytes() == (tmp_path / "whole.toml").read_bytes()
+    table = tmp_path / "speakers.csv"
+    head, *lines = table.read_text().splitlines()
+    table.write_text("\n".join([head, *reversed(lines)]))
+    turned = CliRunner().invoke(app, command(recordings, tmp_path / "turned.toml", "--jobs", "2"))
+    assert turned.exit_code == 0, turned.output
+    assert killed_out.read_bytes() == (tmp_path / "turned.toml").read_bytes()
     assert not _processes_of(killed.pid)
 
 
@@ -225,3 +231,22 @@ def test_too_small_a_group_writes_nothing_and_says_what_it_lacks(tmp_path):
 def test_a_folder_that_is_not_there_is_a_slip_of_the_caller(tmp_path):
     outcome = CliRunner().invoke(app, command(tmp_path / "absent", tmp_path / "norms.toml"))
     assert (outcome.exit_code, outcome.stderr) == (2, f"There is no folder {tmp_path / 'absent'}.\n")
+
+
+def test_the_reference_of_signs_is_measured_with_the_norms(reference, written):
+    """Features drawn apart from each other: the SD of a weighted sum is then that of its weights."""
+    result, norms, _ = written(drawn_group(reference.norms, 400))
+    signs = reference.calibration.signs
+    assert result.signs == len(norms.sign_reference) == len(signs)
+    for name in ("mood-disruption", "fatigue", "dehydration", "cognitive-impairment"):
+        found, weights = norms.sign_reference[name], list(signs[name].weights.values())
+        assert found.mean == pytest.approx(0, abs=0.1)
+        assert found.sd == pytest.approx(np.linalg.norm(weights), rel=0.2)
+
+
+def test_a_sign_that_too_few_speakers_give_keeps_its_own_reference(reference, written):
+    gone = ("pause_ratio", "speech_rate", "articulation_rate", "pause_duration", "pause_rate")
+    group = drawn_group(reference.norms, 60, without=gone)
+    result, norms, _ = written(group)
+    assert 0 < result.signs < len(reference.calibration.signs)
+    assert "fatigue" not in norms.sign_reference

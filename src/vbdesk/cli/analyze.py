@@ -25,6 +25,10 @@ def analyze(
     allow_pickled_signs: Annotated[
         bool, typer.Option("--allow-pickled-signs", help="Open such a sign though it is a pickle, which can run code.")
     ] = False,
+    norms: Annotated[
+        Path | None,
+        typer.Option(help="Norms of your own, as vbdesk norms measure writes them. Default: those that ship."),
+    ] = None,
     diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart and read each by itself.")] = False,
     language: Annotated[str, typer.Option(help="Language of the summary of a model, such as de or fr-CA.")] = "en",
     as_json: Annotated[bool, typer.Option("--json", help="Print the result object as JSON.")] = False,
@@ -36,11 +40,11 @@ def analyze(
         fail(f"There is no file {file}.", USAGE)
     if not file.is_file():
         fail(f"{file} is not a file. Name a recording.", USAGE)
-    result = _analyze(file, target, diarize, language)
+    result = _analyze(file, target, diarize, language, norms)
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
-        typer.echo("\n".join(_readable(result)))
+        typer.echo("\n".join([*_readable(result), *_norms_line(norms)]))
 
 
 def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool) -> "Target | PluginSign":
@@ -69,7 +73,9 @@ def _check_language(tag: str) -> None:
         fail(str(error), USAGE)
 
 
-def _analyze(file: Path, target: "Target | PluginSign", diarize: bool, language: str) -> "ModelResult | SignResult":
+def _analyze(
+    file: Path, target: "Target | PluginSign", diarize: bool, language: str, norms: Path | None
+) -> "ModelResult | SignResult":
     from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.engine import analyze as analyze_recording
     from vbdesk.signs.plugins.discovery import PluginSign
@@ -80,8 +86,8 @@ def _analyze(file: Path, target: "Target | PluginSign", diarize: bool, language:
 
     try:
         if isinstance(target, PluginSign):
-            return analyze_plugin(decode(file), target, diarize=diarize)
-        return analyze_recording(decode(file), target, diarize=diarize, language=language)
+            return analyze_plugin(decode(file), target, diarize=diarize, norms_file=norms)
+        return analyze_recording(decode(file), target, diarize=diarize, language=language, norms_file=norms)
     except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
         fail(str(error), FAILURE)
     except OSError as error:
@@ -108,6 +114,12 @@ def _readable(result: "ModelResult | SignResult") -> list[str]:
     if isinstance(result, ModelResult):
         lines.append(result.summary.description.summary)
     return [*lines, NOTICE]
+
+
+def _norms_line(norms: Path | None) -> list[str]:
+    from vbdesk.signs.reference import load_reference
+
+    return [] if norms is None else [f"Norms {load_reference(norms_file=norms).norms.meta.version}, of {norms.name}"]
 
 
 def _signal_table(signals: "list[Signal]") -> list[str]:

@@ -38,6 +38,7 @@ def measure(
     What is measured is kept beside the norms file, in a file that ends in .measured.jsonl, so that a run that was cut
     short goes on where it was. The result does not depend on the order of files or the number of processes.
     """
+    from vbdesk.contract.catalog import SignName
     from vbdesk.signs.corpus.table import TableError
     from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.norms_measure.file import measure_norms, write_norms
@@ -67,7 +68,10 @@ def measure(
         typer.echo(f"  {name}: {count} outlying {'speaker' if count == 1 else 'speakers'} left out")
     for name, reason in result.kept.items():
         typer.echo(f"  {name} keeps its shipped numbers: {reason}")
-    typer.echo("Reference means and SD of signs belong to the norms they were measured with: measure them again too.")
+    typer.echo(
+        f"The reference of {result.signs} of {len(SignName)} signs was measured with them; the others keep their own."
+    )
+    typer.echo("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it anew.")
 
 
 def _nothing_to_write(fewest: int, sexes: list[str]) -> str:

@@ -18,6 +18,7 @@ def serve(
     signs_dir: Annotated[
         Path | None, typer.Option(help="Folder of your own signs. Default: signs in DATA_DIR.")
     ] = None,
+    norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: those that ship.")] = None,
     ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once the service answers.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
 ) -> None:
@@ -30,7 +31,13 @@ def serve(
     logging.getLogger("vbdesk").setLevel(logging.INFO)
     try:
         settings = load_settings(
-            data_dir, host=host, port=port, storage_port=storage_port, workers=workers, signs_dir=signs_dir
+            data_dir,
+            host=host,
+            port=port,
+            storage_port=storage_port,
+            workers=workers,
+            signs_dir=signs_dir,
+            norms_file=norms,
         )
         run(settings, ready_file, parent_pid)
     except (SettingsInvalid, ServeRefused) as error:

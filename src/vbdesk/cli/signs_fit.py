@@ -37,6 +37,9 @@ def fit(
     fewest: Annotated[
         int | None, typer.Option(min=5, help="Speakers needed with each label. Default: 10; the card warns of fewer.")
     ] = None,
+    norms: Annotated[
+        Path | None, typer.Option(help="Norms of your own to fit it on. Default: those that ship.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once. Default: one a core.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
@@ -62,7 +65,7 @@ def fit(
     from vbdesk.voice.errors import ModelUnavailable
 
     try:
-        reference = load_reference()
+        reference = load_reference(norms_file=norms)
         request = Request.model_validate(
             {
                 "sign": sign,

@@ -72,6 +72,7 @@ class Settings(BaseSettings):
         token_costs: Prices of analyses.
         signs_dir: Folder of signs of the lab's own; `signs` under `data_dir` by default.
         allow_pickled_signs: Lets such a sign be a pickle, which runs code as it is opened.
+        norms_file: Norms of the site's own, in place of those that ship; results name their version.
         narrative_language: Language of the summaries, as a BCP 47 tag.
         audio_retention_days: Days that raw audio is kept; results stay.
     """
@@ -94,6 +95,7 @@ class Settings(BaseSettings):
     token_costs: TokenCosts = Field(default_factory=_shipped_costs)
     signs_dir: Path | None = None
     allow_pickled_signs: bool = False
+    norms_file: Path | None = None
     narrative_language: str = "en"
     audio_retention_days: PositiveFloat = 30.0
 
@@ -123,6 +125,21 @@ class Settings(BaseSettings):
             return find_language(given)
         except UnknownLanguage as error:
             raise ValueError(str(error)) from None
+
+    @field_validator("norms_file", mode="after")
+    @classmethod
+    def _require_norms(cls, given: Path | None) -> Path | None:
+        if given is None:
+            return None
+        from vbdesk.signs.data_file import DataFileError
+        from vbdesk.signs.reference import load_reference
+
+        path = given.expanduser().absolute()
+        try:
+            load_reference(norms_file=path)
+        except DataFileError as error:
+            raise ValueError(str(error)) from None
+        return path
 
     @field_validator("rate_limits", mode="after")
     @classmethod

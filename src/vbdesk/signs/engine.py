@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from vbdesk.contract.catalog import ModelName
@@ -37,15 +38,22 @@ class Heard:
     Attributes:
         passages: one for each voice that is read by itself, the one who speaks most first.
         speakers: who speaks each passage; None unless speakers were told apart.
+        norms_file: norms of a site's own that the passages were compared with; None for those that ship.
     """
 
     quality: Quality
     passages: Sequence[Passage]
     speakers: Sequence[SpeakerTurns] | None
+    norms_file: Path | None = None
 
 
 def analyze(
-    recording: Recording, target: Target, *, diarize: bool = False, language: str = DEFAULT_LANGUAGE
+    recording: Recording,
+    target: Target,
+    *,
+    diarize: bool = False,
+    language: str = DEFAULT_LANGUAGE,
+    norms_file: Path | None = None,
 ) -> ModelResult | SignResult:
     """Analyse `recording` for a model or a sign.
 
@@ -54,15 +62,17 @@ def analyze(
         target: what is asked for.
         diarize: tell speakers apart and read each by itself; the usual fields then speak for the one who speaks most.
         language: of the summary, as a BCP 47 tag.
+        norms_file: norms of a site's own, in place of those that ship.
 
     Raises:
+        DataFileError: the norms cannot be used.
         UnknownLanguage: there are no words for `language`.
     """
-    return read(listen(recording, diarize=diarize), target, language=language)
+    return read(listen(recording, diarize=diarize, norms_file=norms_file), target, language=language)
 
 
-def listen(recording: Recording, *, diarize: bool = False) -> Heard:
-    """Measure everything that any target may need of `recording`.
+def listen(recording: Recording, *, diarize: bool = False, norms_file: Path | None = None) -> Heard:
+    """Measure everything that any target may need of `recording`; arguments as `analyze`.
 
     A short recording is judged and measured at once, on two threads that share nothing; of a long one that would take
     too much memory.
@@ -72,23 +82,24 @@ def listen(recording: Recording, *, diarize: bool = False) -> Heard:
         measuring = pool.submit(analyse_frames, recording.samples) if at_once else None
         activity = detect_speech(recording)
         quality = assess(recording, activity, told_apart=diarize)
-    listening = listening_for(quality, load_reference())
+    listening = listening_for(quality, load_reference(norms_file=norms_file))
     speakers = find_speakers(recording, activity) if diarize else None
     if speakers is None or len(speakers) < 2:
         frames = measuring.result() if measuring else analyse_frames(recording.samples)
-        return Heard(quality, [hear(frames, activity.segments, activity.speech_s, None, listening)], speakers)
+        passages = [hear(frames, activity.segments, activity.speech_s, None, listening)]
+        return Heard(quality, passages, speakers, norms_file)
     passages = []
     for speaker in speakers:
         others = [segment for other in speakers if other is not speaker for segment in other.segments]
         turns = own_turns(speaker.segments, others)
         frames = analyse_frames(alone(recording.samples, turns))
         passages.append(hear(frames, speaker.segments, speaker.speech_seconds, turns, listening))
-    return Heard(quality, passages, speakers)
+    return Heard(quality, passages, speakers, norms_file)
 
 
 def read(heard: Heard, target: Target, *, language: str = DEFAULT_LANGUAGE) -> ModelResult | SignResult:
     """Read what was heard for `target`; the summary is in `language`, a BCP 47 tag."""
-    reference = load_reference(language)
+    reference = load_reference(language, heard.norms_file)
     return read_voices(heard, lambda passage: _result(passage, heard.quality, target, reference))
 
 

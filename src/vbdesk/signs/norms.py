@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vbdesk.contract.catalog import SignName
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.signs.data_file import DataModel
 from vbdesk.voice.measurement import FeatureSet
@@ -105,11 +106,30 @@ class VoiceClass(DataModel):
         return logistic(logit / math.sqrt(1 + math.pi * self.between_takes_sd**2 / 8))
 
 
-class Norms(DataModel):
-    """The reference of every feature."""
+class NormsMeta(DataModel):
+    """Which norms these are."""
 
+    version: Annotated[str, Field(pattern=r"^[\w.+-]+$", max_length=60)]
+
+
+class SignReference(DataModel):
+    """What a sign's weighted sum is in the people whom the norms were measured on."""
+
+    mean: float
+    sd: Annotated[float, Field(gt=0)]
+
+
+class Norms(DataModel):
+    """The reference of every feature.
+
+    Attributes:
+        sign_reference: of signs, where it was measured with these norms; the calibration's own holds for the others.
+    """
+
+    meta: NormsMeta
     features: Annotated[dict[str, FeatureNorm], Field(alias="feature", min_length=1)]
     voice_class: VoiceClass
+    sign_reference: dict[SignName, SignReference] = Field(default_factory=dict)
 
     def class_logit(self, measured: FeatureSet) -> float | None:
         """Log odds of the class as measured here; None when pitch or resonance was not measured. Internal only."""

@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from vbdesk.resource_files import resource
 from vbdesk.service.work.analysis import AnalysisRequest, analyse_file
 from vbdesk.signs.plugins.source import PluginSource
 
@@ -21,6 +23,17 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         return text
 
     return {language: summary(language) for language in ("en", "de")}
+
+
+@pytest.mark.parametrize(("kind", "name"), [("model", "haven"), ("sign", "stress")])
+def test_the_analysis_is_on_the_norms_of_the_site(tmp_path: Path, kind: Literal["model", "sign"], name: str) -> None:
+    shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
+    own = tmp_path / "site.toml"
+    own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    request = AnalysisRequest(SPEECH, kind, name, False, PluginSource(tmp_path / "none"), "en", own)
+    result = json.loads(analyse_file(request))
+    signal = result["signals"][0] if kind == "model" else result["signal"]
+    assert signal["sign_version"] == "1.0.0+norms.2.0.site"
 
 
 def test_the_summary_is_in_the_language_that_was_asked_for(summaries: dict[str, str]) -> None:

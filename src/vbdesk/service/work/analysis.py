@@ -15,6 +15,7 @@ class AnalysisRequest:
         path: where the recording lies.
         plugins: where signs of the lab's own lie.
         language: of the summary, which a model's result has.
+        norms_file: norms of the site's own; None for those that ship.
     """
 
     path: Path
@@ -23,6 +24,7 @@ class AnalysisRequest:
     diarize: bool
     plugins: PluginSource
     language: str
+    norms_file: Path | None = None
 
 
 class Analysis(Protocol):
@@ -53,6 +55,13 @@ def analyse_file(request: AnalysisRequest) -> str:
 
     recording = decode(request.path)
     if request.kind == "sign":
-        return analyze_sign(recording, request.name, request.plugins, diarize=request.diarize).model_dump_json()
-    target = Target.model(request.name)
-    return analyze(recording, target, diarize=request.diarize, language=request.language).model_dump_json()
+        return analyze_sign(
+            recording, request.name, request.plugins, diarize=request.diarize, norms_file=request.norms_file
+        ).model_dump_json()
+    return analyze(
+        recording,
+        Target.model(request.name),
+        diarize=request.diarize,
+        language=request.language,
+        norms_file=request.norms_file,
+    ).model_dump_json()

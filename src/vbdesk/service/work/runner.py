@@ -126,7 +126,13 @@ class JobRunner:
         kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
         with self._context.storage.local_copy(run.audio_key) as path:
             request = AnalysisRequest(
-                path, kind, str(target), run.diarize, settings.plugin_source, settings.narrative_language
+                path,
+                kind,
+                str(target),
+                run.diarize,
+                settings.plugin_source,
+                settings.narrative_language,
+                settings.norms_file,
             )
             result: str = slot.run(self._analysis, request, timeout_s=timeout_s)
         return result

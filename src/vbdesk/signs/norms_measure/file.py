@@ -19,6 +19,7 @@ from vbdesk.signs.corpus.measurement import extractor_fingerprint
 from vbdesk.signs.data_file import read_data
 from vbdesk.signs.norms import FeatureNorm, Norms
 from vbdesk.signs.norms_measure.group import Sex, Speaker
+from vbdesk.signs.norms_measure.sign_reference import sign_references
 from vbdesk.signs.norms_measure.spread import (
     ClassSpread,
     class_entry,
@@ -26,6 +27,7 @@ from vbdesk.signs.norms_measure.spread import (
     significant,
     spread_of,
 )
+from vbdesk.signs.reference import load_reference
 from vbdesk.voice.measurement import Measurement
 
 FEWEST_FOR_AGE = 20
@@ -50,12 +52,14 @@ class MeasuredNorms:
         measured: how many features have numbers of their own.
         kept: features whose shipped numbers stay, and why.
         left_out: outliers left out, by feature, where there were any.
+        signs: how many signs have a reference of their own on these norms.
     """
 
     text: str
     measured: int
     kept: Mapping[str, str]
     left_out: Mapping[str, int]
+    signs: int
 
 
 def measure_norms(group: Sequence[Speaker], fewest: int) -> MeasuredNorms:
@@ -80,8 +84,12 @@ def measure_norms(group: Sequence[Speaker], fewest: int) -> MeasuredNorms:
     content["meta"] = _meta(content["meta"], group)
     content["voice_class"] = {**content["voice_class"], **_voice_class(shipped, group)}
     content.pop("calibration", None)
+    references = sign_references(Norms.model_validate(content), load_reference().calibration, group, fewest)
+    if references:
+        content["sign_reference"] = {name.value: entry for name, entry in references.items()}
     text = _HEADER + "\n" + tomli_w.dumps(content)
-    return MeasuredNorms(text, len(left_out), kept, {name: count for name, count in left_out.items() if count})
+    outliers = {name: count for name, count in left_out.items() if count}
+    return MeasuredNorms(text, len(left_out), kept, outliers, len(references))
 
 
 def write_norms(norms: MeasuredNorms, path: Path) -> None:

@@ -1,6 +1,7 @@
 """Reading a sign of a lab's own: the same rules, the same resampling and the same result as for those that ship."""
 
 import math
+from pathlib import Path
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
@@ -34,29 +35,39 @@ def find_sign(name: str, source: PluginSource) -> Target | PluginSign:
     raise UnknownTarget(f"There is no sign {name!r}. Choose one of: {known}.")
 
 
-def analyze_sign(recording: Recording, name: str, source: PluginSource, *, diarize: bool = False) -> SignResult:
-    """Analyse `recording` for the sign of this name, as `find_sign` finds it. Raises UnknownTarget, PluginError."""
+def analyze_sign(
+    recording: Recording, name: str, source: PluginSource, *, diarize: bool = False, norms_file: Path | None = None
+) -> SignResult:
+    """Analyse `recording` for the sign of this name, as `find_sign` finds it; further arguments as `engine.analyze`.
+
+    Raises:
+        UnknownTarget, PluginError, DataFileError: there is no such sign, its model fails, or the norms cannot be used.
+    """
     sign = find_sign(name, source)
     if isinstance(sign, PluginSign):
-        return analyze_plugin(recording, sign, diarize=diarize)
-    result = analyze(recording, sign, diarize=diarize)
+        return analyze_plugin(recording, sign, diarize=diarize, norms_file=norms_file)
+    result = analyze(recording, sign, diarize=diarize, norms_file=norms_file)
     if isinstance(result, SignResult):
         return result
     raise TypeError(f"the result of a sign is not a {type(result).__name__}")
 
 
-def analyze_plugin(recording: Recording, sign: PluginSign, *, diarize: bool = False) -> SignResult:
-    """Analyse `recording` for a sign of a lab's own. Raises PluginError when its model fails."""
-    return read_plugin(listen(recording, diarize=diarize), sign)
+def analyze_plugin(
+    recording: Recording, sign: PluginSign, *, diarize: bool = False, norms_file: Path | None = None
+) -> SignResult:
+    """Analyse `recording` for a sign of a lab's own. Raises PluginError when its model fails, and DataFileError."""
+    return read_plugin(listen(recording, diarize=diarize, norms_file=norms_file), sign)
 
 
 def read_plugin(heard: Heard, sign: PluginSign) -> SignResult:
     """Read what was heard for a sign of a lab's own. Raises PluginError when its model fails."""
-    rules, quality = load_reference().calibration.scoring, wire_quality(heard.quality)
+    reference = load_reference(norms_file=heard.norms_file)
+    rules, quality = reference.calibration.scoring, wire_quality(heard.quality)
+    version = reference.version_of(sign.file.version)
 
     def read_voice(passage: Passage) -> SignResult:
         signal = read_signal(passage, conditions_of(passage, heard.quality), sign, rules)
-        return SignResult(signal=signal, audio_quality=quality)
+        return SignResult(signal=signal.model_copy(update={"sign_version": version}), audio_quality=quality)
 
     return read_voices(heard, read_voice)
 

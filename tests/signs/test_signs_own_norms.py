@@ -1,0 +1,117 @@
+"""Norms of a site's own in place of those that ship."""
+
+import tomllib
+
+import pytest
+import tomli_w
+
+from vbdesk.contract.catalog import SignName
+from vbdesk.resource_files import resource
+from vbdesk.signs.data_file import DataFileError
+from vbdesk.signs.engine import Target, analyze, listen
+from vbdesk.signs.norms_file import version_on
+from vbdesk.signs.plugins.reading import analyze_sign
+from vbdesk.signs.plugins.source import PluginSource
+from vbdesk.signs.reference import load_reference
+from vbdesk.voice.decode import decode
+
+OWN_SIGN = """\
+format = 1
+name = "slow-speech"
+version = "3.0"
+evidence_grade = "C"
+max_level = "moderate"
+meaning = "how slow the speech is"
+known = "nothing yet"
+timescale = "fast"
+confounders = ["reading aloud"]
+model = { kind = "linear", weights = { speech_rate = -0.6, pause_ratio = 0.4 } }
+reference = { mean = 0.1, sd = 0.5 }
+cut_points = { low = 1.0, consider = 1.5, moderate = 2.0, elevated = 2.5 }
+expected_rate = { low = 0.1, consider = 0.05, moderate = 0.015, elevated = 0.005 }
+"""
+
+
+@pytest.fixture
+def own_norms(tmp_path):
+    """Write norms like those that ship, with changes."""
+
+    def write(change=lambda content: None, version="2.0+site"):
+        content = tomllib.loads(resource("norms", "norms.toml").read_text(encoding="utf-8"))
+        content["meta"]["version"] = version
+        change(content)
+        path = tmp_path / "site.toml"
+        path.write_text(tomli_w.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def recording(request):
+    return decode(request.path.parents[1] / "data" / "speech_male_20s.flac")
+
+
+def faster(content):
+    """A site where everybody speaks much faster."""
+    for part in ("male", "female", "mixed"):
+        content["feature"]["speech_rate"][part]["t_mean"] += content["feature"]["speech_rate"][part]["t_sd"]
+
+
+def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
+    path = own_norms(faster)
+    shipped, here = (listen(recording, norms_file=norms).passages[0] for norms in (None, path))
+    assert here.features == shipped.features
+    inflation = load_reference().norms.features["speech_rate"].sd_inflation_free_speech
+    assert here.z["speech_rate"] == pytest.approx(shipped.z["speech_rate"] - 1 / inflation)
+    assert {name for name in here.z if here.z[name] != shipped.z[name]} == {"speech_rate"}
+
+
+def test_every_result_names_the_norms(own_norms, recording, tmp_path):
+    (tmp_path / "slow-speech.toml").write_text(OWN_SIGN)
+    path, source = own_norms(faster), PluginSource(tmp_path / "own")
+    source.folder.mkdir()
+    (tmp_path / "slow-speech.toml").rename(source.folder / "slow-speech.toml")
+    result = analyze(recording, Target.model("pulse"), norms_file=path)
+    assert {signal.sign_version for signal in result.signals} == {"1.0.0+norms.2.0.site"}
+    own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
+    assert own.sign_version == "3.0+norms.2.0.site"
+    assert analyze_sign(recording, "slow-speech", source).signal.sign_version == "3.0"
+    assert analyze(recording, Target.model("pulse")).signals[0].sign_version == "1.0.0"
+
+
+def test_the_same_numbers_under_another_version_give_the_same_levels(own_norms, recording):
+    here = analyze(recording, Target.model("haven"), norms_file=own_norms())
+    shipped = analyze(recording, Target.model("haven"))
+    renamed = [signal.model_copy(update={"sign_version": "1.0.0"}) for signal in here.signals]
+    assert renamed == shipped.signals
+    assert here.summary == shipped.summary
+
+
+def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
+    path = own_norms(lambda content: content.update(sign_reference={"stress": {"mean": 0.1, "sd": 0.5, "n": 60}}))
+    signs = load_reference(norms_file=path).calibration.signs
+    stress, shipped = signs[SignName.STRESS], load_reference().calibration.signs
+    assert (stress.reference_mean, stress.reference_sd) == (0.1, 0.5)
+    assert stress.cuts == shipped[SignName.STRESS].cuts
+    assert signs[SignName.FATIGUE] == shipped[SignName.FATIGUE]
+
+
+@pytest.mark.parametrize(
+    ("change", "version", "reason"),
+    [
+        (faster, "1.0.0", "Give it a version of its own"),
+        (lambda content: content["feature"].pop("speech_rate"), "2.0", "there is no speech_rate"),
+        (lambda content: content["meta"].pop("version"), "2.0", "meta.version"),
+        (lambda content: content["feature"]["speech_rate"]["male"].update(t_sd=0), "2.0", "speech_rate.male.t_sd"),
+        (lambda content: content.update(sign_reference={"joy": {"mean": 0, "sd": 1}}), "2.0", "sign_reference.joy"),
+    ],
+)
+def test_norms_that_will_not_do_are_refused(own_norms, change, version, reason):
+    with pytest.raises(DataFileError, match=reason) as refused:
+        load_reference(norms_file=own_norms(change, version))
+    assert "site.toml" in str(refused.value)
+
+
+def test_a_version_that_names_more_is_added_to():
+    assert version_on("1.0+fit.3", "2.0+measured.ab") == "1.0+fit.3.norms.2.0.measured.ab"
