@@ -1,6 +1,10 @@
 """The figures that the method statement quotes are those of the data."""
 
 import re
+import tomllib
+
+from vbdesk.resource_files import resource
+from vbdesk.signs.passage import HOP_S, WINDOW_S
 
 
 def test_flag_rates_in_the_method_statement_are_those_of_the_calibration(request, calibration):
@@ -17,3 +21,21 @@ def test_flag_rates_in_the_method_statement_are_those_of_the_calibration(request
         for model, rates in calibration.models.items()
     }
     assert f"calibration {calibration.meta.version}." in text
+
+
+def test_extended_metrics_are_described_as_their_data_has_them(request, reference):
+    text = (request.config.rootpath / "docs" / "method-analysis.md").read_text(encoding="utf-8")
+    page = " ".join(text.split())
+    rules = reference.metrics.rules
+    data = tomllib.loads(resource("metrics", "metrics.toml").read_text(encoding="utf-8"))
+    assert (data["meta"]["window_seconds"], data["meta"]["hop_seconds"]) == (WINDOW_S, HOP_S)
+    assert (
+        f"windows of {WINDOW_S:g} s, {HOP_S:g} s apart, that hold at least {rules.min_speech_seconds_per_window:g} s"
+        in page
+    )
+    assert f"score = logistic({rules.slope:g} x index)" in page
+    assert f"less than {100 * rules.min_weight_available:g} % of its weight" in page
+    assert [model.value for model, names in reference.metrics.carry.items() if not names] == ["tide"]
+    arousal, valence = data["metric"]["vad-arousal"], data["metric"]["vad-valence"]
+    assert f"with an AUC of {arousal['sanity_auc_high_v_low_arousal']:.2f} there" in page
+    assert f"from unpleasant with {valence['sanity_auc_pleasant_v_unpleasant']:.2f}." in page
