@@ -15,6 +15,7 @@ from vbdesk.desk.widgets.progress import ProgressBar
 from vbdesk.desk.widgets.text import Prompt, Text
 
 _SIZE = (960, 620)
+_SHARE = 0.66  # of the height of an only screen: the controls of the desk stay in sight below
 _ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL)
 _SIDES = 72
 _LOOKS = {
@@ -65,7 +66,8 @@ class SpeakerWindow(QWidget):
         other = _other_screen(self.parentWidget())
         if other is None:
             room = self.screen().availableGeometry()
-            self.resize(min(_SIZE[0], room.width() - 80), min(_SIZE[1], room.height() - 80))
+            self.resize(min(_SIZE[0], room.width() - 80), min(_SIZE[1], round(room.height() * _SHARE)))
+            self.move(room.center().x() - self.width() // 2, room.top())
             self.show()
         else:
             self.setScreen(other)
