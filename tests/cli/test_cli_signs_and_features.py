@@ -73,9 +73,16 @@ def test_every_feature_has_a_definition_a_unit_and_a_source(run):
     for sheet in sheets:
         assert sheet["unit"]
         assert len(sheet["definition"]) > 20
-        assert sheet["sources"]
+        assert sheet["norm_sources"]
         assert sheet["high_means"] != sheet["low_means"] or "as voice_shimmer" in sheet["high_means"]
     assert all(f"{sheet['feature']} (" in run("features", "list")[1] for sheet in sheets)
+
+
+def test_the_source_of_a_definition_is_told_apart_from_that_of_the_norms(run):
+    jitter = " ".join(run("features", "show", "voice_jitter")[1].split())
+    assert "Definition after: Boersma, P.; Weenink, D. (2021). Praat: doing phonetics by computer." in jitter
+    assert "Reference values from: Weinberger, S. H. (2015)." in jitter
+    assert "Definition after: vbdesk's own" in " ".join(run("features", "show", "pause_ratio")[1].split())
 
 
 def test_a_feature_names_the_signs_that_use_it(run):

@@ -39,3 +39,16 @@ def test_extended_metrics_are_described_as_their_data_has_them(request, referenc
     arousal, valence = data["metric"]["vad-arousal"], data["metric"]["vad-valence"]
     assert f"with an AUC of {arousal['sanity_auc_high_v_low_arousal']:.2f} there" in page
     assert f"from unpleasant with {valence['sanity_auc_pleasant_v_unpleasant']:.2f}." in page
+
+
+def test_a_definition_after_somebody_has_its_source_in_the_norms_too(request, reference):
+    text = (request.config.rootpath / "docs" / "method-analysis.md").read_text(encoding="utf-8")
+    table = text.partition("| Feature | Unit | Definition | After |")[2].partition("\n\n")[0]
+    after_somebody = set()
+    for row in table.splitlines():
+        names, *_, after = (
+            row.strip("| ").split(" | ") if row.count(" | ") == 3 and not row.endswith("| |") else ("", "")
+        )
+        names = re.sub(r"`(_\d_)`", r"`formant\1mean`", names)
+        after_somebody.update(re.findall(r"`(\w+)`", names) if after else [])
+    assert after_somebody == {name for name, norm in reference.norms.features.items() if norm.method_cites}

@@ -99,9 +99,13 @@ def _readable(sheet: "FeatureSheet") -> "Iterable[str]":
         ("Signs", ", ".join(sheet.used_by) or "none"),
     ):
         yield from wrapped(text, f"{title:<11} ")
-    yield from ("", "Sources:")
-    for source in sheet.sources:
-        yield from wrapped(source.cited, "  ", "    ")
+    for title, sources, without in (
+        ("Definition after", sheet.definition_sources, "vbdesk's own"),
+        ("Reference values from", sheet.norm_sources, "measured for this norms file"),
+    ):
+        yield from ("", f"{title}:")
+        for cited in [source.cited for source in sources] or [without]:
+            yield from wrapped(cited, "  ", "    ")
 
 
 def _table(rows: "list[MeasuredFeature]") -> "Iterable[str]":

@@ -39,7 +39,8 @@ class FeatureNorm(DataModel):
 
     Attributes:
         method: what is measured, over which frames, and how frames become one number.
-        norm_cites: keys of the works behind it.
+        method_cites: keys of the works that define it; empty where the definition is vbdesk's own.
+        norm_cites: keys of the works that the reference values are from.
         sd_inflation_free_speech: how much wider free speech spreads than reading aloud.
         higher_means: what a high value says, in plain words; `lower_means` likewise.
     """
@@ -48,6 +49,7 @@ class FeatureNorm(DataModel):
     unit: str
     group: str = ""
     method: str = ""
+    method_cites: tuple[str, ...] = ()
     norm_cites: tuple[str, ...] = ()
     scale: Literal["log", "linear"]
     floor: Annotated[float, Field(gt=0)] | None = None

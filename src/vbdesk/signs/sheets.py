@@ -109,6 +109,8 @@ class FeatureSheet(Sheet):
     """Definition of one feature.
 
     Attributes:
+        definition_sources: works that define it; empty where the definition is vbdesk's own.
+        norm_sources: works that the reference values are from.
         free_speech_inflation: what the reference SD is multiplied with, since the task of a recording is unknown.
     """
 
@@ -122,7 +124,8 @@ class FeatureSheet(Sheet):
     low_means: str
     free_speech_inflation: float
     used_by: list[SignName]
-    sources: list[SourceLine]
+    definition_sources: list[SourceLine]
+    norm_sources: list[SourceLine]
 
 
 class MeasuredFeature(Sheet):
@@ -200,7 +203,8 @@ def feature_sheet(name: str, reference: Reference) -> FeatureSheet:
         low_means=norm.lower_means,
         free_speech_inflation=norm.sd_inflation_free_speech,
         used_by=[sign for sign, calibration in signs if name in calibration.weights],
-        sources=_sources(norm.norm_cites),
+        definition_sources=_sources(norm.method_cites),
+        norm_sources=_sources(norm.norm_cites),
     )
 
 
