@@ -59,6 +59,16 @@ def test_json_is_the_result_object_of_a_sign_and_its_speakers(run, male_speech_f
     assert len(SignResult.model_validate_json(stdout).speakers) == 1
 
 
+def test_where_one_speaker_is_heard_that_is_said(run, male_speech_file):
+    said = "One speaker is heard; the levels are those of the whole recording."
+    assert said in run("analyze", male_speech_file, "--sign", "stress", "--diarize")[1]
+    assert said not in run("analyze", male_speech_file, "--sign", "stress")[1]
+    dialogue = male_speech_file.with_name("dialogue_two_speakers_40s.flac")
+    two = run("analyze", dialogue, "--sign", "stress", "--diarize")[1]
+    assert said not in two
+    assert "speaker_2, " in two
+
+
 def test_without_json_people_read_levels_and_never_scores(run, male_speech_file):
     code, stdout, _ = run("analyze", male_speech_file, "--model", "breath")
     assert code == 0

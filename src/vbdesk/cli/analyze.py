@@ -107,6 +107,8 @@ def _readable(result: "ModelResult | SignResult") -> list[str]:
             "",
         ]
     lines += _signal_table(signals_of(result))
+    if result.speakers is not None and len(result.speakers) == 1:
+        lines += ["", "One speaker is heard; the levels are those of the whole recording."]
     for speaker in result.speakers or []:
         lines += ["", f"{speaker.speaker}, {speaker.speech_seconds:.0f} seconds of speech"]
         lines += _signal_table(speaker.signals or ([speaker.signal] if speaker.signal else []))
