@@ -280,11 +280,6 @@ class Theme(QObject):
         self._scheme = scheme
         self._refresh()
 
-    def set_text_scale(self, scale: float) -> None:
-        """Set the text size; 1.0 is 100 %."""
-        self._scale = scale
-        self._apply()
-
     def apply(self) -> None:
         """Give the application its font, palette and style sheet."""
         _load_fonts()

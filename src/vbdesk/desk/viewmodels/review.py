@@ -1,16 +1,17 @@
 """A checked recording in words: its verdict, its rows, and how its versions compare."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from vbdesk.capture.rescue import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.span import Span
 from vbdesk.outbox.check import Check, CheckRow, Verdict
-from vbdesk.outbox.items import RecordingItem, TakeMetadata
+from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, metadata_of
 from vbdesk.outbox.states import OutboxState
 
 FLAC_SHARE = 0.55  # of the size as 16-bit PCM, for speech
@@ -173,6 +174,34 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
             Version(number, "", recorded_at, seconds, None, review.good, _figures(review.quality), shown=True)
         )
     return tuple(versions)
+
+
+def source_of(item: RecordingItem) -> Source:
+    """A recording of the library, to be reviewed."""
+    return Source(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
+
+
+def dated(source: Source) -> Source:
+    """A file was recorded when it was last written. Reads the disk."""
+    if source.origin is not Origin.FILE:
+        return source
+    written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
+    return replace(source, metadata=replace(source.metadata, recorded_at=written))
+
+
+def rescued_metadata(take: RescuedTake) -> TakeMetadata:
+    """What was known of a take when it began."""
+    about = take.about
+    consented_at, recorded_at = about.get("consented_at"), about.get("recorded_at")
+    return TakeMetadata(
+        group_id=str(about.get("group_id", "")),
+        recorded_at=datetime.fromisoformat(recorded_at) if recorded_at else take.last_written,
+        target=Target.parse(str(about.get("target", "model:pulse"))),
+        protocol=str(about.get("protocol", "")),
+        note=str(about.get("note", "")),
+        tags=tuple(about.get("tags", ())),
+        consented_at=datetime.fromisoformat(consented_at) if consented_at else None,
+    )
 
 
 def verdict_words(*, good: bool, seconds: float) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
@@ -14,11 +13,11 @@ from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.span import Span
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
-from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version
+from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.viewmodels.take_findings import TakeFindings
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.check import Check, check_take
-from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, metadata_of
+from vbdesk.outbox.items import RecordingItem, TakeMetadata
 from vbdesk.outbox.library import PutAway
 from vbdesk.outbox.opened import decode_file
 from vbdesk.outbox.states import OutboxState
@@ -107,7 +106,7 @@ class TakeReviewViewModel(QObject):
 
     def review_rescued(self, take: RescuedTake) -> None:
         """Check a take that an earlier session left undecided."""
-        self._begin(Source(Origin.TAKE, str(take.path), _rescued_metadata(take)))
+        self._begin(Source(Origin.TAKE, str(take.path), rescued_metadata(take)))
 
     def review_library(self, take_id: str) -> None:
         """Check a recording of the library again; what was under review is kept."""
@@ -253,7 +252,7 @@ class TakeReviewViewModel(QObject):
             part = audio if span is None else audio.part(span.start, span.end)
             found = span or Span(0.0, audio.duration_s)
             check = self._run_check(part, context)
-            return _Checked(audio, Review(_dated(source), check, audio.duration_s, found, audio.sample_rate))
+            return _Checked(audio, Review(dated(source), check, audio.duration_s, found, audio.sample_rate))
 
         self._checking = self._tasks.start(
             work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
@@ -382,40 +381,14 @@ class TakeReviewViewModel(QObject):
 
     @Slot(object)
     def _on_item(self, item: RecordingItem) -> None:
-        self._begin(_source_of(item))
+        self._begin(source_of(item))
 
     @Slot(object)
     def _on_brought_back(self, item: RecordingItem | None) -> None:
         if item is not None and self.source is None:
-            self._begin(_source_of(item))
+            self._begin(source_of(item))
 
     @Slot(object)
     def _on_rescued(self, takes: list[RescuedTake]) -> None:
         busy = None if self.source is None else self.source.name
         self.rescued.emit([take for take in takes if str(take.path) != busy])
-
-
-def _source_of(item: RecordingItem) -> Source:
-    return Source(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
-
-
-def _dated(source: Source) -> Source:
-    """A file was recorded when it was last written. Reads the disk."""
-    if source.origin is not Origin.FILE:
-        return source
-    written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
-    return replace(source, metadata=replace(source.metadata, recorded_at=written))
-
-
-def _rescued_metadata(take: RescuedTake) -> TakeMetadata:
-    about = take.about
-    consented_at, recorded_at = about.get("consented_at"), about.get("recorded_at")
-    return TakeMetadata(
-        group_id=str(about.get("group_id", "")),
-        recorded_at=datetime.fromisoformat(recorded_at) if recorded_at else take.last_written,
-        target=Target.parse(str(about.get("target", "model:pulse"))),
-        protocol=str(about.get("protocol", "")),
-        note=str(about.get("note", "")),
-        tags=tuple(about.get("tags", ())),
-        consented_at=datetime.fromisoformat(consented_at) if consented_at else None,
-    )
