@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,12 @@ def test_the_spread_is_never_zero(reference, made_passage):
 
 def test_without_speech_to_resample_there_is_no_metric(reference, made_passage):
     assert measure(reference, ModelName.PULSE, made_passage(replicates=[{}])) == {}
+
+
+def test_with_less_speech_than_a_level_needs_there_is_no_metric(reference, made_passage):
+    enough = made_passage()
+    assert measure(reference, ModelName.PULSE, replace(enough, speech_s=10.0)) != {}
+    assert measure(reference, ModelName.PULSE, replace(enough, speech_s=9.9)) == {}
 
 
 def test_a_metric_without_most_of_its_features_is_left_out(reference, made_passage):

@@ -102,8 +102,11 @@ class MetricSet(DataModel):
 def extended_metrics(
     metric_set: MetricSet, scoring: ScoringRules, model: ModelName, passage: "Passage"
 ) -> list[ExtendedMetric]:
-    """The metrics that `model` carries, without those that lack measured features or speech to resample."""
-    if len(passage.replicates) < 2:
+    """The metrics that `model` carries, without those that lack measured features.
+
+    A metric cannot be inconclusive, so with less speech than a level needs, or none to resample, there are none.
+    """
+    if len(passage.replicates) < 2 or passage.speech_s < scoring.min_speech_seconds:
         return []
     return [
         _measure(name, metric_set.metrics[name], metric_set.rules, scoring, passage)

@@ -83,10 +83,13 @@ def hear(
 
     Args:
         frames: of the whole recording; None when there was too little voice to analyse.
-        segments: speech of this voice as (start, end) in seconds; `speech_s` is how much there is.
+        segments: speech of this voice as (start, end) in seconds, without which nothing is measured; `speech_s` is how
+            much there is.
         turns: parts of the recording that belong to this voice, pauses included; None when all of it does.
         listening: what may be measured.
     """
+    if not segments:  # hum and music have a pitch, too, but nobody's
+        frames = None
     features = listening.measure(frames, turns)
     female_share = listening.norms.female_share(features)
     z = listening.norms.standardise(features, female_share)
