@@ -89,11 +89,8 @@ class Validity:
 def assess_validity(study: Study, fitted: Fitted, scale: Scale, rules: FittingRules) -> Validity:
     """Judge the index of recordings by models that did not know their speakers."""
     bootstrap = rules.bootstrap
-    area = _auc(scale.index, study, bootstrap)
-    if area is None:
-        raise ValueError("a study has both labels")
     return Validity(
-        auc=_widened(area, bootstrap.cross_validation_widening),
+        auc=cross_validated_auc(scale.index, study, bootstrap),
         rates=_rates(study, scale),
         calibration=calibrate(scale.index, study.labels, fitted.folds, rules.calibration),
         retest=_retest(study, scale.index, bootstrap),
@@ -102,15 +99,24 @@ def assess_validity(study: Study, fitted: Fitted, scale: Scale, rules: FittingRu
     )
 
 
-def _auc(scores: Floats, study: Study, rules: BootstrapRules) -> Estimate | None:
-    return estimate(lambda weights: auc(scores, study.labels, weights), study.speakers, rules)
+def cross_validated_auc(scores: Floats, study: Study, rules: BootstrapRules) -> Estimate:
+    """AUC of `scores`, shape (n,), of models that did not know the speaker; its interval widened for folds that share.
 
-
-def _widened(area: Estimate, factor: float) -> Estimate:
+    Raises:
+        ValueError: the study lacks one of the labels.
+    """
+    area = _auc(scores, study, rules)
+    if area is None:
+        raise ValueError("a study has both labels")
     if area.low is None or area.high is None:
         return area
+    factor = rules.cross_validation_widening
     low, high = (area.value + factor * (end - area.value) for end in (area.low, area.high))
     return Estimate(area.value, max(low, 0.0), min(high, 1.0))
+
+
+def _auc(scores: Floats, study: Study, rules: BootstrapRules) -> Estimate | None:
+    return estimate(lambda weights: auc(scores, study.labels, weights), study.speakers, rules)
 
 
 def _rates(study: Study, scale: Scale) -> dict[Level, LevelRates]:
