@@ -1,10 +1,13 @@
 """Signs that the parameters do not name."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from vbdesk.longitudinal import HistoryEntry, SignReading, cohort_values, job_standings, only_signs, trajectory
+from vbdesk.longitudinal.case_file import read_case
+from vbdesk.longitudinal.case_report import case_report, each_job_report
 from vbdesk.longitudinal.parameters import shipped_parameters
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -34,6 +37,26 @@ def test_a_sign_of_ones_own_is_followed_like_those_of_its_time_scale(time_scale,
     assert ours.time_scale == time_scale
     levels = cohort_values(HISTORY, NOW, parameters)
     assert levels["our-own"] == levels[like]
+
+
+def test_a_history_in_a_file_may_say_how_soon_a_sign_changes():
+    jobs = [
+        {
+            "job_id": e.job_id,
+            "recorded_at": e.recorded_at.isoformat(),
+            "scores": {name: {"score": score} for name in NAMES},
+        }
+        for e, score in zip(HISTORY, SCORES, strict=True)
+    ]
+    document = {"as_of": NOW.isoformat(), "jobs": jobs, "options": {"time_scales": {"our-own": "fast"}}}
+    case = read_case(json.dumps(document))
+    report = case_report(case)
+    for numbers in (
+        report["trajectory"],
+        report["job_fields"]["signs"],
+        each_job_report(case)["job_fields"][-1]["signs"],
+    ):
+        assert numbers["our-own"] == numbers["stress"] != numbers["mood-disruption"]
 
 
 def test_the_two_time_scales_differ():

@@ -62,15 +62,14 @@ def measure(
     except (DataFileError, ModelUnavailable) as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{error.filename} cannot be written: {error.strerror}.")
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
     typer.echo(f"{out}: {result.measured} features of {len(group)} speakers in {len(measured)} recordings.")
     for name, count in result.left_out.items():
         typer.echo(f"  {name}: {count} outlying {'speaker' if count == 1 else 'speakers'} left out")
     for name, reason in result.kept.items():
         typer.echo(f"  {name} keeps its shipped numbers: {reason}")
-    typer.echo(
-        f"The reference of {result.signs} of {len(SignName)} signs was measured with them; the others keep their own."
-    )
+    kept = "" if result.signs == len(SignName) else " The others keep the one that ships."
+    typer.echo(f"The reference of {result.signs} of {len(SignName)} signs was measured with them.{kept}")
     typer.echo("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it anew.")
 
 

@@ -90,7 +90,7 @@ def fit(
     except (DataFileError, ModelUnavailable) as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{error.filename} cannot be written: {error.strerror}.")
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
     typer.echo("\n".join(_summary(fitted.card, written)))
 
 

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
+from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.longitudinal.cohort import CohortReference
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
@@ -42,6 +43,7 @@ class Case:
         references: population reference by sign.
         job_id: whose own fields are asked for; the last recording's when None.
         brief: of the series, only the first and last three timepoints.
+        time_scales: how soon signs change that the method's parameters do not name; slow without.
     """
 
     as_of: datetime
@@ -50,6 +52,7 @@ class Case:
     references: Mapping[str, CohortReference]
     job_id: str | None
     brief: bool
+    time_scales: Mapping[str, TimeScale]
 
 
 def read_case(text: str) -> Case:
@@ -78,6 +81,7 @@ def read_case(text: str) -> Case:
         references={sign: CohortReference(ref.location, ref.scale) for sign, ref in options.refs.items()},
         job_id=options.job,
         brief=options.brief,
+        time_scales=options.time_scales,
     )
     ids = Counter(entry.job_id for entry in case.history)
     if twice := next((job_id for job_id, count in ids.items() if count > 1), None):
@@ -168,6 +172,7 @@ class _Options(_Part):
     refs: dict[str, _Reference] = {}
     job: str | None = None
     brief: bool = False
+    time_scales: dict[str, TimeScale] = {}
 
 
 class _Document(_Part):

@@ -27,7 +27,8 @@ ENDS_SHOWN = 3  # timepoints at either end of a brief series
 
 def case_report(case: Case) -> dict[str, Any]:
     """The trajectory as of the case's moment, and the fields of one job as of its own time."""
-    trajectory = trajectory_numbers(case.history, case.as_of, case.signs, case.references)
+    parameters = shipped_parameters().with_signs(case.time_scales)
+    trajectory = trajectory_numbers(case.history, case.as_of, case.signs, case.references, parameters)
     if case.brief:
         for numbers in trajectory.values():
             if "series" in numbers:
@@ -37,13 +38,14 @@ def case_report(case: Case) -> dict[str, Any]:
     report: dict[str, Any] = {"trajectory": trajectory}
     job_id = case.job_id or _last_job(case)
     if job_id is not None:
-        report["job_fields"] = job_numbers(case.history, job_id, case.references)
+        report["job_fields"] = job_numbers(case.history, job_id, case.references, parameters)
     return report
 
 
 def each_job_report(case: Case) -> dict[str, Any]:
     """The fields of every finished job as of its own time, in the order of the recordings."""
     wanted = None if case.signs is None else set(case.signs)
+    parameters = shipped_parameters().with_signs(case.time_scales)
     return {
         "job_fields": [
             {
@@ -54,16 +56,20 @@ def each_job_report(case: Case) -> dict[str, Any]:
                     if wanted is None or sign in wanted
                 },
             }
-            for entry, standings in follow_each(case.history)
+            for entry, standings in follow_each(case.history, parameters)
         ]
     }
 
 
 def trajectory_numbers(
-    history: Sequence[HistoryEntry], as_of: datetime, signs: Sequence[str] | None, references: References
+    history: Sequence[HistoryEntry],
+    as_of: datetime,
+    signs: Sequence[str] | None,
+    references: References,
+    parameters: Parameters | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Numbers by sign as of a moment; a sign with fewer than two recordings has nulls and its counts."""
-    parameters = shipped_parameters()
+    parameters = parameters or shipped_parameters()
     entries = window_as_of(history, as_of, parameters.window.future_hours).entries
     names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})
     followed: dict[str, dict[str, Any]] = {}
@@ -72,13 +78,15 @@ def trajectory_numbers(
     return {name: followed[name] if name in followed else _few(entries, name) for name in names}
 
 
-def job_numbers(history: Sequence[HistoryEntry], job_id: str, references: References) -> dict[str, Any]:
+def job_numbers(
+    history: Sequence[HistoryEntry], job_id: str, references: References, parameters: Parameters
+) -> dict[str, Any]:
     """The longitudinal fields of a job, by sign, as of its own time.
 
     Raises:
         ValueError: the job is not in the history.
     """
-    standings = job_standings(history, job_id)
+    standings = job_standings(history, job_id, parameters)
     entries = window_of_job(history, next(entry for entry in history if entry.job_id == job_id))
     return {
         "job_id": job_id,

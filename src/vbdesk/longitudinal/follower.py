@@ -25,9 +25,11 @@ from vbdesk.longitudinal.timepoints import SECONDS_PER_DAY
 from vbdesk.longitudinal.window import DONE, HISTORY, order
 
 
-def follow_each(history: Iterable[HistoryEntry]) -> Iterator[tuple[HistoryEntry, dict[str, Standing | None]]]:
+def follow_each(
+    history: Iterable[HistoryEntry], parameters: Parameters | None = None
+) -> Iterator[tuple[HistoryEntry, dict[str, Standing | None]]]:
     """Every finished job in the order of the recordings, with the standings as of its own time [F14]."""
-    follower = Follower()
+    follower = Follower(parameters)
     for entry in sorted((entry for entry in history if entry.status == DONE), key=order):
         yield entry, follower.append(entry)
 
