@@ -10,6 +10,8 @@ import pytest
 import tomli_w
 from served import Served, wait_for_end
 
+from vbdesk.resource_files import resource
+
 DATA = Path(__file__).parents[2] / "data"
 RECORDING = DATA / "speech_kathleen_20s.flac"
 ONNX = DATA / "logistic_three_features.onnx"
@@ -114,6 +116,22 @@ def test_how_soon_a_sign_changes_is_as_its_file_says(served: Served) -> None:
     assert [followed[name]["time_scale"] for name in followed] == ["fast", "slow"]
     assert own["slow-speech"] != own["steady-speech"]
     assert {name: sign["baseline_score"] for name, sign in followed.items()} == pytest.approx(own, abs=2e-4)
+
+
+def test_a_service_on_norms_of_its_own_names_them_in_every_result(tmp_path: Path) -> None:
+    norms = tmp_path / "site.toml"
+    shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
+    norms.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    served = Served(tmp_path, norms_file=str(norms))
+    served.start()
+    served.make_account(credits=100)
+    try:
+        with served.client() as client:
+            job = client.post("/v2/signs/stress/analyze", files={"audio": RECORDING.read_bytes()}).json()["job_id"]
+            signal = wait_for_end(client, job)["result"]["signal"]
+    finally:
+        served.stop()
+    assert signal["sign_version"] == "1.0.0+norms.2.0.site"
 
 
 def test_without_its_file_a_sign_is_gone_but_its_results_stay(served: Served) -> None:
