@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 _FORM = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}:\d{2})(?:[.,](?P<fraction>\d+))?"
+    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}(?::\d{2}(?:[.,](?P<fraction>\d+))?)?)"
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
 
@@ -17,8 +17,8 @@ _ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
 def parse_timestamp(text: str) -> datetime:
     """Parse an ISO 8601 timestamp into an aware datetime in UTC.
 
-    The designator may be `Z`, `+hh:mm`, `-hh:mm` or absent (then UTC); the fraction may have any number of digits,
-    of which microseconds are kept.
+    The designator may be `Z`, `+hh:mm`, `-hh:mm` or absent (then UTC); the seconds may be left out, as a browser's
+    field for date and time does; the fraction may have any number of digits, of which microseconds are kept.
 
     Raises:
         ValueError: the text is not such a timestamp.
@@ -27,7 +27,7 @@ def parse_timestamp(text: str) -> datetime:
     if match is None:
         raise ValueError(_ADVICE)
     try:
-        moment = datetime.fromisoformat(f"{match['date']}T{match['time']}")
+        moment = datetime.fromisoformat(f"{match['date']}T{match['time'][: len('hh:mm:ss')]}")
         moment = moment.replace(microsecond=int((match["fraction"] or "0")[:6].ljust(6, "0")), tzinfo=_zone(match))
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:

@@ -162,6 +162,7 @@ def test_list_is_ordered_by_recording_time(still: httpx.Client, history: tuple) 
         ({"from": DAYS[2], "to": DAYS[2]}, slice(2, 3)),
         ({"from": "2026-02-02T08:00:00.000001Z"}, slice(2, None)),
         ({"to": "2026-02-02T07:59:59.999999"}, slice(None, 1)),
+        ({"from": "2026-02-02T08:00Z", "to": "2026-02-02T10:00+02:00"}, slice(1, 2)),
         ({"from": "2026-02-02T10:00:00+02:00", "to": "2026-02-02T02:30:00-05:30"}, slice(1, 2)),
         ({"from": DAYS[3], "to": DAYS[0]}, slice(0, 0)),
     ],

@@ -41,7 +41,7 @@ RECOMPUTE_WAIT_S = 0.2
 RETRY_AFTER_S = 2
 JSON = "application/json"
 
-_BARE_PLUS = re.compile(r"(?<=\d) (\d\d:\d\d)$")
+_BARE_PLUS = re.compile(r"(:[\d.,]+) (\d\d:\d\d)$")
 """The offset of a time whose `+` was not percent-encoded: in a query that is a space."""
 
 
@@ -139,7 +139,7 @@ def _moment(name: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return parse_timestamp(_BARE_PLUS.sub(r"+\1", text))
+        return parse_timestamp(_BARE_PLUS.sub(r"\1+\2", text))
     except ValueError as error:
         raise InvalidRequest(f"`{name}` is not a time. {error}") from None
 
