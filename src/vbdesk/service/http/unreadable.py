@@ -3,6 +3,7 @@
 The server itself refuses these before there is a request, so no handler of the application can answer them.
 """
 
+import asyncio
 import http
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +13,10 @@ import h11
 from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.service.http.dawdlers import CutsOffDawdlers, Patience
 
-UNREADABLE = "The request cannot be read. Send well-formed HTTP with headers of less than 64 kB."
+UNREADABLE = "The request cannot be read. Send well-formed HTTP with a head of at most 64 KiB."
+MAX_HEAD_BYTES = 64 * 1024
+"""Of a request's head: its first line, its headers and the empty line behind them."""
+
 _PATIENCE_S = 2.0  # for a caller that still sends
 
 
@@ -27,6 +31,25 @@ class Refusal:
 _IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, UNREADABLE).model_dump_json().encode())
 
 
+class BoundedHeads(h11.Connection):
+    """h11's connection, which by itself holds only heads that have not ended yet to the bound."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, MAX_HEAD_BYTES)
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """The next event.
+
+        Raises:
+            h11.RemoteProtocolError: the request cannot be read, or its head is longer than allowed.
+        """
+        before = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
+        event = super().next_event()
+        if isinstance(event, h11.Request) and before - len(self.trailing_data[0]) > MAX_HEAD_BYTES:
+            raise h11.RemoteProtocolError("The head is too long.", error_status_hint=431)
+        return event
+
+
 class RefusesUnreadable(CutsOffDawdlers):
     """uvicorn's protocol with our own refusal, which reaches the caller too.
 
@@ -36,6 +59,11 @@ class RefusesUnreadable(CutsOffDawdlers):
 
     refusal: ClassVar[Refusal] = _IN_JSON
     _refused = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Hold heads to their bound."""
+        super().connection_made(transport)
+        self.conn = BoundedHeads()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes in; after a refusal, drop them."""
