@@ -122,6 +122,21 @@ def test_a_body_without_end_is_not_read_past_the_limit(url, folder):
     wait_until_empty(folder)
 
 
+@pytest.mark.parametrize("step", [1, 7, 20_000])
+def test_what_stands_before_the_first_boundary_is_passed_over_however_it_arrives(url, step: int):
+    whole = b"A note.\r\n--note\r\n-\r\n" + _DIARIZE.replace(b"--b", b"--bo") + b"\r\n--bo--\r\nand an end"
+    pieces = (whole[at : at + step] for at in range(0, len(whole), step))
+    answer = post(url, content=pieces, headers={"Content-Type": "multipart/form-data; boundary=bo"})
+    assert answer.json() == {"fields": {"diarize": "true"}}
+
+
+@pytest.mark.parametrize(("length", "status"), [(8192, 200), (8193, 400)])
+def test_what_stands_before_the_first_boundary_may_be_8_kib_long(url, length: int, status: int):
+    body = b"\r\n".rjust(length, b"n") + _DIARIZE + b"\r\n--b--\r\n"
+    answer = post(url, content=body, headers={"Content-Type": "multipart/form-data; boundary=b"})
+    assert answer.status_code == status
+
+
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [

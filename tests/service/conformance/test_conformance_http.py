@@ -121,8 +121,14 @@ def test_unknown_query_parameters_are_ignored(api: httpx.Client) -> None:
 def test_offset_whose_plus_was_not_encoded_is_understood(api: httpx.Client) -> None:
     group = new_group()
     api.post("/v2/groups", json={"group_id": group})
-    moment = "2026-02-02T10:00:00+02:00"
-    assert accepted(api.get(f"/v2/groups/{group}/jobs?from={moment}&to={moment}"))["total_jobs"] == 0
+    for moment in ("2026-02-02T10:00:00+02:00", "2026-02-02T10:00:00.5+02:00", "2026-02-02T10:00+02:00"):
+        assert accepted(api.get(f"/v2/groups/{group}/jobs?from={moment}&to={moment}"))["total_jobs"] == 0
+
+
+def test_time_of_hours_and_minutes_may_follow_a_space(api: httpx.Client) -> None:
+    group = new_group()
+    api.post("/v2/groups", json={"group_id": group})
+    assert read(api, f"/v2/groups/{group}/jobs", **{"from": "2026-02-02 10:00"})["total_jobs"] == 0
 
 
 def form(*parts: tuple[str, bytes]) -> bytes:
@@ -171,6 +177,14 @@ def test_content_type_of_a_form_is_read_as_a_header_is(still: httpx.Client, cont
 def test_form_that_cannot_be_read_is_an_invalid_request(still: httpx.Client, content_type: str, end: bytes) -> None:
     body = form(('name="audio"; filename="a"', SPEECH)).removesuffix(end)
     assert_error(still.post(PATH, content=body, headers={"content-type": content_type}), 400, "INVALID_REQUEST")
+
+
+def test_note_before_the_first_boundary_is_passed_over(still: httpx.Client) -> None:
+    body = form(('name="audio"; filename="a"', SPEECH))
+    for note in (b"This is a form in several parts.\r\n", b"\r\n", b"--not the boundary\r\n", b"n" * 8190 + b"\r\n"):
+        assert still.post(PATH, content=note + body, headers=FORM).status_code == 200, note
+    for note in (b"no end of its line", b"n" * 100_000 + b"\r\n"):
+        assert_error(still.post(PATH, content=note + body, headers=FORM), 400, "INVALID_REQUEST")
 
 
 def test_two_files_are_refused(still: httpx.Client) -> None:

@@ -33,6 +33,7 @@ FORM_FIELDS = frozenset(
 """The text fields of the interface's forms; any other is ignored."""
 
 _MAX_FIELD_BYTES = 8 * 1024
+_MAX_PREAMBLE_BYTES = 8 * 1024
 _MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
 
 
@@ -77,6 +78,27 @@ async def received_form(request: Request, folder: Path, file_field: str = "audio
         reader.discard()
 
 
+class _Preamble:
+    """What stands before the first boundary: RFC 2046 allows a note there, which the parser does not."""
+
+    def __init__(self, boundary: bytes) -> None:
+        self._first_delimiter = b"\n--" + boundary
+        self._held = bytearray(b"\n")  # the boundary may stand at once
+        self._over = False
+
+    def passed_over(self, chunk: bytes) -> bytes:
+        """The bytes from the first boundary on."""
+        if self._over:
+            return chunk
+        self._held += chunk
+        begins = self._held.find(self._first_delimiter)
+        passed = begins if begins >= 0 else len(self._held) - len(self._first_delimiter)
+        if passed > _MAX_PREAMBLE_BYTES:
+            raise InvalidRequest("The multipart form does not begin with its boundary. Send it again.")
+        self._over = begins >= 0
+        return bytes(self._held[begins + 1 :]) if self._over else b""
+
+
 class _Reader:
     """Turns the parser's callbacks into fields and a file. The callbacks only collect; writing is awaited between."""
 
@@ -100,12 +122,14 @@ class _Reader:
             raise AudioTooLarge
         received = 0
         try:
-            parser = MultipartParser(self._boundary(), self._callbacks())  # type: ignore[arg-type]
+            boundary = self._boundary()
+            preamble = _Preamble(boundary)
+            parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type]
             async for chunk in self._request.stream():
                 received += len(chunk)
                 if received > _MAX_BODY_BYTES:
                     raise AudioTooLarge
-                parser.write(chunk)
+                parser.write(preamble.passed_over(chunk))
                 await self._write_file_data()
         except FormParserError:
             raise InvalidRequest("The multipart form is broken. Send it again.") from None
