@@ -27,6 +27,15 @@ class Desktop:
         with (self._pictures / "desk.log").open("ab") as log:  # a crash in native code says there where it was
             self._program = subprocess.Popen(command, cwd=cwd, stdout=log, stderr=log)
 
+    def start_watched(self, report: Path, text: float = 1.0) -> None:
+        """Start `vbdesk desk` with its window's thread watched; `report` holds the findings once it has stopped.
+
+        `text` is the system's text size, 1 for 100 %.
+        """
+        watcher = Path(__file__).parent / "watched_desk.py"
+        options = [str(report), f"{text:g}", "desk", "--light"]
+        self.start_program([sys.executable, "-X", "faulthandler", str(watcher), *options])
+
     def stop(self, timeout_s: float = 15.0) -> int:
         """Close the window as its owner would and return the exit status."""
         assert self._program is not None
@@ -56,6 +65,25 @@ class Desktop:
         """Put text into a field, or choose the entry of that name in a combo box."""
         self.wait(role, name)
         self._a11y("set", PROGRAM, role, name, text)
+
+    def click(self, role: str, name: str) -> None:
+        """Click it with the mouse."""
+        self.wait(role, name)
+        x, y = self._a11y("where", PROGRAM, role, name).split()
+        subprocess.run(["xdotool", "mousemove", x, y, "click", "1"], check=True)
+
+    def hit(self, *keys: str) -> None:
+        """Press keys wherever the keyboard is."""
+        subprocess.run(["xdotool", "key", "--delay", "60", *keys], check=True)
+
+    def type(self, text: str) -> None:
+        """Type wherever the keyboard is."""
+        subprocess.run(["xdotool", "type", "--delay", "30", "--", text], check=True)
+
+    def hear(self, seconds: float) -> subprocess.Popen[str]:
+        """Begin to listen for announcements; they are its output, a line each."""
+        command = [str(RIG / "a11y"), "heard", PROGRAM, f"{seconds:g}"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def keys(self, role: str, name: str, *keys: str) -> None:
         """Give it the keyboard and press keys, named as xdotool names them."""

@@ -25,7 +25,7 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Elided, Text
 from vbdesk.desk.widgets.waveform import TakeWaveform
 
-_ROOMY = 900
+_ROOMY, _NARROW = 940, 760
 _WAVEFORM, _SPECTROGRAM = "waveform", "spectrogram"
 
 
@@ -64,13 +64,14 @@ class CheckView(QWidget):
 
     def _arrange(self) -> None:
         """Where room is short, key hints go first, then the words stand above the buttons."""
-        roomy = self.width() >= theme.active().px(_ROOMY)
+        px = theme.active().px
         for button in (self.retake, self.send):
-            button.show_key(roomy)
+            button.show_key(self.width() >= px(_ROOMY))
+        narrow = self.width() < px(_NARROW)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
-        self._foot.setDirection(across if roomy else down)
-        self._below.setDirection(across if roomy else down)
-        self.keep.setText("Keep, do not send" if roomy else "Keep")
+        for box in (self._foot, self._below):
+            box.setDirection(down if narrow else across)
+        self.keep.setText("Keep" if narrow else "Keep, do not send")
         self.keep.setAccessibleName("Keep, do not send")
 
     def _lay_out(self) -> None:
@@ -193,7 +194,7 @@ class CheckView(QWidget):
         self.versions.show_versions(())
         self.verdict.show_checking()
         self.undo_trim.setVisible(False)
-        self._trimmed.setText("")
+        self._trimmed.setVisible(False)
         self.reason.setText("")
         self._reason_below.setText("This take is kept until you decide.")
         self._reason_icon.setVisible(False)
@@ -213,7 +214,8 @@ class CheckView(QWidget):
         self.waveform.show_span(review.span)
         self._model.playback.show_part(review.span)
         trimmed_s = self._model.trimmed_s
-        self._trimmed.setText(f"Trimmed at the ends: {trimmed_s:.1f} s" if trimmed_s > 0.05 else "")
+        self._trimmed.setText(f"Trimmed at the ends: {trimmed_s:.1f} s")
+        self._trimmed.setVisible(trimmed_s > 0.05)
         self.undo_trim.setVisible(trimmed_s > 0.05 and review.source.open)
         self._show_actions(review)
 

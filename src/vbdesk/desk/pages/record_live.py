@@ -21,12 +21,14 @@ from vbdesk.desk.widgets.speech_ring import SpeechRing
 from vbdesk.desk.widgets.text import Elided, Prompt, Text
 from vbdesk.desk.widgets.waveform import LiveWaveform
 
+_NARROW = 760
 _SIDES, _SIDES_SMALL = 72, 24
 _ABOVE, _ABOVE_SMALL = 20, 8
 _VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
 _CHIP_PAD, _CHIP_GAP = 10, 5
+_SLACK = 12  # words grow a little as figures do
 _LOST_S = 0.05
 _SOON_S = 60
 
@@ -117,26 +119,31 @@ class LiveView(QWidget):
 
     def _arrange(self) -> None:
         """Where room is short, key hints go first, then captions; then the buttons stand below the figures."""
+        self._narrow = self.width() < theme.active().px(_NARROW)
+        for part in (self._device, self._device_icon):
+            part.setVisible(not self._narrow)
+        self._show_safe()
+        self._said.setContentsMargins(*self._margins())
         for shortage in range(4):
             self._arrange_for(shortage)
-            if self._controls_box.sizeHint().width() <= self.width():
+            for box in self._boxes:
+                box.invalidate()  # a layout within another keeps what it knew until it is laid out
+            if self._controls_box.sizeHint().width() + _SLACK <= self.width():
                 break
 
     def _arrange_for(self, shortage: int) -> None:
         buttons = (self.following, self.marker, self.pause, self.stop, self.speaker)
         for button in buttons:
             button.show_key(shortage < 1)
-        self._narrow = shortage >= 2
-        for part in (self._device, self._device_icon, self._speech):
-            part.setVisible(not self._narrow)
-        self._show_safe()
+        self._speech.setVisible(shortage < 2)
         below = shortage == 3
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._controls_box.setDirection(down if below else across)
         self.ring.set_diameter(_RING_SMALL if below else _RING)
         self.timer.set_role(Role.OVERALL if below else Role.TIMER)
         self._limit.set_role(Role.CAPTION if below else Role.BODY)
-        self._said.setContentsMargins(*self._margins())
+        longest = f"Stops by itself at {clock_words(self._model.maximum_s)}"
+        self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
 
     def _fit_prompt(self) -> None:
         """The largest type that needs no scrolling: nobody reads aloud and scrolls. The voice gives way to it."""
@@ -224,6 +231,7 @@ class LiveView(QWidget):
         self._controls_box.addLayout(figures, 1)
         self._controls_box.addLayout(buttons)
         card.body.addLayout(self._controls_box)
+        self._boxes = (speech, time, figures, buttons, self._controls_box)
         return card
 
     def _bind(self) -> None:

@@ -16,7 +16,7 @@ from vbdesk.desk.widgets.text import Prompt, Text
 
 _SIZE = (960, 620)
 _SHARE = 0.66  # of the height of an only screen: the controls of the desk stay in sight below
-_ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL)
+_ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _SIDES = 72
 _LOOKS = {
     Phase.READY: ("Please wait", "clock", "text3"),

@@ -1,0 +1,204 @@
+"""What `test_record_page` runs inside the rig: a whole session at the Record page, in one of several ways.
+
+python record_on_rig.py WAY FOLDER SPEECH.flac
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from desktop import Desktop, until
+
+SUBJECT = "ward4-0172"
+RECORDED_S = 18.0
+
+
+def begin(folder: Path, *, text: float = 1.0) -> Desktop:
+    """Open the desk on this computer's own service, the Record page in front."""
+    desk = Desktop(folder)
+    (folder / "watch.json.begin").unlink(missing_ok=True)
+    desk.start_watched(folder / "watch.json", text)
+    desk.wait("push button", "Use this computer", 40)
+    desk.press("push button", "Use this computer")
+    desk.wait("text", "Subject", 60)
+    time.sleep(3)
+    (folder / "watch.json.begin").touch()
+    return desk
+
+
+def end(desk: Desktop) -> None:
+    """Close the window."""
+    assert desk.stop() == 0
+
+
+def wait_for_verdict(desk: Desktop) -> None:
+    """Until the check is done."""
+    desk.wait("label", "Good to send", 40)
+
+
+def by_keyboard(folder: Path, speech: Path) -> None:
+    """Nothing but keys, and what a screen reader is told meanwhile."""
+    desk = begin(folder)
+    heard = desk.hear(75)
+    desk.hit("Tab", "Tab")  # subject, protocol, microphone
+    desk.type("Studio")
+    desk.hit("shift+Tab", "shift+Tab")
+    desk.type(SUBJECT)
+    desk.look("keyboard-ready")
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
+    desk.hit("Return", "space")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(4)
+    desk.hit("m")
+    desk.hit("p")
+    time.sleep(1)
+    desk.hit("p")
+    desk.hit("w")
+    time.sleep(1)
+    desk.look("keyboard-speaker")
+    desk.hit("w")
+    time.sleep(RECORDED_S)
+    desk.look("keyboard-recording")
+    desk.hit("space")
+    wait_for_verdict(desk)
+    desk.hit("g")
+    time.sleep(3)
+    desk.look("keyboard-spectrogram")
+    desk.hit("r")
+    desk.wait("label", "This version is kept here", 20)
+    desk.hit("Return", "F9")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(RECORDED_S)
+    desk.hit("F9")
+    wait_for_verdict(desk)
+    desk.wait("push button", "Version 1", 20)
+    time.sleep(1)
+    desk.look("keyboard-versions")
+    desk.hit("space")
+    time.sleep(2)
+    desk.look("keyboard-playing")
+    desk.hit("space")
+    desk.hit("Return")
+    desk.wait("label", f"{SUBJECT} is on its way", 20)
+    desk.look("keyboard-sent")
+    feed.terminate()
+    feed.wait()
+    end(desk)
+    heard.terminate()
+    (folder / "heard.txt").write_text(heard.communicate()[0])
+
+
+def by_mouse(folder: Path, speech: Path) -> None:
+    """Pointing and clicking; only the subject is typed."""
+    desk = begin(folder)
+    desk.click("text", "Subject")
+    desk.type(SUBJECT)
+    desk.write("combo box", "Microphone", "Studio Mic")
+    desk.click("check box", "Consent given")
+    desk.click("push button", "Check again")
+    time.sleep(4)
+    desk.look("mouse-ready")
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
+    desk.click("push button", "Start recording")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(RECORDED_S)
+    desk.click("push button", "Stop")
+    wait_for_verdict(desk)
+    desk.click("push button", "Play")
+    time.sleep(2)
+    desk.click("push button", "Pause")
+    desk.click("check box", "Spectrogram")
+    time.sleep(2)
+    desk.look("mouse-check")
+    desk.click("push button", "Discard")
+    desk.wait("label", "was discarded", 20)
+    desk.click("push button", "Undo")
+    wait_for_verdict(desk)
+    desk.click("push button", "Send")
+    desk.wait("label", f"{SUBJECT} is on its way", 20)
+    feed.terminate()
+    feed.wait()
+    end(desk)
+
+
+def by_tree(folder: Path, speech: Path) -> None:
+    """By the accessibility tree alone, at large text."""
+    desk = begin(folder, text=2.0)
+    desk.write("text", "Subject", SUBJECT)
+    desk.write("combo box", "Microphone", "Studio Mic")
+    desk.press("check box", "Consent given")
+    desk.look("tree-ready")
+    desk.press("check box", "Prompt and level")
+    time.sleep(1)
+    desk.look("tree-stage")
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
+    desk.press("push button", "Start recording")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(RECORDED_S)
+    desk.look("tree-recording")
+    desk.press("push button", "Stop")
+    wait_for_verdict(desk)
+    time.sleep(1)
+    desk.look("tree-check")
+    desk.press("push button", "Keep, do not send")
+    desk.wait("label", "is kept here and was not sent", 20)
+    feed.terminate()
+    feed.wait()
+    end(desk)
+
+
+def through_faults(folder: Path, speech: Path) -> None:
+    """Mute, a hanging sound server, another microphone that takes over, the last one pulled out, a kill."""
+    desk = begin(folder)
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
+    desk.write("combo box", "Microphone", "Studio Mic")
+    desk.write("text", "Subject", SUBJECT)
+    desk.press("push button", "Start recording")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(3)
+    subprocess.run(["mic-ctl", "mute", "1", "1"], check=True)
+    desk.wait("label", "gives only silence", 10)
+    desk.look("fault-muted")
+    subprocess.run(["mic-ctl", "mute", "1", "0"], check=True)
+    until(lambda: "gives only silence" not in desk.tree(), "the banner to go")
+    subprocess.run(["mic-ctl", "freeze", "2"], check=True)
+    time.sleep(3)
+    subprocess.run(["mic-ctl", "unplug", "1"], check=True)
+    desk.wait("label", "Check", 20)
+    desk.wait("label", "are kept", 20)
+    desk.look("fault-unplugged")
+    desk.press("push button", "Keep, do not send")
+    desk.wait("text", "Subject", 20)
+    subprocess.run(["mic-ctl", "plug", "1"], check=True, stdout=subprocess.DEVNULL)
+    feed.terminate()
+    feed.wait()
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
+    time.sleep(4)
+    desk.write("combo box", "Microphone", "Studio Mic")
+    desk.write("text", "Subject", SUBJECT)
+    desk.press("push button", "Start recording")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(5)
+    desk.kill()
+    desk.start("--light")
+    desk.wait("label", f"A recording of {SUBJECT} was not decided about", 60)
+    desk.look("fault-rescued")
+    desk.press("push button", "Review it")
+    desk.wait("label", "Check", 30)
+    feed.terminate()
+    feed.wait()
+    end(desk)
+
+
+WAYS = {way.__name__: way for way in (by_keyboard, by_mouse, by_tree, through_faults)}
+
+
+if __name__ == "__main__":
+    way, folder, speech = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    try:
+        WAYS[way](folder, speech)
+    except BaseException:
+        Desktop(folder).look("failed")
+        print(Desktop(folder).tree(), file=sys.stderr)
+        raise
