@@ -12,21 +12,7 @@ from vbdesk.cli.main import app
 from vbdesk.contract.catalog import SignName
 from vbdesk.resource_files import resource
 
-SIGN = """\
-format = 1
-name = "slow-speech"
-version = "3.0"
-evidence_grade = "C"
-max_level = "moderate"
-meaning = "how slow the speech is"
-known = "nothing yet"
-timescale = "fast"
-confounders = ["reading aloud"]
-model = { kind = "linear", weights = { speech_rate = -0.6, pause_ratio = 0.4 } }
-reference = { mean = 0.1, sd = 0.5 }
-cut_points = { low = 1.0, consider = 1.5, moderate = 2.0, elevated = 2.5 }
-expected_rate = { low = 0.1, consider = 0.05, moderate = 0.015, elevated = 0.005 }
-"""
+SIGN = (Path(__file__).parents[1] / "data" / "slow-speech.toml").read_text(encoding="utf-8")
 
 
 def run(*arguments):

@@ -1,6 +1,8 @@
 """Norms of a site's own in place of those that ship."""
 
+import shutil
 import tomllib
+from pathlib import Path
 
 import pytest
 import tomli_w
@@ -15,21 +17,7 @@ from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference import load_reference
 from vbdesk.voice.decode import decode
 
-OWN_SIGN = """\
-format = 1
-name = "slow-speech"
-version = "3.0"
-evidence_grade = "C"
-max_level = "moderate"
-meaning = "how slow the speech is"
-known = "nothing yet"
-timescale = "fast"
-confounders = ["reading aloud"]
-model = { kind = "linear", weights = { speech_rate = -0.6, pause_ratio = 0.4 } }
-reference = { mean = 0.1, sd = 0.5 }
-cut_points = { low = 1.0, consider = 1.5, moderate = 2.0, elevated = 2.5 }
-expected_rate = { low = 0.1, consider = 0.05, moderate = 0.015, elevated = 0.005 }
-"""
+DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture
@@ -48,8 +36,8 @@ def own_norms(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def recording(request):
-    return decode(request.path.parents[1] / "data" / "speech_male_20s.flac")
+def recording():
+    return decode(DATA / "speech_male_20s.flac")
 
 
 def faster(content):
@@ -68,10 +56,9 @@ def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
 
 
 def test_every_result_names_the_norms(own_norms, recording, tmp_path):
-    (tmp_path / "slow-speech.toml").write_text(OWN_SIGN)
     path, source = own_norms(faster), PluginSource(tmp_path / "own")
     source.folder.mkdir()
-    (tmp_path / "slow-speech.toml").rename(source.folder / "slow-speech.toml")
+    shutil.copy(DATA / "slow-speech.toml", source.folder)
     result = analyze(recording, Target.model("pulse"), norms_file=path)
     assert {signal.sign_version for signal in result.signals} == {"1.0.0+norms.2.0.site"}
     own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
