@@ -52,3 +52,10 @@ def test_a_definition_after_somebody_has_its_source_in_the_norms_too(request, re
         names = re.sub(r"`(_\d_)`", r"`formant\1mean`", names)
         after_somebody.update(re.findall(r"`(\w+)`", names) if after else [])
     assert after_somebody == {name for name, norm in reference.norms.features.items() if norm.method_cites}
+
+
+def test_what_is_said_of_repeats_is_what_the_table_shows(request):
+    text = (request.config.rootpath / "docs" / "method-analysis.md").read_text(encoding="utf-8")
+    shares = [int(share) for share in re.findall(r"(\d+) % between people \| reported", text)]
+    assert len(shares) == 21
+    assert f"{min(shares)} to {max(shares)} % of the variance of a sign lies between people" in text
