@@ -8,6 +8,7 @@ import soundfile as sf
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
+from vbdesk.contract.catalog import Sign
 from vbdesk.desk.viewmodels.record import Phase
 from vbdesk.outbox.states import OutboxState
 
@@ -96,3 +97,15 @@ def test_a_list_that_is_none_says_what_it_lacks(user, tmp_path):
     drops(user, listing)
     user.waits_for_words("has no column path")
     user.waits_for(lambda: user.page.model.phase is Phase.READY)
+
+
+def test_a_list_may_ask_for_a_sign_that_only_this_service_has(user, folder):
+    offered = user.page.model.setup.offered
+    offered._show((*offered.signs, Sign(name="hoarseness", label="Hoarseness")))
+    target = user.page.ready.setup.target
+    assert target.itemText(target.count() - 1) == "Hoarseness"
+    listing = folder / "visit.csv"
+    listing.write_text("path,group_id,model\nmonday.wav,a-1,sign:hoarseness\ntuesday.wav,a-1,sign:nothing\n")
+    drops(user, listing)
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    assert [row.error is None for row in user.page.intake.preview.rows] == [True, False]

@@ -115,7 +115,7 @@ class RecordPage(QWidget):
         elif not setup.subject.usable and not listed:
             self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
         elif paths:
-            self.intake.look(paths, setup.metadata(self.model.now()))
+            self.intake.look(paths, setup.metadata(self.model.now()), [sign.name for sign in setup.offered.signs])
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake

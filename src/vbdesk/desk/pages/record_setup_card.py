@@ -4,7 +4,7 @@ from PySide6.QtCore import QStringListModel, Qt, Slot
 from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit, QVBoxLayout, QWidget
 
 from vbdesk.capture.devices import Device
-from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS
+from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
 from vbdesk.desk import theme
 from vbdesk.desk.viewmodels.record_setup import Form, RecordSetupViewModel, Subject
 from vbdesk.desk.widgets.card import Card, line, scrolled
@@ -35,11 +35,7 @@ class SetupCard(Card):
 
     def _fill(self) -> None:
         self._show_language()
-        for name, signs in MODEL_SIGNS.items():
-            words = f"{name.value.capitalize()}, {len(signs)} sign{'' if len(signs) == 1 else 's'}"
-            self.target.addItem(words, str(Target("model", name.value)))
-        for sign in STANDALONE_SIGNS:
-            self.target.addItem(sign.label, str(Target("sign", sign.value)))
+        self._show_offered(self._model.offered.signs)
         self.note.setPlaceholderText("Anything worth knowing later")
         self.note.setTabChangesFocus(True)
         self.note.setFixedHeight(theme.active().px(50))
@@ -99,11 +95,28 @@ class SetupCard(Card):
         model.devices_changed.connect(self._show_devices)
         model.form_changed.connect(self._show_form)
         model.language_changed.connect(self._show_language)
+        model.offered.signs_changed.connect(self._show_offered)
 
     @Slot()
     def _show_language(self) -> None:
         self.protocol.clear()
         self.protocol.addItems([protocol.title for protocol in self._model.protocols])
+
+    @Slot(object)
+    def _show_offered(self, signs: tuple[Sign, ...]) -> None:
+        """Models first; a target that is chosen stays, whether it is offered still or not."""
+        self.target.clear()
+        for name, of_model in MODEL_SIGNS.items():
+            words = f"{name.value.capitalize()}, {len(of_model)} sign{'' if len(of_model) == 1 else 's'}"
+            self.target.addItem(words, str(Target("model", name.value)))
+        for sign in signs:
+            self.target.addItem(sign.label, str(Target("sign", sign.name)))
+        self._show_target(self._model.form.target)
+
+    def _show_target(self, target: Target) -> None:
+        if self.target.findData(str(target)) < 0:
+            self.target.addItem(label_of(target.name), str(target))
+        self.target.setCurrentIndex(self.target.findData(str(target)))
 
     @Slot(str)
     def _on_subject_typed(self, text: str) -> None:
@@ -153,7 +166,7 @@ class SetupCard(Card):
     def _show_form(self, form: Form) -> None:
         self.protocol.setCurrentIndex(self._model.protocols.index(form.protocol))
         self.protocol_field.set_help(form.protocol.help)
-        self.target.setCurrentIndex(self.target.findData(str(form.target)))
+        self._show_target(form.target)
         if self.tags.tags() != form.tags:
             self.tags.set_tags(form.tags)
         if self.note.toPlainText().strip() != form.note:

@@ -1,6 +1,6 @@
 """State of an import: what was dropped, row by row, before anything is taken in; then the import itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -101,15 +101,21 @@ class IntakeViewModel(QObject):
         """Whether files are being looked at, or imported."""
         return self._task is not None
 
-    def look(self, paths: list[Path], common: TakeMetadata) -> None:
-        """Look at files, folders, or a CSV; `common` is subject, analysis and all else that the list does not say."""
+    def look(self, paths: list[Path], common: TakeMetadata, signs: Collection[str]) -> None:
+        """Look at files, folders, or a CSV.
+
+        Args:
+            paths: what was dropped or chosen.
+            common: subject, analysis and all else that a list does not say.
+            signs: names that a list may ask for.
+        """
         if self.busy:
             return
         self.preview, self._common = None, common
         self.table.replace(HEADINGS, ())
         self.begun.emit()
         self._task = self._tasks.start(
-            lambda context: self._look(paths, common, context),
+            lambda context: self._look(paths, common, signs, context),
             self._on_looked,
             self._on_failed,
             self._on_progress,
@@ -151,11 +157,13 @@ class IntakeViewModel(QObject):
             told += f", {faulty} cannot be imported: the reason stands in the row"
         return f"{told}. The files themselves stay as they are."
 
-    def _look(self, paths: list[Path], common: TakeMetadata, context: TaskContext) -> Preview | Path:
+    def _look(
+        self, paths: list[Path], common: TakeMetadata, signs: Collection[str], context: TaskContext
+    ) -> Preview | Path:
         known, target = self._library.known_sources(), common.target
         progress: Callable[[int, int], None] = context.progress
         if len(paths) == 1 and paths[0].suffix.lower() == ".csv":
-            return preview_csv(paths[0], target, known, self._clock, progress, lambda: context.cancelled)
+            return preview_csv(paths[0], target, known, self._clock, progress, lambda: context.cancelled, signs)
         found = find_recordings(paths)
         if len(found) == 1 and len(paths) == 1 and not paths[0].is_dir():
             return found[0]

@@ -12,6 +12,7 @@ from vbdesk.capture.protocols import Protocol, nearest_language, protocol_langua
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import TaskContext
+from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
 
@@ -57,6 +58,7 @@ class RecordSetupViewModel(QObject):
         languages: BCP-47 tags that prompts can be shown in.
         language: the one that is chosen; the system's, where there is such a one, before.
         protocols: in that language.
+        offered: the signs that can be asked for by themselves.
 
     Signals:
         subject_changed: (Subject) what is typed, or what is known of it.
@@ -89,6 +91,7 @@ class RecordSetupViewModel(QObject):
         self.protocols = protocols(self.language)
         self.form = Form(self.protocols[0])
         self.subject = Subject("", None)
+        self.offered = OfferedSignsViewModel(workspace, self)
         self._choice = Choice()
         self._remembered = RememberedMicrophone(workspace.outside.config_dir / "microphone.json")
         self._ready = False
@@ -133,6 +136,7 @@ class RecordSetupViewModel(QObject):
             lister = self._workspace.outside.lister
             self._watch = DeviceWatch(lister, self._listed.emit, on_no_answer=self._not_listed.emit)
             self._watch.start()
+            self.offered.start()
         self._load_subjects()
 
     def stop_watching(self) -> None:
