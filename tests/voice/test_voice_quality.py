@@ -189,7 +189,13 @@ def test_the_noise_ladder_of_the_collection_is_monotone(shared_audio) -> None:
 def test_thresholds_are_checked_when_read(tmp_path) -> None:
     text = resource("quality.toml").read_text(encoding="utf-8")
     assert read_quality_rules(resource("quality.toml")).clarity.points_per_db == 2.5
-    for wrong in (text.replace("pause_weight = 0.9", "pause_weight = 7"), text + "\n[issues.sneezing]\nabove = 1\n"):
+    for wrong in (
+        text.replace("pause_weight = 0.9", "pause_weight = 7"),
+        text.replace("below_dbfs = -60.0", "below_dbfs = 60.0", 1),
+        text.replace("one_voice_cosine = 0.868", "one_voice_cosine = 1.2"),
+        text + "\n[issues.sneezing]\nabove = 1\n",
+    ):
+        assert wrong != text
         path = tmp_path / "quality.toml"
         path.write_text(wrong, encoding="utf-8")
         with pytest.raises(ValidationError):

@@ -23,6 +23,7 @@ from vbdesk.voice.container import identify
 from vbdesk.voice.errors import AudioTooLarge, AudioTooLong, AudioTooShort, NothingToAnalyse, UnsupportedFormat
 from vbdesk.voice.recording import ANALYSIS_RATE, Container, Recording, Samples
 from vbdesk.voice.resample import StreamResampler, resample
+from vbdesk.voice.thresholds import quality_rules
 from vbdesk.voice.wav_header import find_sound
 
 CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
@@ -35,7 +36,6 @@ MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, ho
 LONGEST_PADDING = 2048  # samples that AAC adds at the end: two frames
 MAX_MISSING_S = 1.0  # of what a WAV or M4A file says it holds
 LARGEST_VALUE = 1e6  # 120 dB over full scale: float files in whole numbers lie below, what is no sound above
-SILENCE_DBFS = -60.0
 FRAME_S = 0.02
 SILENCE_FRAMES_AT_ONCE = 1000
 
@@ -64,7 +64,7 @@ def decode(path: Path, *, check_duration: bool = True) -> Recording:
         UnsupportedFormat: not one of the four, a codec that is not theirs, or damaged.
         AudioTooLong: as soon as the limit is passed; the rest is not read.
         AudioTooShort: less than the limit, or no sound at all.
-        NothingToAnalyse: silence, nothing above -60 dBFS, or a constant.
+        NothingToAnalyse: silence by resources/quality.toml, or a constant.
         OSError: the file cannot be opened.
     """
     size_bytes = path.stat().st_size
@@ -325,7 +325,7 @@ def _to_float(frame: AudioFrame) -> Block:
 
 
 def _is_silent(samples: Samples) -> bool:
-    """Whether no frame of 20 ms stands above -60 dBFS, a constant offset apart.
+    """Whether no frame of 20 ms stands above the limit of silence, a constant offset apart.
 
     The first and last frame do not count: a constant that starts and ends rings in the resampler.
     """
@@ -334,6 +334,6 @@ def _is_silent(samples: Samples) -> bool:
     frames = samples[: count * length].reshape(count, length)
     if count > 2:
         frames = frames[1:-1]
-    limit = 10 ** (SILENCE_DBFS / 20)
+    limit = 10 ** (quality_rules().silence.below_dbfs / 20)
     parts = np.array_split(frames, max(1, count // SILENCE_FRAMES_AT_ONCE))
     return all(part.size == 0 or part.std(axis=1).max() <= limit for part in parts)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 from scipy.linalg import eigh
 
+from vbdesk.voice.thresholds import quality_rules
+
 MAX_SPEAKERS = 5
 NEIGHBOUR_SHARES = (0.05, 0.08, 0.12, 0.17, 0.23, 0.3)
-ONE_VOICE_COSINE = 0.868  # of the halves of a forced split: 82 of 83 monologues lie above, 38 of 38 dialogues below
 MIN_HALF_SHARE = 0.04  # a smaller half is an odd window, not a speaker
 MIN_HALF_WINDOWS = 3
 KMEANS_RUNS = 8
@@ -42,7 +43,7 @@ def cluster_voices(embeddings: Embeddings) -> Labels:
 
 def is_one_voice(embeddings: Embeddings) -> bool:
     """Whether the two halves of a forced split still sound alike."""
-    return likeness_of_halves(embeddings) > ONE_VOICE_COSINE
+    return likeness_of_halves(embeddings) > quality_rules().speakers.one_voice_cosine
 
 
 def likeness_of_halves(embeddings: Embeddings) -> float:
@@ -60,7 +61,7 @@ def _merge_alike(embeddings: Embeddings, labels: Labels) -> Labels:
     """Join voices that are as alike as the halves of a monologue, the most alike first, down to the two heard."""
     while labels.max() > 1:
         cosine, kept, dropped = _most_alike(embeddings, labels)
-        if cosine <= ONE_VOICE_COSINE:
+        if cosine <= quality_rules().speakers.one_voice_cosine:
             break
         labels = np.where(labels == dropped, kept, labels)
         labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -13,6 +13,14 @@ class _Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class _Silence(_Rules):
+    below_dbfs: float = Field(lt=0)
+
+
+class _Speakers(_Rules):
+    one_voice_cosine: float = Field(ge=0, le=1)
+
+
 class ClarityRules(_Rules):
     """How clarity is measured and put on its scale of 0 to 100."""
 
@@ -81,6 +89,8 @@ class IssueRules(_Rules):
 class QualityRules(_Rules):
     """The whole file."""
 
+    silence: _Silence
+    speakers: _Speakers
     clarity: ClarityRules
     issues: IssueRules
 
