@@ -60,6 +60,13 @@ def test_levels_above_the_highest_allowed_are_marked(run):
     assert run("signs", "show", "dry-mouth")[1].count("(reported as consider)") == 2
 
 
+def test_repeatability_is_told_as_the_share_of_repeats_that_it_is(run):
+    change = load_reference().calibration.signs[SignName.STRESS].mdc95_free_speech
+    assert f"95 of 100 repeats lie within {change:g} SD of the index" in " ".join(
+        run("signs", "show", "stress")[1].split()
+    )
+
+
 def test_all_signs_are_listed(run):
     code, stdout, _ = run("signs", "list")
     assert code == 0

@@ -1,6 +1,7 @@
 """The data files are checked as they are read, and the fault is named."""
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,12 @@ def test_no_cause_is_written_for_nothing(reference):
     confounders = {confounder for sign in reference.calibration.signs.values() for confounder in sign.confounders}
     causes = reference.wording.rules.causes
     assert causes.unspoken | causes.in_noise.keys() | causes.always.keys() <= confounders
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataFileError, match=f"^{tmp_path.name} cannot be read"):
+        read_data(Path(), Norms)
 
 
 def test_every_citation_is_in_the_bibliography():

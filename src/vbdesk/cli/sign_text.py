@@ -103,7 +103,7 @@ def _confounders(confounders: "Sequence[str]") -> "Iterable[str]":
 
 def _repeats(sheet: "SignSheet") -> str:
     change = sheet.repeatability.smallest_real_change
-    least = "" if change is None else f"; two recordings differ for certain from {change:g} SD of the index on"
+    least = "" if change is None else f"; 95 of 100 repeats lie within {change:g} SD of the index"
     return f"ICC {sheet.repeatability.icc:.2f} in free speech, from the literature, provisional{least}"
 
 

@@ -35,7 +35,7 @@ def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = 
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataFileError(f"{path.name} cannot be read: {error.strerror}.") from error
+        raise DataFileError(f"{path.resolve().name} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise DataFileError(f"{path.name} is not text in UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
