@@ -1,5 +1,6 @@
 """Drive a program of the headless desktop as a person with a screen reader would; works inside a session only."""
 
+import resource
 import signal
 import subprocess
 import sys
@@ -41,6 +42,11 @@ class Desktop:
         assert self._program is not None
         subprocess.run(["xdotool", "key", "alt+F4"], check=True)
         return self._program.wait(timeout_s)
+
+    def fill_disk_at(self, file_bytes: int) -> None:
+        """Let no file of the program grow beyond this, as if the disk were full then."""
+        assert self._program is not None
+        resource.prlimit(self._program.pid, resource.RLIMIT_FSIZE, (file_bytes, resource.RLIM_INFINITY))
 
     def kill(self) -> None:
         """End the program without asking."""

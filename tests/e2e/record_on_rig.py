@@ -6,6 +6,7 @@ python record_on_rig.py WAY FOLDER SPEECH.flac
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from desktop import Desktop, until
@@ -148,33 +149,68 @@ def by_tree(folder: Path, speech: Path) -> None:
     end(desk)
 
 
+def record_until(desk: Desktop, fault: Callable[[], object], sentence: str, picture: str) -> None:
+    """Record some seconds, have something go wrong, and find the recording kept."""
+    desk.write("text", "Subject", SUBJECT)
+    desk.wait("combo box", "Microphone", 20)
+    desk.press("push button", "Start recording")
+    desk.wait("push button", "Stop", 20)
+    time.sleep(4)
+    fault()
+    desk.wait("label", sentence, 20)
+    until(lambda: "of it are speech" in desk.tree() or "under the 15 s minimum" in desk.tree(), "the check", 40)
+    desk.look(picture)
+    desk.press("push button", "Keep, do not send")
+    desk.wait("push button", "Import files", 20)
+
+
+def control(*arguments: str) -> None:
+    """Do something to the microphones."""
+    subprocess.run(["mic-ctl", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
 def through_faults(folder: Path, speech: Path) -> None:
-    """Mute, a hanging sound server, another microphone that takes over, the last one pulled out, a kill."""
+    """Mute, a hanging sound server, another microphone that takes over, the last one gone, a full disk, a crash."""
     desk = begin(folder)
     feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
     desk.write("combo box", "Microphone", "Studio Mic")
-    desk.write("text", "Subject", SUBJECT)
-    desk.press("push button", "Start recording")
-    desk.wait("push button", "Stop", 20)
-    time.sleep(3)
-    subprocess.run(["mic-ctl", "mute", "1", "1"], check=True)
-    desk.wait("label", "gives only silence", 10)
-    desk.look("fault-muted")
-    subprocess.run(["mic-ctl", "mute", "1", "0"], check=True)
-    until(lambda: "gives only silence" not in desk.tree(), "the banner to go")
-    subprocess.run(["mic-ctl", "freeze", "2"], check=True)
-    time.sleep(3)
-    subprocess.run(["mic-ctl", "unplug", "1"], check=True)
-    desk.wait("label", "Check", 20)
-    desk.wait("label", "are kept", 20)
-    desk.look("fault-unplugged")
-    desk.press("push button", "Keep, do not send")
-    desk.wait("text", "Subject", 20)
-    subprocess.run(["mic-ctl", "plug", "1"], check=True, stdout=subprocess.DEVNULL)
+
+    def mute_freeze_unplug() -> None:
+        control("mute", "1", "1")
+        desk.wait("label", "gives only silence", 10)
+        desk.look("fault-muted")
+        control("mute", "1", "0")
+        until(lambda: "gives only silence" not in desk.tree(), "the banner to go")
+        control("freeze", "2")
+        time.sleep(3)
+        control("unplug", "1")
+
+    record_until(desk, mute_freeze_unplug, "another one took over", "fault-taken-over")
     feed.terminate()
     feed.wait()
+    control("plug", "1")
+    control("unplug", "2")
+    time.sleep(3)
     feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
-    time.sleep(4)
+    desk.write("combo box", "Microphone", "Studio Mic")
+    record_until(desk, lambda: control("unplug", "1"), "are kept", "fault-last-unplugged")
+    feed.terminate()
+    feed.wait()
+    control("plug", "1")
+    time.sleep(3)
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
+    desk.write("combo box", "Microphone", "Studio Mic")
+    record_until(desk, lambda: desk.fill_disk_at(700_000), "are kept", "fault-disk-full")
+    record_until(desk, lambda: control("die"), "are kept", "fault-sound-server")
+    feed.terminate()
+    feed.wait()
+    end(desk)
+
+
+def through_a_kill(folder: Path, speech: Path) -> None:
+    """What the next start finds of a recording whose program was killed."""
+    desk = begin(folder)
+    feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
     desk.write("combo box", "Microphone", "Studio Mic")
     desk.write("text", "Subject", SUBJECT)
     desk.press("push button", "Start recording")
@@ -191,7 +227,7 @@ def through_faults(folder: Path, speech: Path) -> None:
     end(desk)
 
 
-WAYS = {way.__name__: way for way in (by_keyboard, by_mouse, by_tree, through_faults)}
+WAYS = {way.__name__: way for way in (by_keyboard, by_mouse, by_tree, through_faults, through_a_kill)}
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
 
 TEXT is the system's text size, 1 for 100 %. Counting begins when the file REPORT.json.begin appears. A stall is the
 time by which a heartbeat of the thread came too late, less the time that the thread was ready to run and the machine
-gave the processor to others: that is the machine's doing, not the desk's. `asleep` says that the thread slept in the
-system's poll at every look. A reaction is the time from a Space, as it reaches the window, to the end of the first
-painting after the page went into its count-in or ended a take, less the same.
+gave the processor to others, and less the share of looks at which it waited for others: that is the machine's doing,
+not the desk's. A reaction is the time from a Space, as it reaches the window, to the end of the first painting after
+the page went into its count-in or ended a take, less the time without a processor.
 """
 
 import json
@@ -99,9 +99,10 @@ class Watch(QObject):
         if self._counting:
             self.beats += 1
             if own > SUSPECT_S:
-                told = {"own_ms": 1000 * own, "late_ms": 1000 * late, "phase": self._page_phase(), "at_s": now}
-                asleep = bool(self._seen) and all(doing in ASLEEP for doing, _ in self._seen)
-                self.stalls.append({**told, "asleep": asleep, "seen": self._seen})
+                excused = sum(_is_excused(doing, stack) for doing, stack in self._seen) / max(1, len(self._seen))
+                desk_ms = 1000 * own * (1 - excused)
+                told = {"desk_ms": desk_ms, "late_ms": 1000 * late, "phase": self._page_phase(), "at_s": now}
+                self.stalls.append({**told, "seen": self._seen})
         self._seen = []
 
     @Slot()
@@ -133,7 +134,12 @@ class Watch(QObject):
             elif time.perf_counter() - self._last > 2 * BEAT_MS / 1000:
                 frame = sys._current_frames().get(self._main)
                 doing = self._syscall.read_text().split()[0]
-                self._seen.append((doing, "".join(traceback.format_stack(frame)[-3:])))
+                self._seen.append((doing, "".join(traceback.format_stack(frame)[-5:])))
+
+
+def _is_excused(doing: str, stack: str) -> bool:
+    """Whether the thread waited for others: in the system's poll, or for a new thread to be given a processor."""
+    return doing in ASLEEP or "self._started.wait()" in stack
 
 
 def main() -> None:

@@ -37,6 +37,17 @@ def test_a_vanished_microphone_keeps_the_take(user):
     assert user.page.review.review.seconds == pytest.approx(20, abs=1)
 
 
+def test_what_became_of_a_take_is_not_hidden_by_which_microphone_comes_next(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.microphone.unplug()
+    user.sees_check()
+    user.page.model.setup.device_noticed.emit("The microphone is gone.")
+    assert user.page.banner.words() == "The microphone was unplugged. The 20 seconds before that are kept."
+    user.page.check.keep.click()
+    user.waits_for_words("is kept here and was not sent. The microphone is gone.")
+
+
 def test_a_tick_by_a_screen_reader_notes_the_consent_and_its_time(user):
     setup = user.page.ready.setup
     setup.consent.toggle()  # its action on a tick box; nothing is clicked

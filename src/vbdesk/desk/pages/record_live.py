@@ -28,7 +28,7 @@ _VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
 _CHIP_PAD, _CHIP_GAP = 10, 5
-_SLACK = 12  # words grow a little as figures do
+_SLACK = 8  # words grow a little as figures do
 _LOST_S = 0.05
 _SOON_S = 60
 
@@ -217,7 +217,7 @@ class LiveView(QWidget):
         figures.addWidget(self.ring)
         figures.addLayout(speech)
         figures.addWidget(upright_line())
-        figures.addSpacing(10)
+        figures.addSpacing(2)
         figures.addLayout(time)
         figures.addStretch(1)
         buttons = QHBoxLayout()

@@ -60,6 +60,7 @@ class RecordPage(QWidget):
         self.pedal = QShortcut(self)
         self._rescued: list[RescuedTake] = []
         self._act: Callable[[], None] | None = None
+        self._notice = ""
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
         self._fade.setInterval(_GOOD_NEWS_MS)
@@ -123,7 +124,7 @@ class RecordPage(QWidget):
         model.took.connect(self._on_take)
         model.failed.connect(self._show_failure)
         model.health_noticed.connect(self._show_health)
-        model.setup.device_noticed.connect(self._show_failure)
+        model.setup.device_noticed.connect(self._on_device_noticed)
         model.setup.pedal_known.connect(self._use_pedal)
         model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)
@@ -223,6 +224,7 @@ class RecordPage(QWidget):
             self.banner.clear()
         if phase is Phase.READY:
             self._show_face(self.ready)
+            self._tell_notice()
         elif phase is Phase.ENDED:
             self._show_face(self.check)
         elif self._faces.currentWidget() is not self.live:
@@ -291,6 +293,21 @@ class RecordPage(QWidget):
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self._say(Tone.WARN, sentence)
+
+    @Slot(str)
+    def _on_device_noticed(self, sentence: str) -> None:
+        """What became of a take comes first: which microphone is used matters for the next one."""
+        if self.model.phase is Phase.READY:
+            self._show_failure(sentence)
+        else:
+            self._notice = sentence
+
+    def _tell_notice(self) -> None:
+        notice, self._notice = self._notice, ""
+        if notice:
+            act = self._act
+            action = self.banner.button.text() if act is not None else ""
+            self._say(Tone.WARN, f"{self.banner.words()} {notice}".strip(), action, act)
 
     @Slot(str)
     def _show_health(self, sentence: str) -> None:
