@@ -43,11 +43,14 @@ class Camera:
         QTest.qWait(60)  # until everything has found its place
         if PICTURES:
             window.grab().save(str(Path(PICTURES) / f"{state}-{self._name}.png"))
-        return [
+        cut = [
             f"{state}: {part.text()!r} has {part.width()} of {part.sizeHint().width()} px"
             for part in window.findChildren(QWidget)
             if isinstance(part, Text | Button) and part.isVisible() and _is_cut(part, window)
-        ] + ([] if window.width() <= self.size[0] else [f"{state}: needs {window.width()} px"])
+        ]
+        if window.width() > self.size[0] or window.height() > self.size[1]:
+            cut.append(f"{state}: needs {window.width()} x {window.height()} px")
+        return cut
 
 
 def _is_cut(part: Text | Button, window: QWidget) -> bool:
@@ -75,7 +78,7 @@ def test_no_words_are_cut_off_on_the_way_of_a_recording(camera, open_page, speec
     cut += camera.look(page, "1-ready")
     page.ready.parts.option("stage").click()
     cut += camera.look(page, "1-ready-stage")
-    page.speaker.resize(camera.size[0], 720)
+    page.speaker.resize(*camera.size)
     user.begins()
     cut += camera.look(page.speaker, "2-speaker")
     user.speaks(12)

@@ -9,7 +9,6 @@ from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.widgets.buttons import ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.cell_view import CellView
-from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.progress import ProgressBar
 from vbdesk.desk.widgets.text import Text
 
@@ -64,7 +63,7 @@ class ImportView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addWidget(PageHead(words))
+        column.addLayout(words)
         column.addWidget(card, 1)
         column.addLayout(foot)
 

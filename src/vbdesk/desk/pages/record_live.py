@@ -21,10 +21,12 @@ from vbdesk.desk.widgets.speech_ring import SpeechRing
 from vbdesk.desk.widgets.text import Elided, Prompt, Text
 from vbdesk.desk.widgets.waveform import LiveWaveform
 
-_NARROW = 760
+_NARROW, _HEAD = 760, 940
 _SIDES, _SIDES_SMALL = 72, 24
 _ABOVE, _ABOVE_SMALL = 20, 8
 _VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
+_LEAST_PX = 72  # less of it says nothing
+_PICTURE, _PICTURE_WANTED = 150, 240
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
 _CHIP_PAD, _CHIP_GAP = 10, 5
@@ -79,6 +81,7 @@ class LiveView(QWidget):
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
         self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = Prompt(Role.PROMPT), Picture()
+        self.picture.setMinimumHeight(_PICTURE)
         self.waveform = LiveWaveform()
         self.ring = SpeechRing(model.minimum_s)
         self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
@@ -119,7 +122,7 @@ class LiveView(QWidget):
 
     def _arrange(self) -> None:
         """Where room is short, key hints go first, then captions; then the buttons stand below the figures."""
-        self._narrow = self.width() < theme.active().px(_NARROW)
+        self._narrow = self.width() < theme.active().px(_HEAD)
         for part in (self._device, self._device_icon):
             part.setVisible(not self._narrow)
         self._show_safe()
@@ -150,17 +153,20 @@ class LiveView(QWidget):
         px = theme.active().px
         sides, above, *_ = self._margins()
         rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
-        ways = [(role, voice) for voice in (px(_VOICE), px(_VOICE_SMALL), _VOICE_LEAST) for role in _PROMPTS[:2]]
-        for role, voice in (*ways, (_PROMPTS[2], _VOICE_LEAST), (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
+        voices = [px(_VOICE), px(_VOICE_SMALL), *([_VOICE_LEAST] if px(_LEAST_PX) <= _VOICE_LEAST else [])]
+        ways = [(role, voice) for voice in voices for role in _PROMPTS[:2]]
+        for role, voice in (*ways, (_PROMPTS[2], voices[-1]), (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
             self.prompt.show_text(self.prompt.plain_text(), role)
             self._voice.setVisible(voice > 0)
             self._voice.setFixedHeight(max(1, voice))
             needed = self.prompt.heightForWidth(max(1, self.width() - 2 * sides)) + 2 * above
+            if self.picture.isVisibleTo(self):
+                needed += px(_PICTURE_WANTED)
             if needed + rest + voice <= self.height():
                 break
 
     def _margins(self) -> tuple[int, int, int, int]:
-        sides, above = (_SIDES_SMALL, _ABOVE_SMALL) if self._narrow else (_SIDES, _ABOVE)
+        sides, above = (_SIDES_SMALL, _ABOVE_SMALL) if self.width() < theme.active().px(_NARROW) else (_SIDES, _ABOVE)
         return sides, above, sides, above
 
     def _lay_out(self) -> None:
@@ -263,6 +269,7 @@ class LiveView(QWidget):
         self.pause.setText("Go on" if phase is Phase.PAUSED else "Pause")
         self.pause.set_icon("record" if phase is Phase.PAUSED else "pause")
         self.stop.setText("Cancel" if phase is Phase.COUNTING_IN else "Stop")
+        self._arrange()
 
     @Slot(int)
     def _show_count(self, left: int) -> None:
