@@ -1,21 +1,21 @@
 """The service under examination.
 
 By default the examiner starts services of its own and shares them. To examine another one, set VBDESK_CONFORMANCE_URL,
-_ACCOUNT_ID, _API_KEY and _SECRET_KEY (an enterprise account with many credits, private webhook addresses allowed) and
-run with `--allow-hosts` naming the host; clauses that need an operator are then skipped.
+_ACCOUNT_ID, _API_KEY and _SECRET_KEY (an enterprise account with many credits) and run with `--allow-hosts` naming the
+host; VBDESK_CONFORMANCE_OTHER_ACCOUNT_ID and so on name a second account. Clauses that need more are then skipped.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 sys.path.append(str(Path(__file__).parent))  # the helpers' module, by name
 
-from examination import Account, Examined, OwnService
+from examination import ADDRESS, Examined, OwnService, credits, submit
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
     started: list[OwnService] = []
 
     def start(*, workers: int, **settings: str) -> OwnService:
-        if os.environ.get("VBDESK_CONFORMANCE_URL"):
+        if ADDRESS:
             pytest.skip("needs a service of the examiner's own")
         own = OwnService(tmp_path_factory.mktemp("own"), workers=workers, **settings)
         own.start()
@@ -41,22 +41,23 @@ def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
 @pytest.fixture(scope="session")
 def examined(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
     """A whole service, with workers."""
-    url = os.environ.get("VBDESK_CONFORMANCE_URL")
-    if url:
-        names = ("ACCOUNT_ID", "API_KEY", "SECRET_KEY")
-        service = Examined(url, Account(*(os.environ[f"VBDESK_CONFORMANCE_{name}"] for name in names)), None)
-    else:
-        own = start_own_service(workers=2, allow_private_addresses="true")
-        service = Examined(own.base_url, None, own)
+    own = None if ADDRESS else start_own_service(workers=2, allow_private_addresses="true")
+    service = Examined(own.base_url if own else ADDRESS, own)
     yield service
     service.close()
 
 
 @pytest.fixture(scope="session")
-def waiting(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
-    """A service that accepts and never analyses, and lets webhooks go to public addresses only."""
+def waiting(start_own_service: Callable[..., OwnService], request: pytest.FixtureRequest) -> Iterator[Examined]:
+    """A service for clauses that need no results.
+
+    The examiner's own never analyses, which spares the machine, and lets webhooks go to public addresses only.
+    """
+    if ADDRESS:
+        yield request.getfixturevalue("examined")
+        return
     own = start_own_service(workers=0)
-    service = Examined(own.base_url, None, own)
+    service = Examined(own.base_url, own)
     yield service
     service.close()
 
@@ -75,10 +76,49 @@ def v1(examined: Examined) -> httpx.Client:
 
 @pytest.fixture(scope="session")
 def still(waiting: Examined) -> httpx.Client:
-    """A caller of the service whose jobs stay queued."""
+    """A caller of the service that need not analyse."""
     return waiting.call(waiting.account().headers)
 
 
 @pytest.fixture(scope="session")
 def still_v1(waiting: Examined) -> httpx.Client:
     return waiting.call(waiting.account().v1_headers)
+
+
+@pytest.fixture(scope="session")
+def queued(waiting: Examined) -> httpx.Client:
+    """A caller whose jobs stay queued for certain."""
+    if waiting.own is None:
+        pytest.skip("needs jobs that stay queued")
+    return waiting.call(waiting.account().headers)
+
+
+@pytest.fixture(scope="session")
+def takes_private_addresses(examined: Examined) -> bool:
+    """Whether the examined service lets webhooks go to private addresses, where the examiner's receiver is."""
+    return examined.own is not None or examined.takes_private_addresses()
+
+
+@pytest.fixture(scope="session")
+def reached(takes_private_addresses: bool) -> None:
+    """For clauses in which the examined service calls the examiner."""
+    if not takes_private_addresses or urlsplit(ADDRESS).hostname not in (None, "127.0.0.1", "::1", "localhost"):
+        pytest.skip("needs a service on this computer that lets webhooks go to private addresses")
+
+
+@pytest.fixture(scope="session")
+def closed(waiting: Examined, request: pytest.FixtureRequest) -> Examined:
+    """A service that calls public addresses only."""
+    if waiting.own is None and request.getfixturevalue("takes_private_addresses"):
+        pytest.skip("needs a service that lets webhooks go to public addresses only")
+    return waiting
+
+
+@pytest.fixture(scope="session")
+def sign_price(waiting: Examined, still: httpx.Client) -> int:
+    """Tokens for one sign: ours cost 10; the interface leaves it open."""
+    if waiting.own is not None:
+        return 10
+    before = credits(still)
+    submit(still, "/v2/signs/stress/analyze")
+    return before - credits(still)

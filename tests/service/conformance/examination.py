@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -127,6 +128,13 @@ ACCOUNTS = {
     "hundred": ("enterprise", 100),
 }
 ENDS = ("done", "failed", "timed-out")
+UNFAILED = ("queued", "running", "done")
+NAMED = {name: value for name, value in os.environ.items() if name.startswith("VBDESK_CONFORMANCE_")}
+"""What the environment says of the service to examine; read now, since tests clear the service's own settings."""
+ADDRESS = NAMED.get("VBDESK_CONFORMANCE_URL", "")
+"""Of a service that somebody else runs; empty where the examiner starts its own."""
+WITHIN_S = 900 if ADDRESS else 90
+"""For a job to end: elsewhere all clauses share one queue."""
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
 
 
@@ -212,25 +220,27 @@ class OwnService:
 
 
 class Examined:
-    """A service and the account that examines it; `own` is None where somebody else runs it."""
+    """A service under examination; `own` is None where somebody else runs it."""
 
-    def __init__(self, base_url: str, main: Account | None, own: OwnService | None) -> None:
-        self.base_url = base_url
-        self._main, self._own = main, own
+    def __init__(self, base_url: str, own: OwnService | None) -> None:
+        self.base_url, self.own = base_url, own
         self._callers: list[httpx.Client] = []
 
     def account(self, name: str = "main") -> Account:
-        if name == "main" and self._main is not None:
-            return self._main
-        if self._own is None:
-            pytest.skip("needs a further account on the examined service")
-        return self._own.account(name)
+        return named_account(name) if self.own is None else self.own.account(name)
 
     def operated(self) -> OwnService:
         """The same service in its operator's hands."""
-        if self._own is None:
+        if self.own is None:
             pytest.skip("needs an operator")
-        return self._own
+        return self.own
+
+    def takes_private_addresses(self) -> bool:
+        """Whether it takes a webhook at the examiner's own address."""
+        webhook = {"webhook_url": "http://127.0.0.1:9/", "webhook_secret_key": "secret"}
+        answer = post_form(self.call(self.account().headers), "/v2/signs/stress/analyze", **webhook)
+        assert answer.status_code in (200, 400), answer.text
+        return answer.is_success
 
     def call(self, headers: dict[str, str] | None = None) -> httpx.Client:
         self._callers.append(caller(self.base_url, headers))
@@ -239,6 +249,15 @@ class Examined:
     def close(self) -> None:
         for client in self._callers:
             client.close()
+
+
+def named_account(name: str) -> Account:
+    """An account of the examined service that the environment names; the second one serves for webhooks too."""
+    part = {"main": "", "webhooks": "OTHER_"}.get(name, f"{name.upper()}_")
+    names = [f"VBDESK_CONFORMANCE_{part}{field}" for field in ("ACCOUNT_ID", "API_KEY", "SECRET_KEY")]
+    if part and not all(name in NAMED for name in names):
+        pytest.skip(f"needs a further account: {ACCOUNTS[name][0]} plan, {ACCOUNTS[name][1]} credits")
+    return Account(*(NAMED[name] for name in names))
 
 
 def caller(base_url: str, headers: dict[str, str] | None = None) -> httpx.Client:
@@ -275,7 +294,7 @@ def credits(api: httpx.Client) -> int:
     return balance
 
 
-def ended(api: httpx.Client, job_id: str, within_s: float = 90) -> Any:
+def ended(api: httpx.Client, job_id: str, within_s: float = WITHIN_S) -> Any:
     """The job when it has come to its end."""
     ends_at = time.monotonic() + within_s
     while True:
@@ -310,10 +329,19 @@ def upload(api: httpx.Client, body: bytes = SPEECH, content_type: str = "audio/f
     return reference
 
 
+def connected(address: str) -> socket.socket:
+    """A connection to where this address is, secured if it says so."""
+    parts = urlsplit(address)
+    secure = parts.scheme == "https"
+    connection = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=10)
+    if secure:
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=parts.hostname)
+    return connection
+
+
 def exchange(address: str, request: bytes) -> httpx.Response:
     """The answer to these very bytes, sent on a connection of their own."""
-    parts = urlsplit(address)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+    with connected(address) as connection:
         connection.sendall(request)
         received = b"".join(iter(lambda: connection.recv(65_536), b""))
     head, _, body = received.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").partition(b"\r\n\r\n")
@@ -324,7 +352,8 @@ def exchange(address: str, request: bytes) -> httpx.Response:
 
 def written(method: str, target: str, headers: dict[str, str], body: bytes = b"", version: str = "1.1") -> bytes:
     """A request as it goes over the wire, the last on its connection."""
-    fields = {"Host": "voice.example", "Connection": "close", "Content-Length": str(len(body)), **headers}
+    host = urlsplit(ADDRESS).netloc or "voice.example"
+    fields = {"Host": host, "Connection": "close", "Content-Length": str(len(body)), **headers}
     lines = [f"{method} {target} HTTP/{version}", *(f"{name}: {value}" for name, value in fields.items() if value)]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 

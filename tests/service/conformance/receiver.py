@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from examination import WITHIN_S
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -41,7 +43,7 @@ class Receiver:
     def to(self, path: str) -> list[Delivery]:
         return [delivery for delivery in list(self.deliveries) if delivery.path == path]
 
-    def wait_for(self, path: str, count: int = 1, within_s: float = 30) -> list[Delivery]:
+    def wait_for(self, path: str, count: int = 1, within_s: float = WITHIN_S) -> list[Delivery]:
         ends_at = time.monotonic() + within_s
         while len(self.to(path)) < count:
             assert time.monotonic() < ends_at, f"{len(self.to(path))} of {count} deliveries to {path}"

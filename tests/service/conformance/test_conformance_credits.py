@@ -24,8 +24,8 @@ def test_balance_is_an_integer(still: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_model_costs_ten_tokens_a_sign_in_every_form(still: httpx.Client, model: str) -> None:
-    cost, group = 10 * len(MODELS[model]), new_group()
+def test_model_costs_ten_tokens_a_sign_in_every_form(still: httpx.Client, sign_price: int, model: str) -> None:
+    cost, group = sign_price * len(MODELS[model]), new_group()
     for tail in ("analyze", f"groups/{group}/analyze", f"groups/{group}/analyze/longitudinal"):
         before = credits(still)
         submit(still, f"/v2/models/{model}/{tail}")
@@ -33,37 +33,38 @@ def test_model_costs_ten_tokens_a_sign_in_every_form(still: httpx.Client, model:
 
 
 @pytest.mark.parametrize("path", ["signs/stress", "conditions/depression"])
-def test_single_sign_or_condition_costs_ten_in_every_form(still: httpx.Client, path: str) -> None:
+def test_single_sign_or_condition_costs_ten_in_every_form(still: httpx.Client, sign_price: int, path: str) -> None:
     group = new_group()
     tails = ["analyze", f"groups/{group}/analyze/longitudinal"] if path.startswith("signs") else []
     for tail in [*tails, f"groups/{group}/analyze"]:
         before = credits(still)
         submit(still, f"/v2/{path}/{tail}")
-        assert before - credits(still) == 10, tail
+        assert before - credits(still) == sign_price, tail
 
 
 @pytest.mark.parametrize(
-    ("path", "base"), [("models/tide/analyze", 60), ("signs/stress/groups/g/analyze/longitudinal", 10)]
+    ("path", "signs"), [("models/tide/analyze", 6), ("signs/stress/groups/g/analyze/longitudinal", 1)]
 )
-def test_diarization_adds_a_flat_fifty(still: httpx.Client, path: str, base: int) -> None:
+def test_diarization_adds_a_flat_fifty(still: httpx.Client, sign_price: int, path: str, signs: int) -> None:
     before = credits(still)
     submit(still, f"/v2/{path}", diarize="true")
-    assert before - credits(still) == base + 50
+    assert before - credits(still) == signs * sign_price + 50
 
 
 @pytest.mark.parametrize("use_case", USE_CASES)
-def test_use_case_costs_as_its_model(still: httpx.Client, use_case: str) -> None:
-    cost = 10 * len(MODELS[USE_CASES[use_case]])
+def test_use_case_costs_as_its_model(still: httpx.Client, sign_price: int, use_case: str) -> None:
+    cost = sign_price * len(MODELS[USE_CASES[use_case]])
     before = credits(still)
     submit(still, "/v2/use-case/analyze", use_case=use_case)
     submit(still, f"/v2/use-cases/{use_case}/groups/{new_group()}/analyze")
     assert before - credits(still) == 2 * cost
 
 
-@pytest.mark.parametrize(("condition", "cost"), [("wellness", 60), ("cognitive", 10), ("anemia", 70)])
+@pytest.mark.parametrize(("condition", "signs"), [("wellness", 6), ("cognitive", 1), ("anemia", 7)])
 def test_v1_costs_as_its_use_case_and_fifty_more_diarized(
-    still: httpx.Client, still_v1: httpx.Client, condition: str, cost: int
+    still: httpx.Client, still_v1: httpx.Client, sign_price: int, condition: str, signs: int
 ) -> None:
+    cost = signs * sign_price
     for form, price in (("analyze-audio", cost), ("analyze-and-diarize-audio", cost + 50)):
         before = credits(still)
         submit(still_v1, f"/api/v1/{condition}/{form}")

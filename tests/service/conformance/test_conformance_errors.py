@@ -150,7 +150,7 @@ def test_messages_never_echo_a_secret(still: httpx.Client, waiting: Examined) ->
     secret = "do-not-repeat-me"
     answers = [
         still.post("/v2/account/webhook", json={"url": "nonsense", "secret_key": secret}),
-        still.post("/v2/account/webhook", json={"url": f"http://user:{secret}@10.0.0.1/", "secret_key": secret}),
+        still.post("/v2/account/webhook", json={"url": f"ftp://user:{secret}@example.com/", "secret_key": secret}),
         still.post("/v2/account/webhook", json={"url": "https://example.com/", "secret_key": [secret]}),
         post_form(still, "/v2/signs/stress/analyze", webhook_secret_key=secret),
         waiting.call({"X-Account-ID": account.account_id, "X-API-Key": secret}).get("/v2/models"),

@@ -10,9 +10,9 @@ def test_unknown_job_is_not_found(api: httpx.Client, job_id: str) -> None:
     assert_error(api.get(f"/v2/jobs/{job_id}"), 404, "NOT_FOUND")
 
 
-def test_job_read_equals_the_submit_answer_while_queued(still: httpx.Client) -> None:
-    job = submit(still, "/v2/models/pulse/analyze")
-    assert read(still, f"/v2/jobs/{job['job_id']}") == job
+def test_job_read_equals_the_submit_answer_while_queued(queued: httpx.Client) -> None:
+    job = submit(queued, "/v2/models/pulse/analyze")
+    assert read(queued, f"/v2/jobs/{job['job_id']}") == job
 
 
 @pytest.mark.parametrize("path", ["/v2/jobs", "/v2/groups"])

@@ -8,6 +8,7 @@ import pytest
 from examination import Examined, assert_error, post_form
 
 GENERAL, ANALYZE, POLLING = 10, 5, 30
+IMPOSTERS = 3  # few: a service may limit refused credentials by the address they come from
 SOME_JOB = str(uuid.UUID(int=7))
 GENERAL_ROUTES = [
     ("GET", "/v2/models"),
@@ -76,7 +77,7 @@ def minute(waiting: Examined) -> Minute:
     imposter = waiting.call({"X-Account-ID": account.account_id, "X-API-Key": "wrong"})
     caller = waiting.call(account.headers | account.v1_headers)
     minute = Minute()
-    minute.imposter = [imposter.get("/v2/jobs") for _ in range(GENERAL)]
+    minute.imposter = [imposter.get("/v2/jobs") for _ in range(IMPOSTERS)]
     minute.general = [caller.get("/v2/jobs") for _ in range(GENERAL - 2)]
     minute.general += [caller.get("/v2/models/unknown"), caller.get("/v2/groups", params={"page": "x"})]
     minute.general_refused = [caller.request(method, path) for method, path in GENERAL_ROUTES]
@@ -98,8 +99,8 @@ def statuses(answers: list[httpx.Response]) -> list[int]:
 
 
 def test_refused_credentials_do_not_count_against_the_account_they_name(minute: Minute) -> None:
-    assert statuses(minute.imposter) == [401] * GENERAL
-    assert minute.general[0].status_code == 200
+    assert statuses(minute.imposter) == [401] * IMPOSTERS
+    assert 429 not in statuses(minute.general)
 
 
 def test_general_requests_end_at_ten_whatever_they_were_answered(minute: Minute) -> None:

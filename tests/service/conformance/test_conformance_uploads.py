@@ -1,6 +1,5 @@
 """Audio uploads: the grant, what storage takes and refuses, and analyses of what was put."""
 
-import socket
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from examination import (
     Examined,
     assert_error,
     assert_validation_error,
+    connected,
     instant,
     mint,
     post_form,
@@ -122,7 +122,7 @@ def test_put_that_breaks_off_leaves_nothing_and_may_be_tried_again(still: httpx.
     parts = urlsplit(grant["upload_url"])
     head = f"PUT {parts.path}?{parts.query} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {len(SPEECH)}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in grant["required_headers"].items())
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+    with connected(grant["upload_url"]) as connection:
         connection.sendall(head.encode() + b"\r\n" + SPEECH[: len(SPEECH) // 2])
     assert_unresolved(still, grant["upload_ref"])
     assert put(grant, SPEECH).is_success

@@ -42,7 +42,7 @@ URL_FORMS = ("analyze-audio-url", "analyze-and-diarize-audio-url")
 
 
 @pytest.fixture(scope="module")
-def recording_url() -> Iterator[str]:
+def recording_url(reached: None) -> Iterator[str]:
     """The address of a recording on loopback; other paths are absent."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,14 +67,13 @@ def recording_url() -> Iterator[str]:
 
 @pytest.mark.parametrize("condition", V1_USE_CASES)
 @pytest.mark.parametrize("form", ["analyze-audio", "analyze-and-diarize-audio"])
-def test_analyze_answers_the_job_id_alone_and_its_job_is_pending(
+def test_analyze_answers_the_job_id_alone(
     still: httpx.Client, still_v1: httpx.Client, condition: str, form: str
 ) -> None:
     answer = submit(still_v1, f"/api/v1/{condition}/{form}")
     assert set(answer) == {"job_id"}
     job = read(still_v1, f"/api/v1/account/jobs/{answer['job_id']}")
     assert set(job) == V1_JOB_FIELDS
-    assert (job["status"], job["completed_at"], job["result"]) == ("pending", None, None)
     assert job["pipeline_type"] == condition + ("-diarized" if "diarize" in form else "")
     assert (job["audio_content_type"], job["audio_size_bytes"]) == ("audio/flac", len(SPEECH))
     assert job["audio_duration_seconds"] == 20.5
@@ -82,6 +81,15 @@ def test_analyze_answers_the_job_id_alone_and_its_job_is_pending(
     as_v2 = read(still, f"/v2/jobs/{answer['job_id']}")
     assert (as_v2["job_type"], as_v2["api_version"]) == ("use_case", "v1")
     assert as_v2["use_case"] == V1_USE_CASES[condition]
+
+
+def test_job_that_has_not_ended_is_pending(queued: httpx.Client, still_v1: httpx.Client) -> None:
+    of_v1 = submit(still_v1, "/api/v1/wellness/analyze-audio")["job_id"]
+    of_v2 = submit(queued, "/v2/signs/stress/analyze")["job_id"]
+    for job_id in (of_v1, of_v2):
+        job = read(still_v1, f"/api/v1/account/jobs/{job_id}")
+        assert (job["status"], job["completed_at"], job["result"]) == ("pending", None, None)
+    assert [job["status"] for job in read(still_v1, "/api/v1/account/jobs")["jobs"][:2]] == ["pending", "pending"]
 
 
 @pytest.mark.parametrize("form", ["analyze-audio", "analyze-and-diarize-audio"])
@@ -102,7 +110,6 @@ def test_v1_and_v2_share_one_list_of_jobs(still: httpx.Client, still_v1: httpx.C
     assert set(listed) == {"jobs", "page", "total_pages"}
     assert [job["job_id"] for job in listed["jobs"][:2]] == [new, old]
     assert set(listed["jobs"][0]) == {"job_id", "status", "created_at"}
-    assert [job["status"] for job in listed["jobs"][:2]] == ["pending", "pending"]
     assert [job["job_id"] for job in read(still, "/v2/jobs")["jobs"][:2]] == [new, old]
     assert set(read(still_v1, f"/api/v1/account/jobs/{new}")) == V1_JOB_FIELDS
 
@@ -122,10 +129,17 @@ def test_credits_are_one_balance(api: httpx.Client, v1: httpx.Client) -> None:
 @pytest.mark.parametrize("form", URL_FORMS)
 @pytest.mark.parametrize(
     "url",
-    ["http://example.com/a.wav", "https://127.0.0.1/a.wav", "https://10.0.0.1/a", "https://nowhere.invalid/a.wav"],
+    ["http://example.com/a.wav", "https://127.0.0.1/a.wav", "https://10.0.0.1/a"],
 )
-def test_plain_private_or_unreachable_audio_address_is_refused(still_v1: httpx.Client, form: str, url: str) -> None:
-    assert_error(still_v1.post(f"/api/v1/wellness/{form}", json={"url": url}), 400, "INVALID_REQUEST")
+def test_plain_or_private_audio_address_is_refused(closed: Examined, form: str, url: str) -> None:
+    caller = closed.call(closed.account().v1_headers)
+    assert_error(caller.post(f"/api/v1/wellness/{form}", json={"url": url}), 400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize("form", URL_FORMS)
+def test_unreachable_audio_address_is_refused(still_v1: httpx.Client, form: str) -> None:
+    asked = {"url": "https://nowhere.invalid/a.wav"}
+    assert_error(still_v1.post(f"/api/v1/wellness/{form}", json=asked), 400, "INVALID_REQUEST")
 
 
 @pytest.mark.parametrize("body", [{}, {"url": None}, {"url": 5}, {"url": "nonsense"}], ids=str)
@@ -156,6 +170,7 @@ def test_done_job_has_the_result_of_its_use_case(api: httpx.Client, v1: httpx.Cl
     assert len(read(v1, f"/api/v1/account/jobs/{diarized}")["result"]["speakers"]) == 1
 
 
+@pytest.mark.usefixtures("reached")
 def test_account_webhook_set_through_v1_gets_v1_jobs(examined: Examined) -> None:
     account, receiver = examined.account("webhooks"), Receiver()
     try:

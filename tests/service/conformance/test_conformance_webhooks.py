@@ -21,7 +21,7 @@ SECRET = "whsec-Ünïcode-secret"
 
 
 @pytest.fixture(scope="module")
-def receiver() -> Iterator[Receiver]:
+def receiver(reached: None) -> Iterator[Receiver]:
     receiver = Receiver()
     yield receiver
     receiver.close()
@@ -145,8 +145,8 @@ def test_account_webhook_that_does_not_fit_is_a_validation_error(
         "127.1",
     ],
 )
-def test_private_address_is_refused_as_account_webhook(still: httpx.Client, host: str) -> None:
-    assert_validation_error(set_webhook(still, f"http://{host}/hook"))
+def test_private_address_is_refused_as_account_webhook(closed: Examined, host: str) -> None:
+    assert_validation_error(set_webhook(closed.call(closed.account().headers), f"http://{host}/hook"))
 
 
 def test_public_unresolvable_and_longest_addresses_are_accepted(waiting: Examined) -> None:
