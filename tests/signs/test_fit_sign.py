@@ -240,7 +240,7 @@ def test_the_sign_is_one_that_the_seam_reads(fitted, tmp_path):
     ("speakers", "labels_of", "sentence"),
     [
         (40, lambda label: 1, "have only label 1. Both 0 and 1 are needed."),
-        (18, lambda label: label, "Only 9 speakers have label 0; 10 with each label are needed"),
+        (18, lambda label: label, "Speakers with label 0: 9; at least 10 with each label are needed"),
         (0, lambda label: label, "have no label at all"),
     ],
 )
@@ -255,7 +255,7 @@ def test_data_that_cannot_answer_is_refused(norms, speakers, labels_of, sentence
 def test_a_trial_with_fewer_speakers_is_called_one(norms, fitted):
     labels, measured = made_data(norms, speakers=12)
     card = fit_sign(labels, measured, request_of(), norms, fewest_speakers=5).card
-    assert card["warnings"][0].startswith("Only 6 speakers have one of the labels: every figure here is a trial")
+    assert card["warnings"][0].startswith("Speakers with the rarer label: only 6; every figure here is a trial")
     assert not any("a trial" in sentence for sentence in fitted.card["warnings"])
 
 
@@ -351,7 +351,7 @@ def test_the_command_writes_sign_and_card(study_on_disk):
     outcome = run(data, "--sign", "slow-speech", "--out", out, "--grade", "C", "--rates", "0.2,0.1,0.05,0.01")
     assert outcome.exit_code == 0, outcome.output
     assert "48 recordings of 24 speakers, AUC 0." in outcome.stdout
-    assert "0 recordings measured now" in outcome.stderr
+    assert "Measured now: 0, " in outcome.stderr
     card = json.loads((out / "slow-speech.card.json").read_text())
     assert card["levels"]["low"]["stated_rate"] == 0.2
     people = (out / "slow-speech.card.md").read_text()

@@ -43,7 +43,7 @@ def measure_with_bar(
             paths, journal, jobs=processes(jobs), on_done=lambda _: progress.update(task, advance=1)
         )
     seconds = time.monotonic() - began
-    typer.echo(f"{len(journal) - known} recordings measured now in {seconds:.0f} s, {known} known before.", err=True)
+    typer.echo(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
     measured: dict[Path, Measured] = {}
     failed: dict[Path, str] = {}
     for path in paths:
@@ -60,7 +60,7 @@ def list_failed(failed: Mapping[Path, str], folder: Path) -> None:
     """Say on standard error which recordings were left out, and why."""
     if not failed:
         return
-    typer.echo(f"{len(failed)} recordings were left out:", err=True)
+    typer.echo(f"Left out: {len(failed)}", err=True)
     for path in list(failed)[:MOST_LISTED]:
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
         typer.echo(f"  {shown}: {failed[path]}", err=True)

@@ -63,7 +63,7 @@ def measure(
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
-    typer.echo(f"{out}: {result.measured} features of {len(group)} speakers in {len(measured)} recordings.")
+    typer.echo(f"{out}: features {result.measured}, speakers {len(group)}, recordings {len(measured)}.")
     for name, count in result.left_out.items():
         typer.echo(f"  {name}: {count} outlying {'speaker' if count == 1 else 'speakers'} left out")
     for name, reason in result.kept.items():

@@ -57,8 +57,7 @@ def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
     layout.setContentsMargins(36, 28, 36, 20)
     layout.setSpacing(4)
     layout.addWidget(Text(chart.group_id, Role.PAGE_TITLE))
-    count = "1 recording" if chart.recordings == 1 else f"{chart.recordings} recordings"
-    layout.addWidget(Text(" · ".join(part for part in (count, note) if part), Role.BODY, "text2"))
+    layout.addWidget(Text(" · ".join(part for part in (chart.recordings_told, note) if part), Role.BODY, "text2"))
     layout.addSpacing(12)
     card = Card(padding=0)
     view = TrajectoryView()

@@ -383,4 +383,4 @@ def _in_words(chart: TrajectoryChart) -> str:
     """The charts for a screen reader."""
     until = datetime.fromtimestamp(chart.span[1]).astimezone()
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
-    return f"{chart.recordings} recordings until {until:%d %B %Y}. {signs}."
+    return f"{chart.recordings_told} until {until:%d %B %Y}. {signs}."

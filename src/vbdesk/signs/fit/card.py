@@ -76,7 +76,7 @@ def _few_speakers(study: Study, rules: StudyRules) -> list[str]:
     fewest = min(study.speakers_with(0), study.speakers_with(1))
     if fewest >= rules.fewest_speakers:
         return []
-    return [f"Only {fewest} speakers have one of the labels: every figure here is a trial, and may be chance."]
+    return [f"Speakers with the rarer label: only {fewest}; every figure here is a trial, and may be chance."]
 
 
 def warnings_of(validity: Validity) -> list[str]:

@@ -174,7 +174,7 @@ def _require_speakers(labels: Sequence[Label], fewest: int) -> None:
     for label in (0, 1):
         if found[label] < fewest:
             raise StudyError(
-                f"Only {found[label]} speakers have label {label}; {fewest} with each label are needed, or "
+                f"Speakers with label {label}: {found[label]}; at least {fewest} with each label are needed, or "
                 "cross-validation says nothing."
             )
 
