@@ -2,11 +2,12 @@
 
 import contextlib
 import hashlib
-import resource
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -185,6 +186,7 @@ def test_a_form_that_breaks_off_leaves_nothing(url, folder):
     wait_until_empty(folder)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told elsewhere by other means")
 def test_twenty_large_uploads_at_once_stay_out_of_memory(url):
     def form() -> Iterator[bytes]:
         yield b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n'
@@ -196,8 +198,13 @@ def test_twenty_large_uploads_at_once_stay_out_of_memory(url):
         answer = post(url, content=form(), headers={"Content-Type": "multipart/form-data; boundary=b"})
         return answer.json()["size"]
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    status = Path("/proc/self/status")
+
+    def mib(name: str) -> float:
+        return int(status.read_text().split(f"{name}:")[1].split()[0]) / 1024
+
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = mib("VmRSS")
     with ThreadPoolExecutor(20) as pool:
         assert set(pool.map(send, range(20))) == {31 * MIB}
-    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    assert grown_mib < 200  # client and service share this process; the uploads together are 620 MiB
+    assert mib("VmHWM") - before < 200  # client and service share this process; the uploads together are 620 MiB
