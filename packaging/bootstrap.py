@@ -158,8 +158,14 @@ def check_everything(pytest_args: list[str]) -> int:
         ("ruff format", [venv_bin("ruff"), "format", "--check", "."]),
         ("mypy --strict", [venv_bin("mypy"), "--strict"]),
         ("import-linter", [venv_bin("lint-imports")]),
-        ("pytest", [venv_bin("pytest"), *pytest_args]),
     ]
+    if pytest_args:
+        checks.append(("pytest", [venv_bin("pytest"), *pytest_args]))
+    else:  # the window's thread and the sound are watched to the millisecond: the rig has the machine to itself
+        checks.append(
+            ("pytest", [venv_bin("pytest"), "-m", "not e2e", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"])
+        )
+        checks.append(("pytest on the rig", [venv_bin("pytest"), "-m", "e2e"]))
     failed = []
     for name, command in checks:
         say(name)
