@@ -17,4 +17,11 @@ def fail(sentence: str, status: int = 1) -> NoReturn:
 def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
     """Break `text` into lines behind `first`, the others behind `rest` or as many blanks."""
     indent = " " * len(first) if rest is None else rest
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,  # a path is copied whole or not at all
+    )

@@ -145,3 +145,23 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+IN_A_LONG_FOLDER = """
+import worker_tasks
+from vbdesk.service.work.slot import Slot
+
+slot = Slot(worker_tasks.nothing_to_prepare)
+print(slot.run(worker_tasks.double, 21, timeout_s=60))
+slot.close()
+"""
+
+
+def test_a_temporary_folder_of_a_long_name_does_not_keep_it_from_starting(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": FOLDER}
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_LONG_FOLDER], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "42\n", done.stderr

@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -38,6 +39,7 @@ IDLE_S = 20.0
 LEAVES_AFTER_S = IDLE_S + 10.0  # by itself; much later than it is still given a task, so that none is lost with it
 PR_SET_PDEATHSIG = 1
 ORPHANED = 99
+LONGEST_TEMPORARY_FOLDER = 70  # bytes, so that a socket below it keeps to the 107 that Linux allows
 
 if FORKS:
     CONTEXT.set_forkserver_preload([WARM])
@@ -126,7 +128,7 @@ class Slot:
         self._closing = threading.Event()
         self._child: _Child | None = None
         if FORKS:
-            forkserver.ensure_running()  # the warm process, of which there is one
+            _ensure_warm_process()
         else:
             self._child = self._start()
 
@@ -274,6 +276,17 @@ def _die_with_the_service() -> None:
             os._exit(ORPHANED)
         return
     threading.Thread(target=_exit_after, args=(guardian.sentinel,), daemon=True).start()
+
+
+def _ensure_warm_process() -> None:
+    """Start the one warm process, unless it runs; where the temporary folder has a long name, its socket lies in /tmp."""
+    usual = tempfile.gettempdir()
+    if len(os.fsencode(usual)) > LONGEST_TEMPORARY_FOLDER:
+        tempfile.tempdir = "/tmp"  # noqa: S108 - a private folder is made in it
+    try:
+        forkserver.ensure_running()
+    finally:
+        tempfile.tempdir = usual
 
 
 def _exit_after(sentinel: int) -> None:
