@@ -279,7 +279,7 @@ def _die_with_the_service() -> None:
 
 
 def _ensure_warm_process() -> None:
-    """Start the one warm process, unless it runs; its socket lies in /tmp where the temporary folder has a long name."""
+    """Start the one warm process, unless it runs. Its socket lies in /tmp if the temporary folder has a long name."""
     usual = tempfile.gettempdir()
     if len(os.fsencode(usual)) > LONGEST_TEMPORARY_FOLDER:
         tempfile.tempdir = "/tmp"  # noqa: S108 - a private folder is made in it
