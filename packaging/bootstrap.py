@@ -25,6 +25,7 @@ VENV = ROOT / ".venv"
 CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
+COMPUTING_ROOMS = ("tests/contract", "tests/voice", "tests/signs", "tests/longitudinal")
 
 
 class Unmet(Exception):
@@ -161,11 +162,11 @@ def check_everything(pytest_args: list[str]) -> int:
     ]
     if pytest_args:
         checks.append(("pytest", [venv_bin("pytest"), *pytest_args]))
-    else:  # the window's thread and the sound are watched to the millisecond: the rig has the machine to itself
-        checks.append(
-            ("pytest", [venv_bin("pytest"), "-m", "not e2e", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"])
-        )
-        checks.append(("pytest on the rig", [venv_bin("pytest"), "-m", "e2e"]))
+    else:
+        pytest = venv_bin("pytest")
+        checks.append(("pytest, rooms that compute", [pytest, "-n", "auto", "--dist", "loadfile", *COMPUTING_ROOMS]))
+        others = [f"--ignore={room}" for room in COMPUTING_ROOMS]
+        checks.append(("pytest, rooms that watch clocks, sound and windows", [pytest, *others]))
     failed = []
     for name, command in checks:
         say(name)
