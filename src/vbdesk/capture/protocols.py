@@ -5,7 +5,6 @@ is found by RFC 4647's lookup (`de-AT` finds `de`), and English stands in for wh
 """
 
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vbdesk.capture.speech_meter import SpeechSoFar
+from vbdesk.contract.language import look_up_language
 from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.resource_files import resource
 
@@ -167,20 +167,7 @@ def protocol_languages(folder: Path | None = None) -> tuple[str, ...]:
 
 def nearest_language(wanted: str, there_are: tuple[str, ...]) -> str:
     """The tag of `there_are` that `wanted` finds by RFC 4647 lookup, whatever its case; English if none."""
-    known = {tag.lower(): tag for tag in there_are}
-    for shorter in _shortened(wanted.replace("_", "-").lower()):
-        if shorter in known:
-            return known[shorter]
-    return FALLBACK_LANGUAGE
-
-
-def _shortened(tag: str) -> Iterator[str]:
-    parts = tag.split("-")
-    while parts:
-        yield "-".join(parts)
-        parts.pop()
-        if parts and len(parts[-1]) == 1:  # what a singleton introduces has gone, so it goes too
-            parts.pop()
+    return look_up_language(wanted, there_are) or FALLBACK_LANGUAGE
 
 
 def _order(file: _File) -> int:

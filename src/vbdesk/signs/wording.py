@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import SignName
+from vbdesk.contract.language import look_up_language
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import IssueCode
 from vbdesk.resource_files import resource
@@ -204,14 +205,14 @@ def languages() -> tuple[str, ...]:
 
 
 def find_language(tag: str) -> str:
-    """The language that serves the BCP 47 tag best, found by dropping subtags from its end (RFC 4647, lookup).
+    """The language that serves the BCP 47 tag best.
 
     Raises:
         UnknownLanguage: none does.
     """
-    language = tag.strip().replace("_", "-").split("-")[0].lower()
     known = languages()
-    if language not in known:
+    language = look_up_language(tag, known)
+    if language is None:
         raise UnknownLanguage(f"There are no words for the language {tag!r}. Choose one of: {', '.join(known)}.")
     return language
 
