@@ -5,22 +5,16 @@ from functools import cache
 from typing import Any
 
 from fastapi.responses import HTMLResponse, RedirectResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
-from vbdesk.resource_files import resource
+from vbdesk.service.http.templates import templates_in
 
 HOME = "/console"
 
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(resource("console", "templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_in("console", "templates")
     environment.filters |= {"moment": _moment, "number": _number}
     environment.globals["home"] = HOME
     return environment

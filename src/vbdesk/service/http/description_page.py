@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -14,6 +13,7 @@ from starlette.routing import BaseRoute, Route, Router
 
 from vbdesk.resource_files import resource
 from vbdesk.service.http.protection import Protected
+from vbdesk.service.http.templates import templates_in
 
 Json = dict[str, Any]
 
@@ -23,13 +23,7 @@ def reference_routes(app: FastAPI) -> list[BaseRoute]:
 
     @cache
     def rendered() -> str:
-        environment = Environment(
-            loader=FileSystemLoader(resource("service", "docs")),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        environment = templates_in("service", "docs")
         environment.globals["marked"] = _marked
         return environment.get_template("page.html").render(view_of(app.openapi()))
 
