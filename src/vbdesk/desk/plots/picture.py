@@ -10,6 +10,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.plots.trajectory_data import TrajectoryChart
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
 from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.text import Text
 
@@ -57,7 +58,9 @@ def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
     layout.setContentsMargins(36, 28, 36, 20)
     layout.setSpacing(4)
     layout.addWidget(Text(chart.group_id, Role.PAGE_TITLE))
-    layout.addWidget(Text(" · ".join(part for part in (chart.recordings_told, note) if part), Role.BODY, "text2"))
+    layout.addWidget(
+        Text(" · ".join(part for part in (counted(chart.recordings, "recording"), note) if part), Role.BODY, "text2")
+    )
     layout.addSpacing(12)
     card = Card(padding=0)
     view = TrajectoryView()

@@ -113,11 +113,6 @@ class TrajectoryChart:
     recordings: int
 
     @property
-    def recordings_told(self) -> str:
-        """How many recordings it draws, in words."""
-        return "1 recording" if self.recordings == 1 else f"{self.recordings} recordings"
-
-    @property
     def span(self) -> tuple[float, float]:
         """First recording to `as_of`, epoch seconds."""
         starts = [sign.readings.t[0] for sign in self.signs if len(sign.readings.t)]

@@ -14,6 +14,7 @@ from vbdesk.desk.plots.sign_plot import SCORE_RANGE, LevelLadder, ScoreRange, Si
 from vbdesk.desk.plots.time_axis import TimeAxis, local_day_and_time
 from vbdesk.desk.plots.trajectory_data import DAY_S, SignChart, TrajectoryChart
 from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.widgets.badges import LevelBadge
 from vbdesk.desk.widgets.card import line, scrolled
 from vbdesk.desk.widgets.painting import antialiased, rounded
@@ -383,4 +384,4 @@ def _in_words(chart: TrajectoryChart) -> str:
     """The charts for a screen reader."""
     until = datetime.fromtimestamp(chart.span[1]).astimezone()
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
-    return f"{chart.recordings_told} until {until:%d %B %Y}. {signs}."
+    return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}. {signs}."

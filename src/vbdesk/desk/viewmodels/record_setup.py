@@ -13,6 +13,7 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
+from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
 
@@ -221,9 +222,8 @@ class RecordSetupViewModel(QObject):
             return ""
         if self.subject.recordings == 0:
             return "First recording on this computer"
-        count = "1 recording" if self.subject.recordings == 1 else f"{self.subject.recordings} recordings"
         last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
-        return f"Known subject · {count}{last}"
+        return f"Known subject · {counted(self.subject.recordings, 'recording')}{last}"
 
     def consent_words(self) -> str:
         """When consent was noted, in words."""
