@@ -7,11 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
-from sqlalchemy.dialects import postgresql, sqlite
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.db.groups import group_states, groups, memberships
 from vbdesk.service.db.jobs import jobs
+from vbdesk.service.db.upsert import insert_into
 from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
 
@@ -29,8 +29,7 @@ class JobFilter:
 
 def insert(connection: Connection, group_key: str, account_id: str, group_id: str, now: datetime) -> bool:
     """Store a new group; False when the account has one of this id, also one that another stores at this moment."""
-    insert_new = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    statement = insert_new(groups).values(
+    statement = insert_into(connection, groups).values(
         group_key=group_key, account_id=account_id, group_id=group_id, created_at=now, updated_at=now, revision=0
     )
     unless_taken = statement.on_conflict_do_nothing().returning(groups.c.group_key)

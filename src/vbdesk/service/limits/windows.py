@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Protocol
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from vbdesk.contract.limits import RATE_WINDOW_S
 from vbdesk.service.db.session import Database
+from vbdesk.service.db.upsert import insert_into
 
 rate_metadata = sa.MetaData()
 
@@ -89,9 +89,8 @@ class SharedRateWindows:
             connection.execute(sa.delete(rate_windows).where(past))
 
     def _ensure_row(self, connection: sa.Connection, owner: str, bucket: str) -> None:
-        insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
         row = {"owner": owner, "bucket": bucket, "moments": b"", "latest": 0.0}
-        connection.execute(insert(rate_windows).values(row).on_conflict_do_nothing())
+        connection.execute(insert_into(connection, rate_windows).values(row).on_conflict_do_nothing())
 
     def close(self) -> None:
         """Close the connections."""

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
-from sqlalchemy.dialects import postgresql, sqlite
 
 from vbdesk.service.db.jobs import leases
+from vbdesk.service.db.upsert import insert_into
 
 DURATION = timedelta(seconds=30)
 """Longer than the holder takes between two renewals; how long the task may rest when the holder dies."""
@@ -14,9 +14,8 @@ DURATION = timedelta(seconds=30)
 
 def take(connection: Connection, task: str, holder: str, now: datetime) -> bool:
     """Take or renew the lease of a task; False while another holds it."""
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     values = {"holder": holder, "expires_at": now + DURATION}
-    statement = insert(leases).values(task=task, **values)
+    statement = insert_into(connection, leases).values(task=task, **values)
     free = sa.or_(leases.c.holder == holder, leases.c.expires_at <= now)
     statement = statement.on_conflict_do_update(index_elements=[leases.c.task], set_=values, where=free)
     return connection.execute(statement.returning(leases.c.task)).one_or_none() is not None
