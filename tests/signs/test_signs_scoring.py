@@ -160,7 +160,7 @@ def test_too_little_of_the_weight_makes_a_sign_inconclusive_but_keeps_its_score(
     ],
 )
 def test_a_sign_is_noise_sensitive_from_four_tenths_of_its_weight(calibration, name, sensitive):
-    assert calibration.scoring.noise_sensitive(calibration.signs[name]) is sensitive
+    assert calibration.scoring.noise_sensitive(calibration.signs[name].weights) is sensitive
 
 
 def test_where_nothing_was_measured_the_score_is_the_healthy_mean(calibration, quiet):

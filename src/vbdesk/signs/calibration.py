@@ -158,9 +158,9 @@ class ScoringRules(DataModel):
     not_measured_in_narrow_band: frozenset[str]
     female_typical_from: ShareOfOne
 
-    def noise_sensitive(self, sign: SignCalibration) -> bool:
-        """Whether noise alone could move the sign."""
-        return self.share_in_noise(sign.weights) >= self.noise_sensitive_share
+    def noise_sensitive(self, weights: Mapping[str, float]) -> bool:
+        """Whether noise alone could move a sign of these weights."""
+        return self.share_in_noise(weights) >= self.noise_sensitive_share
 
     def share_in_noise(self, weights: Mapping[str, float]) -> float:
         """Share of the absolute `weights` that noise-sensitive features hold."""

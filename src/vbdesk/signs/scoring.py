@@ -103,7 +103,7 @@ def conclusive(rules: ScoringRules, sign: SignCalibration, z: Standardised, cond
     """Whether the recording carries enough for a level of this sign."""
     available = weight_available(sign, z, conditions.female_share)
     return applies(rules, sign, conditions.female_share) and carries_enough(
-        rules, conditions, noise_sensitive=rules.noise_sensitive(sign), available=available
+        rules, conditions, noise_sensitive=rules.noise_sensitive(sign.weights), available=available
     )
 
 

@@ -1,5 +1,7 @@
 """What stands behind a sign and a feature, and what a recording gives, for people and programs to read."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict
 
 from vbdesk.contract.catalog import SignName
@@ -8,11 +10,11 @@ from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.resource_files import resource
 from vbdesk.signs.bibliography import Source, read_bibliography
-from vbdesk.signs.calibration import Evidence, SignCalibration
+from vbdesk.signs.calibration import Evidence, ScoringRules
 from vbdesk.signs.norms import FeatureNorm, interpret
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.reference import Reference
-from vbdesk.signs.scoring import score_of
+from vbdesk.signs.scoring import Scale, score_of
 
 FEMALE_ONLY = "only voices that clearly resemble the female-typical reference; others are inconclusive"
 
@@ -148,6 +150,7 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
     """The sheet of the sign `name`."""
     calibration = reference.calibration
     sign, rules = calibration.signs[name], calibration.scoring
+    expected = calibration.expected_rates(name, reference.norms)
     pairs = calibration.separability.pair
     alike = {pair.b if pair.a is name else pair.a: pair.r for pair in pairs if name in (pair.a, pair.b)}
     return SignSheet(
@@ -166,16 +169,11 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
         known=sign.known,
         scored_for="all voices" if sign.applies_to == "all" else FEMALE_ONLY,
         features=[_feature_weight(row, reference) for row in sign.evidence],
-        cuts=_cuts(name, sign, reference),
+        cuts=cut_points(sign, {level: round(share, 5) for level, share in expected.items()}),
         cut_rationale=sign.cut_rationale,
         flagged_reference=sign.measured_flag_rate_reference,
         flagged_second_language=sign.measured_flag_rate_second_language,
-        needs=Needs(
-            speech_seconds=rules.min_speech_seconds,
-            voice_percentage=rules.min_voice_percentage,
-            audio_clarity=rules.min_audio_clarity if rules.noise_sensitive(sign) else None,
-            share_of_weight_measured=rules.min_weight_available,
-        ),
+        needs=needs_of(rules, sign.weights),
         repeatability=Repeatability(icc=sign.icc_free_speech, smallest_real_change=sign.mdc95_free_speech),
         confounders=sign.confounders,
         not_told_apart_from=alike,
@@ -186,6 +184,31 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
 def changes_words(timescale: TimeScale) -> str:
     """How soon a sign changes in a person, in words."""
     return "within days" if timescale == "fast" else "over weeks"
+
+
+def cut_points(sign: Scale, expected: Mapping[Level, float]) -> list[CutPoint]:
+    """Where the levels of a sign begin; `expected` is the share of people without it at or above each."""
+    highest = sign.cuts.get(sign.max_level, 0.0)
+    return [
+        CutPoint(
+            level=level,
+            index=index,
+            score=round(score_of(sign, index), 4),
+            expected_share=expected[level],
+            reported=index <= highest,
+        )
+        for level, index in sign.cuts.items()
+    ]
+
+
+def needs_of(rules: ScoringRules, weights: Mapping[str, float]) -> Needs:
+    """What a sign of these weights needs."""
+    return Needs(
+        speech_seconds=rules.min_speech_seconds,
+        voice_percentage=rules.min_voice_percentage,
+        audio_clarity=rules.min_audio_clarity if rules.noise_sensitive(weights) else None,
+        share_of_weight_measured=rules.min_weight_available,
+    )
 
 
 def feature_sheet(name: str, reference: Reference) -> FeatureSheet:
@@ -238,21 +261,6 @@ def _feature_weight(row: Evidence, reference: Reference) -> FeatureWeight:
         cites=row.cites,
         note=row.note,
     )
-
-
-def _cuts(name: SignName, sign: SignCalibration, reference: Reference) -> list[CutPoint]:
-    rates = reference.calibration.expected_rates(name, reference.norms)
-    highest = sign.cuts.get(sign.max_level, 0.0)
-    return [
-        CutPoint(
-            level=level,
-            index=index,
-            score=round(score_of(sign, index), 4),
-            expected_share=round(rates[level], 5),
-            reported=index <= highest,
-        )
-        for level, index in sign.cuts.items()
-    ]
 
 
 def _scale(norm: FeatureNorm) -> str:

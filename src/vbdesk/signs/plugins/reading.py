@@ -81,7 +81,7 @@ def read_signal(passage: Passage, conditions: Conditions, sign: PluginSign, rule
     index = sign.index(passage.z)
     half_width = NORMAL_90 * _index_error(passage, sign, rules)
     interval = (score_of(file, index - half_width), score_of(file, index + half_width))
-    noise_sensitive = rules.share_in_noise(file.weights) >= rules.noise_sensitive_share
+    noise_sensitive = rules.noise_sensitive(file.weights)
     enough = carries_enough(rules, conditions, noise_sensitive=noise_sensitive, available=available)
     return _signal(sign, score_of(file, index), level_of(file, index) if enough else Level.INCONCLUSIVE, interval)
 

@@ -4,10 +4,9 @@ from pydantic import JsonValue
 
 from vbdesk.contract.levels import Level
 from vbdesk.signs.plugins.discovery import PluginSign
-from vbdesk.signs.plugins.sign_file import LinearModel, Model, OnnxModel, PickledModel, SignFile
+from vbdesk.signs.plugins.sign_file import LinearModel, Model, OnnxModel, PickledModel
 from vbdesk.signs.reference import Reference
-from vbdesk.signs.scoring import score_of
-from vbdesk.signs.sheets import CutPoint, Needs, Repeatability, Sheet, changes_words
+from vbdesk.signs.sheets import CutPoint, Needs, Repeatability, Sheet, changes_words, cut_points, needs_of
 
 
 class OwnFeature(Sheet):
@@ -59,9 +58,8 @@ class PluginSheet(Sheet):
 
 def plugin_sheet(sign: PluginSign, reference: Reference) -> PluginSheet:
     """The sheet of a sign of a lab's own."""
-    file, rules = sign.file, reference.calibration.scoring
+    file = sign.file
     weights = file.model.weights if isinstance(file.model, LinearModel) else {}
-    sensitive = rules.share_in_noise(file.weights) >= rules.noise_sensitive_share
     return PluginSheet(
         name=file.name,
         label=file.label,
@@ -78,13 +76,8 @@ def plugin_sheet(sign: PluginSign, reference: Reference) -> PluginSheet:
             OwnFeature(feature=name, label=reference.norms.features[name].label, weight=weights.get(name))
             for name in file.features
         ],
-        cuts=_cuts(file),
-        needs=Needs(
-            speech_seconds=rules.min_speech_seconds,
-            voice_percentage=rules.min_voice_percentage,
-            audio_clarity=rules.min_audio_clarity if sensitive else None,
-            share_of_weight_measured=rules.min_weight_available,
-        ),
+        cuts=cut_points(file, {level: getattr(file.expected_rate, level.value) for level in file.cuts}),
+        needs=needs_of(reference.calibration.scoring, file.weights),
         repeatability=Repeatability(icc=file.reference.icc, smallest_real_change=None),
         confounders=file.confounders,
         fit=file.fit,
@@ -99,17 +92,3 @@ def _model(model: Model) -> OwnModel:
             return OwnModel(kind=model.kind, file=model.file, sha256=model.sha256, scikit_learn=model.scikit_learn)
         case _:
             return OwnModel(kind=model.kind)
-
-
-def _cuts(file: SignFile) -> list[CutPoint]:
-    highest = file.cuts[file.max_level]
-    return [
-        CutPoint(
-            level=level,
-            index=index,
-            score=round(score_of(file, index), 4),
-            expected_share=getattr(file.expected_rate, level.value),
-            reported=index <= highest,
-        )
-        for level, index in file.cuts.items()
-    ]
