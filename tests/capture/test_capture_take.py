@@ -1,6 +1,7 @@
 """What a take says of itself, and how it begins."""
 
 import hashlib
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -148,19 +149,25 @@ def test_lost_sound_is_known_while_it_records(new_recorder, microphone):
     assert recorder.health().missing_s == pytest.approx(2.9 - 1.98, abs=0.05)
 
 
-def test_a_slow_disk_is_neither_a_stall_nor_a_loss(new_recorder, microphone, finished, key):
-    clock = ManualClock()
+def test_a_slow_disk_is_neither_a_stall_nor_a_loss(new_recorder, microphone):
+    clock, hangs, works_again = ManualClock(), threading.Event(), threading.Event()
 
     class SlowDisk(SealedTakeWriter):
         def append(self, frames):
-            clock.advance(4.0)
+            hangs.set()
+            assert works_again.wait(10)
             super().append(frames)
 
     recorder = new_recorder(clock=clock, open_writer=SlowDisk)
     recorder.start(microphone.device)
-    microphone.play(3)
+    microphone.play(1)
+    assert hangs.wait(10)
+    for _ in range(4):  # the microphone goes on meanwhile
+        clock.advance(1.0)
+        microphone.play(1)
+    works_again.set()
     take = recorder.stop()
-    assert (take.end, take.duration_s) == (EndReason.STOPPED, 3.0)
+    assert (take.end, take.duration_s) == (EndReason.STOPPED, 5.0)
     assert take.missing_s == 0.0
 
 
