@@ -14,6 +14,7 @@ the branches for Windows and macOS install nothing but wheels and have not been 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -26,6 +27,9 @@ CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
 COMPUTING_ROOMS = ("tests/contract", "tests/voice", "tests/signs", "tests/longitudinal")
+TEST_CACHE = ROOT / ".pytest_cache" / "watching"
+TESTS_FAILED = 1  # pytest's exit status when tests ran and some failed
+MOST_TRIED_AGAIN = 3
 
 
 class Unmet(Exception):
@@ -151,6 +155,28 @@ def start(*command: str | Path) -> int:
             continue  # the terminal has told the child too; wait for it to clean up
 
 
+def run_watching_tests(command: list[str | Path]) -> int:
+    """Run tests that watch real clocks, sound and windows; up to three that failed get one more try, alone.
+
+    A shared machine may stand still for a second, and no time limit tells that from a fault. What needed its second try
+    is named, so that it can be mended; more failures than three are no accident of the machine.
+    """
+    shutil.rmtree(TEST_CACHE, ignore_errors=True)
+    caching = ["-o", f"cache_dir={TEST_CACHE}"]
+    status = start(*command, *caching)
+    listed = TEST_CACHE / "v" / "cache" / "lastfailed"
+    if status != TESTS_FAILED or not listed.is_file():
+        return status
+    failed = sorted(json.loads(listed.read_text()))
+    if not 1 <= len(failed) <= MOST_TRIED_AGAIN:
+        return status
+    say(f"once more, alone: {', '.join(failed)}")
+    status = start(*command, *caching, "--last-failed", "--last-failed-no-failures=none")
+    if status == 0:
+        say(f"passed only at the second try, so have a look at: {', '.join(failed)}")
+    return status
+
+
 def check_everything(pytest_args: list[str]) -> int:
     """Style, types, import rules and the whole test suite; all of them, whatever fails."""
     os.chdir(ROOT)
@@ -165,12 +191,15 @@ def check_everything(pytest_args: list[str]) -> int:
     else:
         pytest = venv_bin("pytest")
         checks.append(("pytest, rooms that compute", [pytest, "-n", "auto", "--dist", "loadfile", *COMPUTING_ROOMS]))
-        others = [f"--ignore={room}" for room in COMPUTING_ROOMS]
-        checks.append(("pytest, rooms that watch clocks, sound and windows", [pytest, *others]))
     failed = []
     for name, command in checks:
         say(name)
         if start(*command):
+            failed.append(name)
+    if not pytest_args:
+        name = "pytest, rooms that watch clocks, sound and windows"
+        say(name)
+        if run_watching_tests([pytest, *(f"--ignore={room}" for room in COMPUTING_ROOMS)]):
             failed.append(name)
     if failed:
         print(f"bootstrap: failed: {', '.join(failed)}", file=sys.stderr)
