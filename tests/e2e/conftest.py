@@ -28,7 +28,7 @@ LEFT_TO_THE_SESSION = {"PYTHON_KEYRING_BACKEND", "QT_QPA_PLATFORM"}
 def pytest_runtest_setup(item):
     """Skip what needs the rig where a program of it is missing."""
     if MISSING and item.get_closest_marker("e2e"):
-        pytest.skip(f"the rig needs {', '.join(MISSING)}: tests/e2e/rig/install-rig.sh installs them")
+        pytest.skip(f"the rig needs {', '.join(MISSING)}: packaging/bootstrap.py test installs them")
 
 
 @pytest.fixture

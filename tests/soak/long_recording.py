@@ -1,7 +1,7 @@
 """Twenty minutes on the virtual microphone, bit for bit: `python tests/soak/long_recording.py [SECONDS]`.
 
 Plays a WAV at 48 kHz into the microphone of the rig, records it with the product, and compares what was sealed with
-what was played, sample by sample. Needs the programs of tests/e2e/rig/install-rig.sh.
+what was played, sample by sample. Needs the programs that `packaging/bootstrap.py test` installs.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main() -> int:
         return record(options.inside)
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: {RIG / 'install-rig.sh'}")
+        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         wav = Path(folder) / "played.wav"
