@@ -8,6 +8,7 @@ import typer
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.output import fail
+from vbdesk.cli.places import places
 
 
 def desk(
@@ -21,15 +22,10 @@ def desk(
         fail("Choose --light or --dark, not both.", 2)
     if not has_display() and "QT_QPA_PLATFORM" not in os.environ:
         fail("There is no display here. Start the desk in a graphical session.")
-    import platformdirs
-
     from vbdesk.desk.app import run
     from vbdesk.desk.outside import Outside
     from vbdesk.desk.theme import Scheme
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
-    if data_dir is None:
-        data, config = platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False)
-    else:
-        data = config = data_dir.expanduser().resolve()
-    raise typer.Exit(run(Outside(data_dir=data, config_dir=config), scheme, profile))
+    place = places(data_dir)
+    raise typer.Exit(run(Outside(data_dir=place.data, config_dir=place.config), scheme, profile))

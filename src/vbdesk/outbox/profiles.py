@@ -132,7 +132,12 @@ def new_profile_id() -> str:
     return new_id()
 
 
-def library_key(vault: Vault, profile: Profile, library_folder: Path) -> bytes:
+def library_folder(data_dir: Path, profile_id: str) -> Path:
+    """Where the recordings of a profile are."""
+    return data_dir / "profiles" / profile_id
+
+
+def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
     """The key of the profile's recordings, 32 bytes; made at random on first use. Blocks as the vault does.
 
     Raises:
@@ -142,7 +147,7 @@ def library_key(vault: Vault, profile: Profile, library_folder: Path) -> bytes:
     known = vault.get(profile.library_key_name)
     if known is not None:
         return base64.b64decode(known)
-    if (library_folder / "library.sqlite").exists():
+    if (folder / "library.sqlite").exists():
         raise LibraryKeyMissing(
             "The key to the recordings on this computer is not in the keyring. "
             "The recordings are kept; log in as the person who made them, or restore the keyring."
