@@ -87,3 +87,56 @@ def test_of_ten_thousand_rows_only_those_on_the_screen_are_asked_for(qtbot):
     view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
     view.grab()
     assert 0 < table.asked < 1000
+
+
+def test_content_is_exchanged_in_its_place_and_told_in_runs(table):
+    table.show([Line(key) for key in "abcdef"])
+    told = []
+    table.dataChanged.connect(lambda first, last: told.append((first.row(), last.row())))
+    table.exchange([Line("e", "new"), Line("b", "new"), Line("c", "new"), Line("gone")])
+    assert [row.words for row in table.rows()] == ["", "new", "new", "", "new", ""]
+    assert told == [(1, 2), (4, 4)]
+
+
+@pytest.fixture
+def choosing(table, qtbot):
+    """A view in which rows are ticked."""
+    view = CellView("Lines", table, (140, 100), stretch=1, choosable=True)
+    qtbot.addWidget(view)
+    view.resize(500, 400)
+    view.show()
+    table.show([Line(key) for key in "abcdef"])
+    return view
+
+
+def on_tick(view, place):
+    return view.tick_rect(view.visualRect(view.model().index(place, 0)).toRectF()).center().toPoint()
+
+
+def test_ticking_boxes_chooses_rows_and_opens_none(choosing, qtbot):
+    opened = []
+    choosing.opened.connect(opened.append)
+    for place in (3, 1, 4, 3):
+        qtbot.mouseClick(choosing.viewport(), Qt.MouseButton.LeftButton, pos=on_tick(choosing, place))
+    assert choosing.chosen_keys() == ["b", "e"]
+    assert opened == []
+
+
+def test_rows_are_chosen_by_keyboard_alone(choosing, qtbot):
+    choosing.setFocus()
+    choosing.select_key("b")
+    qtbot.keyClick(choosing, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert choosing.chosen_keys() == ["b", "c"]
+    qtbot.keyClick(choosing, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert choosing.chosen_keys() == list("abcdef")
+    with qtbot.waitSignal(choosing.delete_wanted):
+        qtbot.keyClick(choosing, Qt.Key.Key_Delete)
+    qtbot.keyClick(choosing, Qt.Key.Key_Escape)
+    assert choosing.chosen_keys() == []
+
+
+def test_chosen_rows_stay_chosen_while_the_list_changes(choosing, table, qtbot):
+    choosing.selectAll()
+    qtbot.mouseClick(choosing.viewport(), Qt.MouseButton.LeftButton, pos=on_tick(choosing, 0))
+    table.show([Line("f"), Line("new"), Line("b", "other"), Line("a")])
+    assert sorted(choosing.chosen_keys()) == ["b", "f"]

@@ -1,6 +1,6 @@
 """A table of rows of cells that keeps its place on the screen while rows change, come, go and move."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -55,11 +55,11 @@ class CellTable(QAbstractTableModel):
         if not any(row.key in keys for row in self._rows):
             self.replace(self._headings, wanted)
             return
-        for place in range(len(self._rows) - 1, -1, -1):
-            if self._rows[place].key not in keys:
-                self.beginRemoveRows(QModelIndex(), place, place)
-                del self._rows[place]
-                self.endRemoveRows()
+        gone = [place for place, row in enumerate(self._rows) if row.key not in keys]
+        for first, last in reversed(_runs(gone)):
+            self.beginRemoveRows(QModelIndex(), first, last)
+            del self._rows[first : last + 1]
+            self.endRemoveRows()
         known = {row.key for row in self._rows}
         fresh = [row for row in wanted if row.key not in known]
         if fresh:
@@ -77,6 +77,17 @@ class CellTable(QAbstractTableModel):
             self.dataChanged.emit(
                 self.index(changed[0], 0), self.index(changed[-1], len(self._headings) - 1), list(CellRole)
             )
+
+    def exchange(self, rows: Iterable[Row]) -> None:
+        """Show other content for rows that are here, each in its place; costs nothing for all the others."""
+        places = []
+        for row in rows:
+            place = self._places.get(row.key)
+            if place is not None:
+                self._rows[place] = row
+                places.append(place)
+        for first, last in _runs(sorted(places)):
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(self._headings) - 1), list(CellRole))
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
@@ -138,3 +149,14 @@ class CellTable(QAbstractTableModel):
     def cell(self, place: int, column: int) -> Cell:
         """One cell."""
         return self._rows[place].cells[column]
+
+
+def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each unbroken run in ascending `places`."""
+    runs: list[tuple[int, int]] = []
+    for place in places:
+        if runs and runs[-1][1] == place - 1:
+            runs[-1] = (runs[-1][0], place)
+        else:
+            runs.append((place, place))
+    return runs

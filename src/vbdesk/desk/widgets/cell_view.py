@@ -2,7 +2,19 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -19,7 +31,7 @@ from vbdesk.desk.models.cell_table import CellRole, CellTable
 from vbdesk.desk.models.cells import Act, Cell, LevelMark, Moving, StateMark, TwoLines, Words
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
-from vbdesk.desk.widgets.painting import antialiased, hover_fill, rounded
+from vbdesk.desk.widgets.painting import antialiased, hover_fill, paint_tick_box, rounded
 from vbdesk.desk.widgets.progress import paint_progress
 from vbdesk.desk.widgets.state_chip import STATE_LOOKS
 
@@ -31,18 +43,26 @@ _BUTTON_PAD = 11
 _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
 _LEAST_STRETCH = 150
+_TICK, _TICK_GAP = 18, 12
 
 
 class CellView(QTableView):
     """A table that opens a row with a click or Enter, and acts with its button or Space.
 
+    Where rows can be chosen, each has a box to tick: by a click on it, by Shift and the arrow keys, by Ctrl and Space,
+    all of them by Ctrl and A, none by Escape.
+
     Signals:
         opened: (str) key of the row that was chosen.
         acted: (str) key of the row whose button was pressed.
+        chosen_changed: other rows are ticked than before.
+        delete_wanted: Delete was pressed.
     """
 
     opened = Signal(str)
     acted = Signal(str)
+    chosen_changed = Signal()
+    delete_wanted = Signal()
 
     def __init__(
         self,
@@ -53,6 +73,7 @@ class CellView(QTableView):
         stretch: int,
         droppable: int | None = None,
         row_height: int = 55,
+        choosable: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         """Show `table`.
@@ -64,16 +85,19 @@ class CellView(QTableView):
             stretch: the column that takes what is left.
             droppable: the column that goes first where there is no room.
             row_height: at 100 % text.
+            choosable: several rows can be ticked.
             parent: of the widget.
         """
         super().__init__(parent)
+        self.choosable = choosable
         self._droppable = droppable
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
         self.setItemDelegate(_CellDelegate(self))
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        modes = QAbstractItemView.SelectionMode
+        self.setSelectionMode(modes.ExtendedSelection if choosable else modes.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setTabKeyNavigation(False)
@@ -90,6 +114,9 @@ class CellView(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         theme.active().changed.connect(self.fit)
         table.modelReset.connect(self.fit)
+        if choosable:
+            table.modelReset.connect(self.chosen_changed)  # a reset chooses nothing, and Qt says nothing of it
+            self.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.fit()
 
     def set_widths(self, widths: Sequence[int], stretch: int) -> None:
@@ -104,7 +131,7 @@ class CellView(QTableView):
         # the card behind shows through, with its round corners
         self.setStyleSheet(
             "QTableView, QHeaderView::section { background: transparent; }"
-            f"QHeaderView::section:first {{ padding-left: {px(_EDGE)}px; }}"
+            f"QHeaderView::section:first {{ padding-left: {px(self.first_edge())}px; }}"
         )
         self.verticalHeader().setDefaultSectionSize(px(self._row_height))
         head.setMinimumSectionSize(px(24))
@@ -151,18 +178,49 @@ class CellView(QTableView):
         if place is not None:
             self.setCurrentIndex(self._table.index(place, 0))
 
+    def chosen_keys(self) -> list[str]:
+        """Keys of the ticked rows, in the order of the list."""
+        selection = self.selectionModel().selection()
+        parts = [selection.at(number) for number in range(selection.count())]
+        ranges = sorted((part.top(), part.bottom()) for part in parts)
+        places = (place for first, last in ranges for place in range(first, last + 1))
+        return [self._table.row(place).key for place in places]
+
+    def first_edge(self) -> int:
+        """Where the words of the first column begin, at 100 % text."""
+        return _EDGE + (_TICK + _TICK_GAP if self.choosable else 0)
+
+    def tick_rect(self, row: QRectF) -> QRectF:
+        """Where the box to tick stands in the first cell of a row."""
+        side = theme.active().px(_TICK)
+        return QRectF(row.left() + theme.active().px(_EDGE), row.center().y() - side / 2, side, side)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
         key = self.current_key()
+        plain = not event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if key is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.opened.emit(key)
-        elif key is not None and event.key() == Qt.Key.Key_Space:
+        elif key is not None and event.key() == Qt.Key.Key_Space and plain:
             self.acted.emit(key)
+        elif self.choosable and event.key() == Qt.Key.Key_Delete:
+            self.delete_wanted.emit()
+        elif self.choosable and event.key() == Qt.Key.Key_Escape:
+            self.clearSelection()
         else:
             super().keyPressEvent(event)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        point = event.position().toPoint()
+        if self._ticks_at(point):
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(self.indexAt(point), flags.Toggle | flags.Rows)
+        elif not self.choosable or self._button_at(point) is None:  # a button leaves the choice as it is
+            super().mousePressEvent(event)
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         super().mouseMoveEvent(event)
-        over = self._button_at(event.position().toPoint()) is not None
+        point = event.position().toPoint()
+        over = self._button_at(point) is not None or self._ticks_at(point)
         self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
         self.viewport().update()
 
@@ -171,12 +229,15 @@ class CellView(QTableView):
         if event.button() is not Qt.MouseButton.LeftButton:
             return
         index = self.indexAt(event.position().toPoint())
-        if not index.isValid():
+        if not index.isValid() or self._ticks_at(event.position().toPoint()):
             return
         key = self._table.row(index.row()).key
+        choosing = self.choosable and event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        )
         if self._button_at(event.position().toPoint()) is not None:
             self.acted.emit(key)
-        else:
+        elif not choosing:
             self.opened.emit(key)
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
@@ -188,6 +249,16 @@ class CellView(QTableView):
         if not self.viewport().underMouse():
             return -1
         return self.rowAt(self.viewport().mapFromGlobal(self.cursor().pos()).y())
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        self.chosen_changed.emit()
+
+    def _ticks_at(self, point: QPoint) -> bool:
+        index = self.indexAt(point)
+        if not self.choosable or not index.isValid() or index.column() != 0:
+            return False
+        return point.x() < self.visualRect(index).left() + theme.active().px(self.first_edge() - _TICK_GAP // 2)
 
     def _button_at(self, point: QPoint) -> QRect | None:
         index = self.indexAt(point)
@@ -216,8 +287,10 @@ class _CellDelegate(QStyledItemDelegate):
         hovered = self._view.hovered_row() == index.row()
         self._paint_ground(painter, rect, index, selected=selected, hovered=hovered)
         last = index.column() == index.model().columnCount() - 1
-        left = _EDGE if index.column() == 0 else _PAD
+        left = self._view.first_edge() if index.column() == 0 else _PAD
         area = rect.adjusted(theme.active().px(left), 0, -theme.active().px(_EDGE if last else _PAD), 0)
+        if self._view.choosable and index.column() == 0:
+            paint_tick_box(painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
         cell: Cell = index.data(CellRole.CELL)
         match cell:
             case Words():

@@ -1,13 +1,13 @@
 """Fields: a control with its label above and its help or fault below."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView, paint_icon
 from vbdesk.desk.theme import Role
-from vbdesk.desk.widgets.painting import antialiased, hover_fill, rounded
+from vbdesk.desk.widgets.painting import antialiased, paint_tick_box, rounded
 from vbdesk.desk.widgets.text import Text
 
 
@@ -296,16 +296,10 @@ class TickBox(QCheckBox):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        active, c = theme.active(), theme.active().colours
+        active = theme.active()
         side = active.px(20)
         box = QRectF(0, (self.height() - side) / 2, side, side)
-        state = {"hovered": self.underMouse(), "pressed": self.isDown()}
-        if self.isChecked():
-            rounded(painter, box, 5, hover_fill(c.accentfill, **state))
-            inset = active.px(3)
-            paint_icon(painter, "check", box.adjusted(inset, inset, -inset, -inset), QColor(c.on_accent))
-        else:
-            rounded(painter, box, 5, hover_fill(c.surface, **state), QColor(c.control))
+        paint_tick_box(painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown())
         self._paint_words(painter, side + active.px(12))
         painter.end()
 
