@@ -1,37 +1,94 @@
 """Requests planned within the account's rate limits, instead of collecting refusals."""
 
-from collections import deque
-from collections.abc import Mapping
+from bisect import insort
+from collections.abc import Iterable, Mapping
 from threading import Lock
+from typing import Protocol
 
 from vbdesk.contract.limits import RATE_WINDOW_S, REQUESTS_PER_WINDOW, Bucket, Plan
 
 MARGIN_S = 0.25  # the service's window and ours do not begin at the same moment
 
 
+class RequestJournal(Protocol):
+    """Remembers the requests of the last minute beyond the end of the program. It must not raise."""
+
+    def append(self, bucket: Bucket, in_s: float) -> None:
+        """Note a request that leaves in `in_s` seconds; 0 is now."""
+
+    def recent(self) -> Iterable[tuple[Bucket, float]]:
+        """The requests of the last minute: the bucket, and how many seconds ago each left."""
+        ...
+
+
 class RequestBudget:
     """Counts requests per bucket over the sliding window and tells how long to wait for room.
 
-    Other programs of the same account are not seen; the service's 429 remains the last word.
+    One object per account in a process, shared by everything that asks in its name; safe to use from several threads.
+    Other programs of the same account are not seen; the service's 429 remains the last word (`close`). All times are
+    seconds of one monotonic clock.
     """
 
-    def __init__(self, limits: Mapping[Bucket, int]) -> None:
+    def __init__(self, limits: Mapping[Bucket, int], journal: RequestJournal | None = None) -> None:
+        """Make a budget of `limits` requests a minute; `journal` tells what was sent before the program began."""
         self._limits = dict(limits)
-        self._sent: dict[Bucket, deque[float]] = {bucket: deque() for bucket in limits}
+        self._sent: dict[Bucket, list[float]] = {bucket: [] for bucket in limits}  # ascending
+        self._closed_until = dict.fromkeys(limits, 0.0)
+        self._journal = journal
+        self._earlier = [] if journal is None else list(journal.recent())
         self._lock = Lock()
 
     @classmethod
-    def of_plan(cls, plan: Plan) -> "RequestBudget":
+    def of_plan(cls, plan: Plan, journal: RequestJournal | None = None) -> "RequestBudget":
         """The budget of a plan."""
-        return cls(REQUESTS_PER_WINDOW[plan])
+        return cls(REQUESTS_PER_WINDOW[plan], journal)
+
+    def wait_s(self, bucket: Bucket, now: float, count: int = 1) -> float:
+        """Seconds until `count` requests may follow one another; 0 when they may go now."""
+        with self._lock:
+            return self._wait_s(bucket, now, count)
+
+    def spend(self, bucket: Bucket, now: float) -> None:
+        """Count a request that leaves now, whether there is room or not."""
+        with self._lock:
+            self._count(bucket, now, now)
+        self._note(bucket, 0.0)
 
     def reserve(self, bucket: Bucket, now: float) -> float:
-        """Take the next place in `bucket` and tell how many seconds to wait for it; `now` in monotonic seconds."""
+        """Take the next place in `bucket` and tell how many seconds to wait for it."""
         with self._lock:
-            sent = self._sent[bucket]
-            limit = self._limits[bucket]
-            start = now if len(sent) < limit else max(now, sent[0] + RATE_WINDOW_S + MARGIN_S)
-            sent.append(start)
-            while len(sent) > limit:
-                sent.popleft()
-            return start - now
+            wait_s = self._wait_s(bucket, now, 1)
+            self._count(bucket, now, now + wait_s)
+        self._note(bucket, wait_s)
+        return wait_s
+
+    def close(self, bucket: Bucket, until: float) -> None:
+        """No request before `until`: the service said so."""
+        with self._lock:
+            self._closed_until[bucket] = max(self._closed_until[bucket], until)
+
+    def _wait_s(self, bucket: Bucket, now: float, count: int) -> float:
+        self._remember(now)
+        sent, limit = self._sent[bucket], self._limits[bucket]
+        opens = max(now, self._closed_until[bucket])
+        over = len(sent) + min(count, limit) - limit
+        if over > 0:
+            opens = max(opens, sent[over - 1] + RATE_WINDOW_S + MARGIN_S)
+        return opens - now
+
+    def _count(self, bucket: Bucket, now: float, moment: float) -> None:
+        self._remember(now)
+        insort(self._sent[bucket], moment)
+        del self._sent[bucket][: -self._limits[bucket]]
+
+    def _remember(self, now: float) -> None:
+        """Take in what the journal told; a clock that was set since makes a request younger than it is, never older."""
+        earlier, self._earlier = self._earlier, []
+        for bucket, ago_s in sorted(earlier, key=lambda request: -request[1]):
+            if bucket in self._sent and ago_s < RATE_WINDOW_S + MARGIN_S:
+                self._count(bucket, now, now - max(ago_s, 0.0))
+
+    def _note(self, bucket: Bucket, in_s: float) -> None:
+        # outside the lock: a journal may wait for one of its own
+        if self._journal is not None:
+            self._journal.append(bucket, in_s)

@@ -44,6 +44,7 @@ class Client:
         credentials: Credentials,
         *,
         plan: Plan | None = None,
+        budget: RequestBudget | None = None,
         retries: RetryRule | None = None,
         timekeeper: Timekeeper | None = None,
         transport: httpx.BaseTransport | None = None,
@@ -54,6 +55,7 @@ class Client:
             base_url: address of the service, http or https.
             credentials: account and key.
             plan: keep requests within this plan's rate limits; without it only the service's refusals slow us down.
+            budget: keep within this budget, shared with others who ask for the same account; `plan` is not needed then.
             retries: when to try again; by default as the interface recommends.
             timekeeper: time; real time by default.
             transport: stands in for the network in tests.
@@ -71,7 +73,7 @@ class Client:
             http=self._http,
             timekeeper=timekeeper or SystemTimekeeper(),
             retries=retries or RetryRule(),
-            budget=None if plan is None else RequestBudget.of_plan(plan),
+            budget=RequestBudget.of_plan(plan) if budget is None and plan is not None else budget,
         )
         self.models = Models(self._transport)
         self.signs = Signs(self._transport)
@@ -126,7 +128,8 @@ class Client:
 def _checked(base_url: str) -> str:
     try:
         url = httpx.URL(base_url.strip())
-    except httpx.InvalidURL:
+        url.host.encode("idna")  # a name that cannot be asked for would fail later, and otherwise
+    except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
         raise ValueError("Give the service's address with http:// or https:// in front, for example https://host:8000.")

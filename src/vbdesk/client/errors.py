@@ -1,7 +1,8 @@
 """Everything that can go wrong between a caller and the service.
 
     ClientError
-    ├── ConnectionFailed          retryable         no answer; `maybe_delivered`: the service may have acted
+    ├── ConnectionFailed          retryable         no answer; `cause`; `maybe_delivered`: the service may have acted
+    ├── CaptivePortal             retryable         a login page of the network answered in place of the service
     ├── RateLimited               retryable         429; `retry_after_s`
     ├── ServiceUnavailable        retryable         5xx
     ├── Unauthorized              needs attention   401
@@ -21,14 +22,8 @@
 holds a secret.
 """
 
-import re
 from enum import StrEnum
 from typing import ClassVar
-
-import httpx
-from pydantic import ValidationError
-
-from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode
 
 
 class Kind(StrEnum):
@@ -58,19 +53,62 @@ class ClientError(Exception):
         super().__init__(self.sentence)
 
 
+class Cause(StrEnum):
+    """Why no answer came."""
+
+    OFFLINE = "offline"  # no way into the network
+    NAME = "name"  # the name is not found (DNS)
+    REFUSED = "refused"  # the computer is there, the service is not
+    PROXY = "proxy"
+    TIMED_OUT = "timed_out"
+    TLS = "tls"
+    TLS_CLOCK = "tls_clock"  # the certificate is not valid yet, or not any more
+    BROKEN_OFF = "broken_off"
+
+    @property
+    def sentence(self) -> str:
+        """What to tell a person, and what they can do."""
+        return f"The service cannot be reached: {_CAUSES[self]}"
+
+
+_CAUSES = {
+    Cause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
+    Cause.NAME: "the network does not know its name. Check the connection and the service's address.",
+    Cause.REFUSED: "it is not running at its address. Wait for it, or ask whoever runs the service.",
+    Cause.PROXY: "the proxy of this network does not let it through. Ask whoever runs the network.",
+    Cause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
+    Cause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
+    "else ask whoever runs the service.",
+    Cause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time here; "
+    "if they are right, ask whoever runs the service.",
+    Cause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
+}
+
+
 class ConnectionFailed(ClientError):
     """No answer came.
 
     Attributes:
+        cause: why.
         maybe_delivered: the request may have reached the service and been acted on.
     """
 
     kind = Kind.RETRYABLE
-    default_sentence = "The service cannot be reached. Check the connection; it will be tried again."
 
-    def __init__(self, *, maybe_delivered: bool) -> None:
-        super().__init__()
+    def __init__(self, cause: Cause = Cause.REFUSED, *, maybe_delivered: bool) -> None:
+        super().__init__(cause.sentence)
+        self.cause = cause
         self.maybe_delivered = maybe_delivered
+
+
+class CaptivePortal(ClientError):
+    """Something between answered: a login page of the network, as hotels and clinics have them."""
+
+    kind = Kind.RETRYABLE
+    default_sentence = (
+        "A page of this network answers in place of the service. Open the browser and log in to the network; "
+        "if there is no login, check the service's address."
+    )
 
 
 class RateLimited(ClientError):
@@ -170,77 +208,3 @@ class Cancelled(ClientError):
     """The caller asked to stop."""
 
     default_sentence = "Stopped as asked."
-
-
-_AUDIO_SENTENCES = {
-    ErrorCode.AUDIO_POOR_QUALITY: "There is no voice to analyse in this recording. Record again.",
-    ErrorCode.AUDIO_TOO_SHORT: "The recording is shorter than 15 seconds. Record a longer one.",
-    ErrorCode.AUDIO_TOO_LONG: "The recording is longer than 20 minutes. Record a shorter one.",
-    ErrorCode.AUDIO_TOO_LARGE: "The recording is larger than 32 MB. Record a shorter one.",
-    ErrorCode.UNSUPPORTED_FORMAT: "The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file.",
-}
-
-
-def error_of(response: httpx.Response) -> ClientError:
-    """The error that an answer of the service (status 300 or above) stands for."""
-    status = response.status_code
-    try:
-        body = ErrorBody.model_validate_json(response.content)
-    except ValidationError:
-        return _without_body(status, response)
-    code = body.code
-    if status == httpx.codes.TOO_MANY_REQUESTS:
-        return RateLimited(code=code, retry_after_s=retry_after_s(response))
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        return ServiceUnavailable(code=code, status=status)
-    if code in _AUDIO_SENTENCES:
-        return AudioRefused(_AUDIO_SENTENCES[ErrorCode(code)], code=code, status=status)
-    if code == ErrorCode.INVALID_REQUEST and body.message == INVALID_UPLOAD_REF:
-        return UploadRefInvalid(code=code, status=status)
-    kind = _BY_STATUS.get(status, InvalidRequest)
-    # what the service says of these is for people and more exact than our own words
-    sentence = body.message if kind in (InvalidRequest, NotFound, Conflict) else None
-    return kind(sentence, code=code, status=status)
-
-
-_BY_STATUS: dict[int, type[ClientError]] = {
-    401: Unauthorized,
-    402: InsufficientCredits,
-    404: NotFound,
-    409: Conflict,
-}
-
-
-def _without_body(status: int, response: httpx.Response) -> ClientError:
-    """Proxies and foreign servers answer without our error body."""
-    if status == httpx.codes.TOO_MANY_REQUESTS:
-        return RateLimited(retry_after_s=retry_after_s(response))
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        return ServiceUnavailable(status=status)
-    return UnexpectedAnswer(status=status)
-
-
-def retry_after_s(response: httpx.Response) -> float | None:
-    """Seconds of the `Retry-After` header; None when it is absent or a date."""
-    text = response.headers.get("Retry-After", "").strip()
-    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else None
-
-
-_STORAGE_SENTENCES = {
-    "EntityTooLarge": "The recording is larger than 32 MB. Record a shorter one.",
-    "EntityTooSmall": "The recording is empty. Record again.",
-}
-
-
-def storage_error_of(response: httpx.Response) -> ClientError:
-    """The error that an answer of the object storage (XML) stands for."""
-    status = response.status_code
-    if status == httpx.codes.TOO_MANY_REQUESTS:
-        return RateLimited(retry_after_s=retry_after_s(response))
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        return ServiceUnavailable(status=status)
-    found = re.search(r"<Code>(\w{1,64})</Code>", response.text)
-    code = found[1] if found else None
-    if code == "ExpiredToken":
-        return UploadExpired(code=code, status=status)
-    return UploadFailed(_STORAGE_SENTENCES.get(code or ""), code=code, status=status)

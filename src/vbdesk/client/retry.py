@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from vbdesk.client.errors import ClientError, ConnectionFailed, RateLimited, ServiceUnavailable
+from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, RateLimited, ServiceUnavailable
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES, RATE_WINDOW_S
 
 SAFE_STATUSES = frozenset({500, 503})  # the service says itself that nothing was done
@@ -46,6 +46,8 @@ def _may_repeat(error: ClientError, repeatable: bool) -> bool:
             return True
         case ConnectionFailed():
             return repeatable or not error.maybe_delivered
+        case CaptivePortal():
+            return repeatable
         case ServiceUnavailable():
             return repeatable or error.status in SAFE_STATUSES
         case _:

@@ -9,20 +9,23 @@ from typing import Any, BinaryIO, Literal, TypeVar
 import httpx
 from pydantic import ValidationError
 
+from vbdesk.client.answers import error_of, unreadable
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.budget import RequestBudget
+from vbdesk.client.causes import cause_of
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, UnexpectedAnswer, error_of
+from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, RateLimited, UnexpectedAnswer
 from vbdesk.client.retry import RetryRule
 from vbdesk.client.timekeeper import CancelFlag, Timekeeper
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
-from vbdesk.contract.limits import Bucket
+from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 
 T = TypeVar("T")
 
 Part = tuple[str, tuple[None, str] | tuple[str, BinaryIO, str]]
 Method = Literal["GET", "POST", "DELETE"]
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 # httpx logs whole addresses at INFO: signed upload addresses and group ids do not belong in a log
 logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -89,7 +92,7 @@ class Transport:
             return decode(response.content)
         except ValidationError:
             # the validation error quotes the answer, which may hold health data
-            raise UnexpectedAnswer(status=response.status_code) from None
+            raise unreadable(response) from None
 
     def send(self, call: Call, cancel: CancelFlag | None = None) -> httpx.Response:
         """Send a call until it is answered with 2xx, it is hopeless, or `cancel` is set."""
@@ -113,13 +116,11 @@ class Transport:
         """Do one httpx request; its failures become ours."""
         try:
             return request()
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError):
             # httpx errors hold the request with its credentials: they must not travel on
-            raise ConnectionFailed(maybe_delivered=False) from None
-        except httpx.TransportError:
-            raise ConnectionFailed(maybe_delivered=True) from None
-        except (httpx.InvalidURL, httpx.DecodingError):
             raise UnexpectedAnswer from None
+        except httpx.TransportError as error:
+            raise ConnectionFailed(cause_of(error), maybe_delivered=not isinstance(error, _NOT_SENT)) from None
 
     def _attempt(self, call: Call, cancel: CancelFlag | None) -> httpx.Response:
         if self._budget is not None:
@@ -140,8 +141,16 @@ class Transport:
                 )
             )
         if not response.is_success:
-            raise error_of(response)
+            error = error_of(response)
+            self._slow_down(call.bucket, error)
+            raise error
         return response
+
+    def _slow_down(self, bucket: Bucket, error: ClientError) -> None:
+        """Tell everything that shares our budget when the service asks for a pause."""
+        if self._budget is not None and isinstance(error, RateLimited):
+            pause_s = RATE_WINDOW_S if error.retry_after_s is None else error.retry_after_s
+            self._budget.close(bucket, self.timekeeper.monotonic() + pause_s)
 
     def _headers(self, call: Call) -> dict[str, str]:
         return {

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 
 import httpx
 
+from vbdesk.client.answers import is_of_portal, storage_error_of
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.errors import Cancelled, UploadExpired, storage_error_of
+from vbdesk.client.errors import Cancelled, UploadExpired
 from vbdesk.client.paths import path
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
@@ -67,7 +68,8 @@ class Uploads:
             attempts += 1
             response = self._transport.exchange(lambda: self._put_once(grant, audio, progress, cancel))
             already_there = response.status_code == httpx.codes.PRECONDITION_FAILED and attempts > 1
-            if not (response.is_success or already_there):
+            taken = response.is_success and not is_of_portal(response)  # a login page says "200 OK" to anything
+            if not (taken or already_there):
                 raise storage_error_of(response)
 
         self._transport.persist(attempt, repeatable=True, cancel=cancel)

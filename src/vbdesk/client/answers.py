@@ -1,0 +1,144 @@
+"""Answers that are none of success: which error each stands for."""
+
+import re
+
+import httpx
+from pydantic import ValidationError
+
+from vbdesk.client.errors import (
+    AudioRefused,
+    CaptivePortal,
+    ClientError,
+    Conflict,
+    InsufficientCredits,
+    InvalidRequest,
+    NotFound,
+    RateLimited,
+    ServiceUnavailable,
+    Unauthorized,
+    UnexpectedAnswer,
+    UploadExpired,
+    UploadFailed,
+    UploadRefInvalid,
+)
+from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode
+
+_AUDIO_SENTENCES = {
+    ErrorCode.AUDIO_POOR_QUALITY: "There is no voice to analyse in this recording. Record again.",
+    ErrorCode.AUDIO_TOO_SHORT: "The recording is shorter than 15 seconds. Record a longer one.",
+    ErrorCode.AUDIO_TOO_LONG: "The recording is longer than 20 minutes. Record a shorter one.",
+    ErrorCode.AUDIO_TOO_LARGE: "The recording is larger than 32 MB. Record a shorter one.",
+    ErrorCode.UNSUPPORTED_FORMAT: "The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file.",
+}
+
+
+def error_of(response: httpx.Response) -> ClientError:
+    """The error that an answer of the service (status 300 or above) stands for."""
+    status = response.status_code
+    try:
+        body = ErrorBody.model_validate_json(response.content)
+    except ValidationError:
+        return _without_body(response)
+    code = body.code
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        return RateLimited(code=code, retry_after_s=retry_after_s(response))
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        return ServiceUnavailable(code=code, status=status)
+    if code in _AUDIO_SENTENCES:
+        return AudioRefused(_AUDIO_SENTENCES[ErrorCode(code)], code=code, status=status)
+    if code == ErrorCode.INVALID_REQUEST and body.message == INVALID_UPLOAD_REF:
+        return UploadRefInvalid(code=code, status=status)
+    kind = _BY_STATUS.get(status, InvalidRequest)
+    # what the service says of these is for people and more exact than our own words
+    sentence = body.message if kind in (InvalidRequest, NotFound, Conflict) else None
+    return kind(sentence, code=code, status=status)
+
+
+_BY_STATUS: dict[int, type[ClientError]] = {
+    401: Unauthorized,
+    402: InsufficientCredits,
+    404: NotFound,
+    409: Conflict,
+}
+
+
+def unreadable(response: httpx.Response) -> ClientError:
+    """The error that an answer of success stands for whose body is not the one agreed on."""
+    if is_of_portal(response):
+        return CaptivePortal(status=response.status_code)
+    return UnexpectedAnswer(status=response.status_code)
+
+
+def _without_body(response: httpx.Response) -> ClientError:
+    """Proxies, portals and foreign servers answer without our error body."""
+    if _wants_https(response):
+        return UnexpectedAnswer(
+            "The service's address begins with https, not http. Correct the address.", status=response.status_code
+        )
+    return _of_something_between(response) or UnexpectedAnswer(status=response.status_code)
+
+
+def _of_something_between(response: httpx.Response) -> ClientError | None:
+    """What an answer means that neither service nor storage need have written; None if it may well be theirs."""
+    status = response.status_code
+    if is_of_portal(response):
+        return CaptivePortal(status=status)
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        return RateLimited(retry_after_s=retry_after_s(response))
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        return ServiceUnavailable(status=status)
+    return None
+
+
+def is_of_portal(response: httpx.Response) -> bool:
+    """Whether a login page of the network answers: neither the service nor the storage redirects or speaks HTML.
+
+    A failure that comes as a page is one of a gateway before the service, which is there but has a problem.
+    """
+    status = response.status_code
+    if status == httpx.codes.NETWORK_AUTHENTICATION_REQUIRED or response.is_redirect:
+        return True
+    return status < httpx.codes.INTERNAL_SERVER_ERROR and _is_page(response)
+
+
+def _is_page(response: httpx.Response) -> bool:
+    content_type = response.headers.get("Content-Type", "").lower()
+    if content_type.startswith(("text/html", "application/xhtml")):
+        return True
+    return response.content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
+def _wants_https(response: httpx.Response) -> bool:
+    """Whether the service itself sends us from http to https."""
+    if not response.has_redirect_location:
+        return False
+    asked = response.request.url
+    try:
+        to = asked.join(response.headers["Location"])
+    except httpx.InvalidURL:
+        return False
+    return (asked.scheme, to.scheme, to.host, to.path) == ("http", "https", asked.host, asked.path)
+
+
+def retry_after_s(response: httpx.Response) -> float | None:
+    """Seconds of the `Retry-After` header; None when it is absent or a date."""
+    text = response.headers.get("Retry-After", "").strip()
+    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else None
+
+
+_STORAGE_SENTENCES = {
+    "EntityTooLarge": "The recording is larger than 32 MB. Record a shorter one.",
+    "EntityTooSmall": "The recording is empty. Record again.",
+}
+
+
+def storage_error_of(response: httpx.Response) -> ClientError:
+    """The error that an answer of the object storage (XML) stands for."""
+    between = _of_something_between(response)
+    if between is not None:
+        return between
+    found = re.search(r"<Code>(\w{1,64})</Code>", response.text)
+    code = found[1] if found else None
+    if code == "ExpiredToken":
+        return UploadExpired(code=code, status=response.status_code)
+    return UploadFailed(_STORAGE_SENTENCES.get(code or ""), code=code, status=response.status_code)

@@ -1,0 +1,119 @@
+"""The request budget: room in sliding windows, shared and remembered."""
+
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbdesk.client import RequestBudget
+from vbdesk.client.errors import RateLimited
+from vbdesk.contract.limits import Bucket, Plan
+
+GENERAL = Bucket.GENERAL
+CREDITS = {"credits": 5}
+
+
+class ListJournal:
+    """Keeps the requests of a run on a clock that the test sets."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.requests = []
+
+    def append(self, bucket, in_s):
+        self.requests.append((bucket, self.now + in_s))
+
+    def recent(self):
+        return [(bucket, self.now - at) for bucket, at in self.requests]
+
+
+def in_any_window(times):
+    return max(sum(start <= time < start + 60 for time in times) for start in times)
+
+
+@given(
+    limit=st.integers(1, 4),
+    steps=st.lists(st.tuples(st.sampled_from([0, 0.5, 7, 30, 59.9, 61]), st.booleans()), min_size=1, max_size=30),
+)
+def test_whoever_waits_as_told_never_exceeds_the_limit(limit, steps):
+    budget = RequestBudget({GENERAL: limit})
+    now, times = 0.0, []
+    for step, books_ahead in steps:
+        now += step
+        if books_ahead:  # a page: takes the next place, and leaves when it comes
+            times.append(now + budget.reserve(GENERAL, now))
+        else:  # the courier: waits until there is room
+            now += budget.wait_s(GENERAL, now)
+            budget.spend(GENERAL, now)
+            times.append(now)
+    assert in_any_window(times) <= limit
+
+
+def test_it_tells_how_long_until_several_requests_may_follow_one_another():
+    budget = RequestBudget({GENERAL: 3})
+    for now in (0, 10, 20):
+        budget.spend(GENERAL, now)
+    assert budget.wait_s(GENERAL, 30) == 30.25
+    assert budget.wait_s(GENERAL, 30, 2) == 40.25
+    assert budget.wait_s(GENERAL, 30, 9) == 50.25, "more than the plan allows at once begins with an empty window"
+    assert budget.wait_s(GENERAL, 65) == 0
+
+
+def test_a_closed_bucket_opens_when_the_service_said():
+    budget = RequestBudget.of_plan(Plan.STANDARD)
+    budget.close(GENERAL, 37)
+    budget.close(GENERAL, 20)
+    assert budget.wait_s(GENERAL, 30) == 7
+    assert budget.reserve(GENERAL, 30) == 7
+    assert budget.wait_s(Bucket.POLLING, 30) == 0
+
+
+def test_a_restart_remembers_the_last_minute():
+    journal = ListJournal()
+    budget = RequestBudget({GENERAL: 2}, journal)
+    budget.spend(GENERAL, 1000)
+    assert budget.reserve(GENERAL, 1000) == 0
+    assert budget.reserve(GENERAL, 1000) == 60.25
+    journal.now = 50
+    again = RequestBudget({GENERAL: 2}, journal)
+    assert again.wait_s(GENERAL, 7) == 10.25, "the one that was booked counts as sent"
+    journal.now = 200
+    assert RequestBudget({GENERAL: 2}, journal).wait_s(GENERAL, 7) == 0
+
+
+def test_a_clock_set_back_makes_no_request_younger_than_now():
+    journal = ListJournal()
+    RequestBudget({GENERAL: 1}, journal).spend(GENERAL, 0)
+    journal.now = -86_400
+    assert RequestBudget({GENERAL: 1}, journal).wait_s(GENERAL, 5) == 60.25
+
+
+def test_threads_share_one_budget():
+    budget, waits = RequestBudget({GENERAL: 50}), []
+    threads = [Thread(target=lambda: waits.extend(budget.reserve(GENERAL, 0) for _ in range(25))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(waits) == [0] * 50 + [60.25] * 50
+
+
+def test_clients_of_one_account_keep_within_its_budget_together(make_client, service, timekeeper):
+    service.will_answer(service.json(CREDITS))
+    budget = RequestBudget({GENERAL: 3})
+    first, second = make_client(budget=budget), make_client(budget=budget)
+    for client in (first, second, first, second):
+        client.account.credits()
+    assert timekeeper.waits == [60.25]
+
+
+def test_a_refusal_slows_everything_down_that_shares_the_budget(make_client, service, timekeeper):
+    budget = RequestBudget.of_plan(Plan.STANDARD)
+    service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="37"), service.json(CREDITS))
+    make_client(budget=budget).account.credits()
+    assert timekeeper.waits == [37]
+    service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="3600"))
+    with pytest.raises(RateLimited):  # such a pause is the caller's to plan
+        make_client(budget=budget).account.credits()
+    assert budget.wait_s(GENERAL, timekeeper.monotonic()) == 3600
