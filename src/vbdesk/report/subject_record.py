@@ -1,0 +1,133 @@
+"""What leaves the desk about one subject: the finished reads of the service, put together and never changed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from vbdesk.contract.jobs import Job, JobStatus, JobType
+from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, signals_of
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a record was read: the service's address, and the account's public id."""
+
+    service: str
+    account_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingRecord:
+    """One recording of the subject.
+
+    Attributes:
+        recorded_at: when it was made, aware; orders the history.
+        job: the analysis, in any terminal or open state.
+    """
+
+    recorded_at: datetime
+    job: Job
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a result to speak of."""
+        return self.job.status is JobStatus.DONE and self.job.result is not None
+
+    @property
+    def target(self) -> tuple[JobType, str]:
+        """What was asked for: its kind, and its name."""
+        job = self.job
+        name = job.model_name or job.sign_name or job.use_case or job.condition
+        return job.job_type, name or ""
+
+    @property
+    def signals(self) -> list[Signal]:
+        """The readings; empty without a result."""
+        return [] if self.job.result is None else signals_of(self.job.result)
+
+    @property
+    def quality(self) -> AudioQuality | None:
+        """How good the recording was; None without a result."""
+        return None if self.job.result is None else self.job.result.audio_quality
+
+    @property
+    def level(self) -> Level | None:
+        """The overall level; None without a result."""
+        result = self.job.result
+        if result is None:
+            return None
+        if isinstance(result, ModelResult):
+            return result.summary.overall_level
+        return overall_level(signal.level for signal in self.signals)
+
+    @property
+    def action(self) -> RecommendedAction | None:
+        """What is suggested; None without a result."""
+        result = self.job.result
+        if result is None:
+            return None
+        if isinstance(result, ModelResult):
+            return result.summary.recommended_action
+        return recommended_action([signal.level for signal in self.signals])
+
+    @property
+    def longitudinal(self) -> bool:
+        """Whether the readings were made against the subject's history."""
+        return any(isinstance(signal, LongitudinalSignal) for signal in self.signals)
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRecord:
+    """One subject.
+
+    Attributes:
+        group_id: the caller's name of the subject, a pseudonym.
+        recordings: by recording time.
+        trajectory: the subject over time; None where the service has none to give.
+        language: of labels and narrative, as a BCP 47 tag.
+    """
+
+    group_id: str
+    source: Source
+    recordings: tuple[RecordingRecord, ...]
+    trajectory: TrajectoryRead | None = None
+    language: str = "en"
+
+    @property
+    def finished(self) -> tuple[RecordingRecord, ...]:
+        """The recordings that have a result."""
+        return tuple(recording for recording in self.recordings if recording.done)
+
+    def recording(self, job_id: str) -> RecordingRecord:
+        """The recording with this job.
+
+        Raises:
+            ValueError: the subject has none.
+        """
+        for recording in self.recordings:
+            if recording.job.job_id == job_id:
+                return recording
+        raise ValueError(f"Subject {self.group_id} has no recording with the job {job_id}.")
+
+
+def subject_record(
+    group_id: str,
+    source: Source,
+    recordings: Iterable[tuple[datetime | None, Job]],
+    trajectory: TrajectoryRead | None = None,
+    language: str = "en",
+) -> SubjectRecord:
+    """Put a subject together from the reads of a service.
+
+    Args:
+        group_id: the subject.
+        source: where the reads come from.
+        recordings: recording time and job in any order; without a time, the job's own `created_at` counts.
+        trajectory: the subject over time, if it was read.
+        language: of labels and narrative.
+    """
+    records = [RecordingRecord(recorded_at or job.created_at, job) for recorded_at, job in recordings]
+    records.sort(key=lambda record: (record.recorded_at, record.job.job_id))
+    return SubjectRecord(group_id, source, tuple(records), trajectory, language)

@@ -1,0 +1,175 @@
+"""A subject as tidy tables: rows of plain values, one table for each kind of thing observed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
+from vbdesk.report.dictionary import ucum
+from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
+
+Value = str | int | float | bool | datetime | None
+Row = dict[str, Value]
+
+
+def table_rows(table: str, records: Iterable[SubjectRecord]) -> Iterator[Row]:
+    """The rows of one table of tables.toml, subject by subject, in the order of recording."""
+    for record in records:
+        yield from _TABLES[table](record)
+
+
+def _recordings(record: SubjectRecord) -> Iterator[Row]:
+    points = {} if record.trajectory is None else {point.job_id: point for point in record.trajectory.data_points}
+    for recording in record.recordings:
+        job, quality, point = recording.job, recording.quality, points.get(recording.job.job_id)
+        kind, target = recording.target
+        speakers = job.result.speakers if job.result else None
+        yield _key(record, recording) | {
+            "status": job.status.value,
+            "created_at": job.created_at,
+            "completed_at": job.completed_at,
+            "target_type": kind.value,
+            "target": target,
+            "longitudinal": recording.longitudinal if recording.done else None,
+            "overall_level": recording.level,
+            "recommended_action": recording.action,
+            "flagged_count": sum(signal.flagged for signal in recording.signals) if recording.done else None,
+            "voice_percentage": quality.voice_percentage if quality else None,
+            "audio_clarity": quality.audio_clarity if quality else None,
+            "issues": ";".join(quality.issues) if quality else None,
+            "audio_duration_seconds": job.audio_duration_seconds,
+            "audio_size_bytes": job.audio_size_bytes,
+            "audio_sample_rate": job.audio_sample_rate,
+            "audio_content_type": job.audio_content_type,
+            "timepoint": point.timepoint if point else None,
+            "relative_weight": point.relative_weight if point else None,
+            "speakers": None if speakers is None else len(speakers),
+            "narrative": job.result.summary.description.summary if isinstance(job.result, ModelResult) else None,
+            "language": record.language,
+            "service": record.source.service,
+            "account_id": record.source.account_id,
+        }
+
+
+def _signs(record: SubjectRecord) -> Iterator[Row]:
+    for recording in record.finished:
+        for signal in recording.signals:
+            low, high = signal.score_interval or (None, None)
+            yield _key(record, recording) | {
+                "target": recording.target[1],
+                "sign": signal.name,
+                "label": signal.label,
+                "language": record.language,
+                "level": signal.level.value,
+                "level_rank": None if signal.level is Level.INCONCLUSIVE else LEVEL_ORDER.index(signal.level),
+                "flagged": signal.flagged,
+                "score": signal.score,
+                "score_low": low,
+                "score_high": high,
+                **_against_history(signal),
+                "evidence_grade": signal.evidence_grade,
+                "sign_version": signal.sign_version,
+            }
+
+
+def _against_history(signal: Signal) -> Row:
+    fields = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
+    known = isinstance(signal, LongitudinalSignal)
+    return {field: getattr(signal, field) if known else None for field in fields}
+
+
+def _measures(record: SubjectRecord) -> Iterator[Row]:
+    for recording in record.finished:
+        result = recording.job.result
+        key = _key(record, recording) | {"language": record.language}
+        if isinstance(result, ModelResult):
+            for feature in result.summary.description.vocal_features:
+                yield key | {
+                    "kind": "vocal_feature",
+                    "measure": feature.feature,
+                    "label": feature.label,
+                    "value": feature.value,
+                    "unit": ucum(feature.unit),
+                    "interpretation": feature.value_interpretation.value,
+                }
+            for metric in result.extended_metrics:
+                yield key | {
+                    "kind": "extended_metric",
+                    "measure": metric.metric_id,
+                    "label": metric.label,
+                    "value": metric.score_mean,
+                    "spread": metric.score_std,
+                    "unit": "1",
+                    "low_anchor": metric.low_anchor,
+                    "high_anchor": metric.high_anchor,
+                }
+        for measure, label, value, unit in _quality_measures(recording.quality):
+            yield key | {"kind": "audio_quality", "measure": measure, "label": label, "value": value, "unit": unit}
+
+
+def _quality_measures(quality: AudioQuality | None) -> Iterator[tuple[str, str, float, str]]:
+    if quality is not None and quality.voice_percentage is not None:
+        yield "voice_percentage", "Voice percentage", quality.voice_percentage, "%"
+    if quality is not None and quality.audio_clarity is not None:
+        yield "audio_clarity", "Audio clarity", quality.audio_clarity, "{score}"
+
+
+def _speakers(record: SubjectRecord) -> Iterator[Row]:
+    for recording in record.finished:
+        result = recording.job.result
+        for speaker in (result.speakers if result else None) or []:
+            key = _key(record, recording) | {"speaker": speaker.speaker, "speech_seconds": speaker.speech_seconds}
+            signals = signals_of_speaker(speaker)
+            if not signals:
+                yield key
+            for signal in signals:
+                yield key | {
+                    "sign": signal.name,
+                    "level": signal.level.value,
+                    "flagged": signal.flagged,
+                    "score": signal.score,
+                }
+
+
+def signals_of_speaker(speaker: SpeakerResult) -> list[Signal]:
+    """One voice's readings; empty where it spoke too little."""
+    return list(speaker.signals or []) or ([speaker.signal] if speaker.signal else [])
+
+
+def _trajectory(record: SubjectRecord) -> Iterator[Row]:
+    for sign in record.trajectory.signs if record.trajectory else []:
+        for point in sign.series:
+            yield {
+                "group_id": record.group_id,
+                "sign": sign.name,
+                "recorded_at": point.t,
+                "recordings": point.n,
+                "reading": point.reading,
+                "latest_score": point.latest,
+                "latest_low": point.latest_interval[0],
+                "latest_high": point.latest_interval[1],
+                "baseline_score": point.baseline,
+                "normal_low": point.normal_range[0],
+                "normal_high": point.normal_range[1],
+                "z_score": point.z,
+                "z_sustained": point.z_sustained,
+                "anomaly": point.anomaly,
+                "anomaly_kind": point.kind,
+            }
+
+
+def _key(record: SubjectRecord, recording: RecordingRecord) -> Row:
+    return {
+        "group_id": record.group_id,
+        "job_id": recording.job.job_id,
+        "recorded_at": recording.recorded_at,
+    }
+
+
+_TABLES: Mapping[str, Callable[[SubjectRecord], Iterator[Row]]] = {
+    "recordings": _recordings,
+    "signs": _signs,
+    "measures": _measures,
+    "speakers": _speakers,
+    "trajectory": _trajectory,
+}

@@ -1,0 +1,71 @@
+"""Tidy CSV: UTF-8, comma, header, one observation a row, empty where a value is missing.
+
+Numbers carry no thousands separator, times are RFC 3339 in UTC, booleans true and false. Text that a spreadsheet would
+run as a formula gets an apostrophe in front.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.report.dictionary import Column, table_definitions
+from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.tables import Row, Value, table_rows
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+_CONTROLS = {code: "\ufffd" for code in range(32) if chr(code) not in "\n\t\r"}
+DICTIONARY_FILE = "data_dictionary.csv"
+_DICTIONARY_HEADER = ("table", "column", "type", "unit", "values", "key", "about")
+
+
+def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mapping[str, bytes]:
+    """Every table and the data dictionary, by file name; the same records give the same bytes.
+
+    Args:
+        records: the subjects, in the order of the rows.
+        scores: with the raw scores, for research; without them only levels, changes and measures leave.
+    """
+    files = {}
+    for name, table in table_definitions().items():
+        columns = table.columns_for(scores=scores)
+        files[f"{name}.csv"] = _csv(_lines(columns, table_rows(name, records)))
+    files[DICTIONARY_FILE] = _csv(_dictionary_lines(scores=scores))
+    return files
+
+
+def cell(value: Value) -> str:
+    """A value as it stands in a file; empty where it is missing."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case datetime():
+            return format_timestamp(value)
+    text = value.translate(_CONTROLS)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def _lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterable[Sequence[str]]:
+    names = [column.name for column in columns]
+    yield names
+    for row in rows:
+        yield [cell(row.get(name)) for name in names]
+
+
+def _dictionary_lines(*, scores: bool) -> Iterable[Sequence[str]]:
+    yield _DICTIONARY_HEADER
+    for name, table in table_definitions().items():
+        for column in table.columns_for(scores=scores):
+            key = cell(column.name in table.keys)
+            yield name, column.name, column.type, column.unit, ";".join(column.values), key, column.about
+
+
+def _csv(lines: Iterable[Sequence[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode("utf-8", "replace")

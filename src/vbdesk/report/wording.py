@@ -1,0 +1,80 @@
+"""The sentences beside a result: what is suggested, and what was wrong with the sound."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import BaseModel, ConfigDict
+
+from vbdesk.contract.levels import RecommendedAction
+from vbdesk.contract.results import AudioQuality
+from vbdesk.resource_files import resource
+
+OTHER_ISSUE = "other"
+
+
+class ActionWords(BaseModel):
+    """A suggested action."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    sentence: str
+
+
+class IssueWords(BaseModel):
+    """Something wrong with the sound, and what to do next time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    what: str
+    next_time: str
+
+
+class ResultWords(BaseModel):
+    """Every sentence beside a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Mapping[RecommendedAction, ActionWords]
+    issue: Mapping[str, IssueWords]
+
+
+@dataclass(frozen=True, slots=True)
+class QualityWords:
+    """A recording's quality in words: its figures, what was wrong, and advice without repetition."""
+
+    figures: str
+    issues: tuple[str, ...]
+    advice: tuple[str, ...]
+
+
+@cache
+def result_words() -> ResultWords:
+    """The words of result_words.toml.
+
+    Raises:
+        ValueError: something is missing.
+    """
+    with resource("result_words.toml").open("rb") as file:
+        words = ResultWords.model_validate(tomllib.load(file))
+    if set(words.action) != set(RecommendedAction) or OTHER_ISSUE not in words.issue:
+        raise ValueError("result_words.toml lacks words for an action, or for other issues.")
+    return words
+
+
+def quality_words(quality: AudioQuality) -> QualityWords:
+    """Say how good a recording was."""
+    figures = []
+    if quality.voice_percentage is not None:
+        figures.append(f"Speech {quality.voice_percentage:.0f} %")
+    if quality.audio_clarity is not None:
+        figures.append(f"clarity {quality.audio_clarity:.0f} of 100")
+    words = result_words().issue
+    entries = [(code, words.get(code, words[OTHER_ISSUE])) for code in quality.issues]
+    return QualityWords(
+        figures=f"{', '.join(figures)}." if figures else "",
+        issues=tuple(entry.what.format(code=code.replace("_", " ")) for code, entry in entries),
+        advice=tuple(dict.fromkeys(entry.next_time for _, entry in entries)),
+    )
