@@ -44,13 +44,15 @@ def test_what_people_wrote_is_not_readable_on_disk(library, new_take, tmp_path):
     assert b"relapse" not in content
 
 
-def test_two_recordings_of_a_group_never_share_a_second(library, new_take):
-    first = new_take(recorded_at=EIGHT.replace(microsecond=700_000))
-    second = new_take(recorded_at=EIGHT.replace(microsecond=100_000))
-    other_group = new_take("ward4-0001", recorded_at=EIGHT)
-    assert library.get(first).recorded_at == EIGHT
-    assert library.get(second).recorded_at == EIGHT + timedelta(seconds=1)
-    assert library.get(other_group).recorded_at == EIGHT
+def test_no_two_recordings_share_a_moment(library, new_take):
+    moment = EIGHT.replace(microsecond=700_001)
+    takes = [new_take("ward4-0172", recorded_at=moment), new_take("ward4-0001", recorded_at=moment)]
+    takes.append(new_take("ward4-0172", recorded_at=moment))
+    assert [library.get(each).recorded_at for each in takes] == [
+        moment,
+        moment + timedelta(microseconds=1),
+        moment + timedelta(microseconds=2),
+    ]
 
 
 def test_a_bad_group_id_is_refused_and_the_take_stays(library, new_take):

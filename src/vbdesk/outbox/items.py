@@ -41,7 +41,7 @@ class TakeMetadata:
 
     Attributes:
         group_id: the subject.
-        recorded_at: when the recording began, aware. The library keeps it to the whole second, see `Library.add_take`.
+        recorded_at: when the recording began, aware; see `Library.add_take` for how the library keeps it.
         consented_at: when consent was ticked, None if it was not.
         longitudinal: score against the subject's history.
         quality: the check's figures, as JSON values.

@@ -4,8 +4,9 @@ Every method touches the disk: never call one on the thread of a window. The cou
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem, TakeMetadata, details_json, metadata_of
 from vbdesk.outbox.opened import decode_file
+from vbdesk.outbox.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
 from vbdesk.outbox.states import AT_THE_SERVICE, OutboxState
-from vbdesk.outbox.store import SEND, Store, UnknownTake
+from vbdesk.outbox.store import SEND, WITH_RESULT, Store, UnknownTake
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
+
+_SETTINGS = "library"
 
 
 class NotAllowed(Exception):
@@ -55,8 +59,8 @@ class Library:
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
         """Take in a take sealed with this library's key, as `checked`; the file moves. Returns its take id.
 
-        `recorded_at` is kept to the whole second, and moved on by seconds until no other recording of the group has it:
-        it is the key by which an answer lost on the way is found again, and services differ in the precision they keep.
+        `recorded_at` is kept to the microsecond, and moved on by microseconds until no other recording here has it: it
+        is the key by which an answer lost on the way is found again.
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
@@ -192,7 +196,7 @@ class Library:
             conditions.append(f"state IN ({', '.join('?' * len(only.states))})")
             values.extend(only.states)
         where = " AND ".join(conditions)
-        query = f"SELECT * FROM recordings WHERE {where} ORDER BY recorded_at DESC, take_id DESC"  # noqa: S608
+        query = f"{WITH_RESULT} WHERE {where} ORDER BY recorded_at DESC, take_id DESC"
         return [self.store.item(row) for row in self.store.rows(query, tuple(values))]
 
     def versions(self, take_id: str) -> "tuple[RecordingItem, ...]":
@@ -229,7 +233,7 @@ class Library:
         now = self.store.version()
         moving = self.store.in_progress()
         rows = self.store.rows(
-            f"SELECT * FROM recordings WHERE version > ? OR take_id IN ({', '.join('?' * len(moving))})",  # noqa: S608
+            f"{WITH_RESULT} WHERE version > ? OR take_id IN ({', '.join('?' * len(moving))})",
             (version, *moving),
         )
         gone = self.store.rows("SELECT take_id FROM removed WHERE version > ?", (version,))
@@ -248,6 +252,39 @@ class Library:
     def original(self, take_id: str) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
         return read_file(self.store.path(take_id), self.store.key)
+
+    def settings(self) -> LibrarySettings:
+        """What is set for this library; as at first if nothing is, or if it cannot be read."""
+        content = self.store.setting(_SETTINGS)
+        return LibrarySettings() if content is None else read_settings(content)
+
+    def change_settings(
+        self, *, send_rule: SendRule | None = None, retention: Retention | None = None, paused: bool | None = None
+    ) -> LibrarySettings:
+        """Set what is given, leave the rest; returns what is set now. Subscribers hear of it."""
+        with self.store.changing():
+            known = self.settings()
+            changed = LibrarySettings(
+                send_rule=known.send_rule if send_rule is None else send_rule,
+                retention=known.retention if retention is None else retention,
+                paused=known.paused if paused is None else paused,
+            )
+            self.store.keep_setting(_SETTINGS, write_settings(changed))
+        return changed
+
+    def send_now(self, take_ids: Collection[str] | None = None) -> None:
+        """Where recordings are sent by hand: let these go, or all that wait now."""
+        with self.store.changing() as database:
+            if take_ids is None:
+                database.execute("UPDATE pending SET released = 1")
+            else:
+                database.executemany(
+                    "UPDATE pending SET released = 1 WHERE take_id = ?", [(each,) for each in take_ids]
+                )
+
+    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
+        """The last read of a subject's history as JSON, and when it was read; None before the first."""
+        return self.store.trajectory(group_id)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Have `callback` called after every change, in the thread that made it; returns how to stop it."""

@@ -122,8 +122,7 @@ class Line:
             return False
         with self._store.changing():
             if job.result is not None:
-                sealed = self._store.seal.seal(write_result(job.result), f"{event.take_id}/result")
-                self._store.update(event.take_id, {"result": sealed})
+                self._store.keep_result(event.take_id, write_result(job.result), job.completed_at)
             reason = _ENDED_BADLY.get(state)
             self._store.move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:

@@ -1,24 +1,29 @@
 """Tables of the library, and how its private columns are sealed.
 
 What a person wrote and what an analysis found is sealed with the library's key; what the outbox must sort and search by
-(the subject's caller-made id, times, states) is not.
+(the subject's caller-made id, times, states) is not, but nobody without the key can change it unnoticed: every row of
+`recordings` carries a MAC over its columns, and the row of `library` one over all those MACs.
 """
 
-import os
 import sqlite3
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-SCHEMA_VERSION = 1
-NONCE_BYTES = 12
+from vbdesk.outbox.column_seal import ColumnSeal, seal_sum
+from vbdesk.outbox.migrations import MigrationFailed, migrate
+
+__all__ = ["SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
+
+SCHEMA_VERSION = 2
 
 _TABLES = """
 CREATE TABLE library (
   schema_version INTEGER NOT NULL,
   version INTEGER NOT NULL,
-  key_check BLOB NOT NULL
+  key_check BLOB NOT NULL,
+  rows_sum BLOB,
+  audit_head BLOB
 );
 CREATE TABLE recordings (
   take_id TEXT PRIMARY KEY,
@@ -33,14 +38,26 @@ CREATE TABLE recordings (
   reason TEXT,
   fix TEXT,
   job_id TEXT,
-  result BLOB,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   version INTEGER NOT NULL,
+  take_key BLOB, -- the key of this take's sound, sealed; NULL: sealed with the library's key itself, or gone
+  sound_sha256 TEXT, -- of the samples as they were taken in; NULL: not known
+  sent_sha256 TEXT, -- of the bytes that were uploaded
+  result_at TEXT, -- when the service had the result, by the service's clock; NULL: not known
+  audio_gone_at TEXT, -- when retention removed the sound
+  bundle_id TEXT, -- the bundle in which it was handed over
+  mac BLOB,
   UNIQUE (group_id, recorded_at)
 );
 CREATE INDEX recordings_by_version ON recordings (version);
 CREATE INDEX recordings_by_state ON recordings (state);
+CREATE INDEX recordings_by_time ON recordings (recorded_at);
+CREATE INDEX recordings_with_result_and_sound ON recordings (result_at) WHERE state = 'done' AND audio_gone_at IS NULL;
+CREATE TABLE results (
+  take_id TEXT PRIMARY KEY REFERENCES recordings (take_id) ON DELETE CASCADE,
+  sealed BLOB NOT NULL
+);
 CREATE TABLE removed (
   take_id TEXT PRIMARY KEY,
   version INTEGER NOT NULL
@@ -53,13 +70,42 @@ CREATE TABLE pending (
   attempts INTEGER NOT NULL DEFAULT 0,
   not_before TEXT,
   upload_ref TEXT,
-  asked_at TEXT
+  asked_at TEXT,
+  released INTEGER NOT NULL DEFAULT 0 -- a person said to send it now, where recordings are sent by hand
 );
 -- Every job that an answer has named, so that a search for a lost answer never takes an old job for a new one.
 CREATE TABLE jobs (
   job_id TEXT PRIMARY KEY,
   take_id TEXT NOT NULL
 );
+CREATE TABLE settings (
+  name TEXT PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
+-- Requests of the last minute, so that a restart keeps inside the plan's limits too.
+CREATE TABLE requests (
+  bucket TEXT NOT NULL,
+  at TEXT NOT NULL
+);
+-- The last read of each subject's history at the service.
+CREATE TABLE trajectories (
+  group_id TEXT PRIMARY KEY,
+  read_at TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  take_id TEXT,
+  detail TEXT NOT NULL DEFAULT '',
+  mac BLOB NOT NULL
+);
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_is_never_shortened BEFORE DELETE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
 """
 
 
@@ -71,28 +117,12 @@ class LibraryUnreadable(Exception):
     """The library's database is damaged or made by a newer version; it is left as it is."""
 
 
-class ColumnSeal:
-    """Seals a value to its row: a value moved to another row or column does not open."""
-
-    def __init__(self, key: bytes) -> None:
-        self._cipher = AESGCM(key)
-
-    def seal(self, plain: bytes, place: str) -> bytes:
-        """Seal `plain` for `place`, such as a take's id and a column."""
-        nonce = os.urandom(NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, plain, place.encode())
-
-    def open(self, sealed: bytes, place: str) -> bytes:
-        """Open what `seal` made; InvalidTag if it is another's."""
-        return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place.encode())
-
-
 def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
-    """Open the library's database, made on first use.
+    """Open the library's database, made on first use and brought up to date.
 
     Raises:
         LibraryLocked: another key made it.
-        LibraryUnreadable: damaged, or from a newer version of the desk.
+        LibraryUnreadable: damaged, from a newer version of the desk, or not to be brought up to date.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     connection.row_factory = sqlite3.Row
@@ -103,27 +133,39 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete = ON")
         with_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'library'").fetchone()
         if not with_tables:
-            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
-            row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"))
-            connection.execute("INSERT INTO library VALUES (?, ?, ?)", row)
-            connection.execute("COMMIT")
-        _check(connection, seal)
+            _create(connection, seal)
+        found = _check(connection, seal)
+        migrate(connection, path, seal, found, SCHEMA_VERSION)
+    except MigrationFailed as error:
+        connection.close()
+        raise LibraryUnreadable(str(error)) from error
     except sqlite3.DatabaseError as error:
         connection.close()
         raise LibraryUnreadable(
-            f"The list of recordings in {path.parent} cannot be read. The recordings are kept in its folder takes."
+            f"The list of recordings in {path.parent} cannot be read. The recordings in its folder takes are kept, and "
+            "nothing was changed; put back a copy of the whole folder to open them."
         ) from error
-    except Exception:
+    except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
+def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
+    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
+    row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"), seal_sum(seal, 0, 0))
+    connection.execute("INSERT INTO library VALUES (?, ?, ?, ?, NULL)", row)
+    connection.execute("COMMIT")
+
+
+def _check(connection: sqlite3.Connection, seal: ColumnSeal) -> int:
+    """The version that it was made with, once it is known to be ours."""
     row = connection.execute("SELECT schema_version, key_check FROM library").fetchone()
-    if row["schema_version"] > SCHEMA_VERSION:
+    found: int = row["schema_version"]
+    if found > SCHEMA_VERSION:
         raise LibraryUnreadable("The recordings here were made with a newer version of vbdesk. Install that version.")
     try:
         seal.open(row["key_check"], "library")
     except InvalidTag as error:
         raise LibraryLocked("The recordings here belong to another key. They are kept as they are.") from error
+    return found

@@ -6,11 +6,13 @@ from enum import StrEnum
 class OutboxState(StrEnum):
     """Where a recording is on its way to a result.
 
-    `checked` rests until a person decides; `failed` and `timed_out` are the service's last word on one job.
+    `checked` rests until a person decides; `handed_over` is for another computer to send, from a bundle; `failed` and
+    `timed_out` are the service's last word on one job.
     """
 
     CHECKED = "checked"
     WAITING = "waiting"
+    HANDED_OVER = "handed_over"
     UPLOADING = "uploading"
     SUBMITTED = "submitted"
     RUNNING = "running"
@@ -36,7 +38,8 @@ _S = OutboxState
 
 EDGES: dict[OutboxState, frozenset[OutboxState]] = {
     _S.CHECKED: frozenset({_S.WAITING}),
-    _S.WAITING: frozenset({_S.UPLOADING, _S.SUBMITTED, _S.NEEDS_ATTENTION, _S.CHECKED}),
+    _S.WAITING: frozenset({_S.UPLOADING, _S.SUBMITTED, _S.NEEDS_ATTENTION, _S.CHECKED, _S.HANDED_OVER}),
+    _S.HANDED_OVER: frozenset({_S.WAITING, _S.SUBMITTED}),
     _S.UPLOADING: frozenset({_S.SUBMITTED, _S.WAITING, _S.NEEDS_ATTENTION, _S.CHECKED}),
     _S.SUBMITTED: frozenset({_S.RUNNING, _S.DONE, _S.FAILED, _S.TIMED_OUT, _S.NEEDS_ATTENTION}),
     _S.RUNNING: frozenset({_S.DONE, _S.FAILED, _S.TIMED_OUT, _S.NEEDS_ATTENTION}),
@@ -45,12 +48,13 @@ EDGES: dict[OutboxState, frozenset[OutboxState]] = {
     _S.TIMED_OUT: frozenset({_S.WAITING}),
     _S.NEEDS_ATTENTION: frozenset({_S.WAITING, _S.CHECKED}),
 }
-"""`waiting` to `submitted` is a lost answer found again on the service."""
+"""`waiting` to `submitted` is a lost answer found again on the service, `handed_over` to `submitted` a recording that
+another computer sent; `handed_over` to `waiting` takes it back, and the service is searched before it is sent."""
 
 ON_THEIR_WAY = frozenset({_S.WAITING, _S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which the courier has something to do."""
 
-AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
+AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.HANDED_OVER, _S.SUBMITTED, _S.RUNNING})
 """States in which a recording must not be discarded."""
 
 

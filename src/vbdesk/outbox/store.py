@@ -10,13 +10,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
+
 from vbdesk.capture.clock import Clock
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.column_seal import moved, open_sum, seal_sum, sum_of
 from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, details_json
 from vbdesk.outbox.schema import ColumnSeal, open_database
 from vbdesk.outbox.states import Fix, OutboxState, check_move
 
 SEND, FOLLOW = "send", "follow"
+WITH_RESULT = "SELECT recordings.*, results.sealed AS result FROM recordings LEFT JOIN results USING (take_id)"
 
 
 class UnknownTake(Exception):
@@ -37,6 +41,8 @@ class Store:
         self.takes_folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
         self._depth = 0
+        self._rows_sum = 0  # of the transaction under way
+        self._afterwards: list[Callable[[], None]] = []
         self._database = open_database(folder / "library.sqlite", self.seal)
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
@@ -53,7 +59,11 @@ class Store:
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, committed at the end, undone by an exception; may be nested. Subscribers hear of it."""
+        """A transaction, committed at the end, undone by an exception; may be nested. Subscribers hear of it.
+
+        Columns of `recordings` change through `insert`, `update`, `move`, `forget` and `restore` alone: they keep the
+        rows' proof.
+        """
         with self._lock:
             if self._depth:
                 yield self._database
@@ -61,16 +71,25 @@ class Store:
             self._depth = 1
             self._database.execute("BEGIN IMMEDIATE")
             try:
-                self._database.execute("UPDATE library SET version = version + 1")
+                self._begin_change()
                 yield self._database
+                self._end_change()
                 self._database.execute("COMMIT")
             except BaseException:
                 self._database.execute("ROLLBACK")
                 self._items.clear()
+                self._afterwards.clear()
                 raise
             finally:
                 self._depth = 0
+            afterwards, self._afterwards = self._afterwards, []
+            for work in afterwards:
+                work()
         self._tell()
+
+    def afterwards(self, work: Callable[[], None]) -> None:
+        """Have `work` done once the present transaction is on the disk, before subscribers hear of it."""
+        self._afterwards.append(work)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[sqlite3.Row]:
         """Read."""
@@ -84,7 +103,7 @@ class Store:
 
     def get(self, take_id: str) -> RecordingItem:
         """One recording. Raises UnknownTake."""
-        rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
+        rows = self.rows(f"{WITH_RESULT} WHERE take_id = ?", (take_id,))
         if not rows:
             raise UnknownTake("This recording is no longer on this computer.")
         return self.item(rows[0])
@@ -104,7 +123,7 @@ class Store:
         row = (
             take_id,
             metadata.group_id,
-            self._free_second(metadata.group_id, metadata.recorded_at),
+            self._free_moment(metadata.recorded_at),
             str(metadata.target),
             metadata.longitudinal,
             duration_s,
@@ -120,6 +139,7 @@ class Store:
             "details, state, created_at, updated_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
+        self._prove(take_id)
 
     def move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
         """Change a recording's state along the table of edges. Within a transaction.
@@ -139,7 +159,43 @@ class Store:
             f"UPDATE recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours
             (*changed.values(), take_id),
         )
+        self._prove(take_id)
         self._items.pop(take_id, None)  # a second change within one transaction has the same version
+
+    def keep_result(self, take_id: str, result: bytes, result_at: datetime | None) -> None:
+        """Keep what the service found, and when by its own clock. Within a transaction."""
+        sealed = self.seal.seal(result, f"{take_id}/result")
+        self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (take_id, sealed))
+        self.update(take_id, {"result_at": None if result_at is None else time_text(result_at)})
+
+    def setting(self, name: str) -> bytes | None:
+        """What is kept as `name`; None if nothing is, or somebody else wrote it."""
+        rows = self.rows("SELECT sealed FROM settings WHERE name = ?", (name,))
+        try:
+            return self.seal.open(rows[0]["sealed"], f"settings/{name}") if rows else None
+        except InvalidTag:
+            return None
+
+    def keep_setting(self, name: str, content: bytes) -> None:
+        """Keep `content` as `name`. Within a transaction."""
+        sealed = self.seal.seal(content, f"settings/{name}")
+        self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, sealed))
+
+    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
+        """The last read of a subject's history, and when it was read; None if there is none."""
+        rows = self.rows("SELECT read_at, sealed FROM trajectories WHERE group_id = ?", (group_id,))
+        if not rows:
+            return None
+        try:
+            body = self.seal.open(rows[0]["sealed"], f"trajectories/{group_id}")
+        except InvalidTag:  # it will be read again
+            return None
+        return body, datetime.fromisoformat(rows[0]["read_at"])
+
+    def keep_trajectory(self, group_id: str, body: bytes) -> None:
+        """Keep a read of a subject's history. Within a transaction."""
+        sealed = self.seal.seal(body, f"trajectories/{group_id}")
+        self._database.execute("INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?)", (group_id, self.now(), sealed))
 
     def add_event(self, take_id: str, kind: str) -> None:
         """Something to be done, in place of what was to be done. Within a transaction."""
@@ -162,6 +218,8 @@ class Store:
 
     def forget(self, take_id: str) -> None:
         """Delete a recording's row. Within a transaction."""
+        mac = self._database.execute("SELECT mac FROM recordings WHERE take_id = ?", (take_id,)).fetchone()["mac"]
+        self._rows_sum = moved(self._rows_sum, mac, None)
         self._database.execute("DELETE FROM recordings WHERE take_id = ?", (take_id,))
         self._database.execute("INSERT INTO removed VALUES (?, ?)", (take_id, self.version()))
         self._items.pop(take_id, None)
@@ -173,12 +231,13 @@ class Store:
 
     def restore(self, row: Mapping[str, object]) -> None:
         """Put back a row that `forget` took away. Within a transaction."""
-        known = {**row, "version": self.version(), "updated_at": self.now()}
+        known = {**row, "version": self.version(), "updated_at": self.now(), "mac": None}
         names, marks = ", ".join(known), ", ".join("?" * len(known))
         self._database.execute(
             f"INSERT INTO recordings ({names}) VALUES ({marks})",  # noqa: S608 - names are ours
             tuple(known.values()),
         )
+        self._prove(str(row["take_id"]))
         self._database.execute("DELETE FROM removed WHERE take_id = ?", (row["take_id"],))
 
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
@@ -203,12 +262,30 @@ class Store:
         for callback in list(self._subscribers):
             callback()
 
-    def _free_second(self, group_id: str, recorded_at: datetime) -> str:
-        second = recorded_at.astimezone(UTC).replace(microsecond=0)
-        query = "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ?"
-        while self.rows(query, (group_id, time_text(second))):
-            second += timedelta(seconds=1)
-        return time_text(second)
+    def _free_moment(self, recorded_at: datetime) -> str:
+        while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
+            recorded_at += timedelta(microseconds=1)
+        return time_text(recorded_at)
+
+    def _begin_change(self) -> None:
+        library = self._database.execute("SELECT version, rows_sum FROM library").fetchone()
+        known = open_sum(self.seal, library["rows_sum"], library["version"])
+        self._rows_sum = self._sum_of_rows() if known is None else known
+        self._database.execute("UPDATE library SET version = version + 1")
+
+    def _end_change(self) -> None:
+        kept = seal_sum(self.seal, self._rows_sum, self.version())
+        self._database.execute("UPDATE library SET rows_sum = ?", (kept,))
+
+    def _sum_of_rows(self) -> int:
+        return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings WHERE mac IS NOT NULL"))
+
+    def _prove(self, take_id: str) -> None:
+        """Give a row that has changed its new MAC."""
+        row = self._database.execute("SELECT * FROM recordings WHERE take_id = ?", (take_id,)).fetchone()
+        mac = self.seal.mac(dict(row))
+        self._rows_sum = moved(self._rows_sum, row["mac"], mac)
+        self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
 
     def _opened(self, row: sqlite3.Row) -> RecordingItem:
         take_id: str = row["take_id"]

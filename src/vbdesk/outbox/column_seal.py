@@ -1,0 +1,71 @@
+"""How a value of the database is sealed to its place, and how a row is proved to be as the desk wrote it."""
+
+import hmac
+import json
+import os
+from collections.abc import Iterable, Mapping
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+__all__ = ["ColumnSeal", "InvalidTag", "open_sum", "seal_sum"]
+
+NONCE_BYTES = 12
+MAC_BYTES = 32
+_MODULUS = 1 << (8 * MAC_BYTES)
+
+
+class ColumnSeal:
+    """Seals a value to its row: a value moved to another row or column does not open."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+        self._mac_key = HKDF(SHA256(), MAC_BYTES, None, b"vbdesk rows").derive(key)
+
+    def seal(self, plain: bytes, place: str) -> bytes:
+        """Seal `plain` for `place`, such as a take's id and a column."""
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, plain, place.encode())
+
+    def open(self, sealed: bytes, place: str) -> bytes:
+        """Open what `seal` made; InvalidTag if it is another's."""
+        return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place.encode())
+
+    def mac(self, columns: Mapping[str, object]) -> bytes:
+        """MAC over a row's columns but its `mac`.
+
+        A sealed column counts by its nonce: it was made at random, and no other text opens under it.
+        """
+        known = {name: _comparable(value) for name, value in columns.items() if name != "mac"}
+        return self.mac_of(json.dumps(known, sort_keys=True, separators=(",", ":")))
+
+    def mac_of(self, text: str) -> bytes:
+        """MAC of a text."""
+        return hmac.digest(self._mac_key, text.encode(), "sha256")
+
+
+def sum_of(macs: Iterable[bytes]) -> int:
+    """All rows together, whatever their order; a row that comes or goes is added or taken away."""
+    return sum(int.from_bytes(mac, "big") for mac in macs) % _MODULUS
+
+
+def moved(total: int, before: bytes | None, after: bytes | None) -> int:
+    """The sum once a row's MAC changes; None stands for no row."""
+    return (total - int.from_bytes(before or b"", "big") + int.from_bytes(after or b"", "big")) % _MODULUS
+
+
+def seal_sum(seal: ColumnSeal, total: int, version: int) -> bytes:
+    """The sum of all rows as it is kept: nobody without the key can make another."""
+    return total.to_bytes(MAC_BYTES, "big") + seal.mac_of(f"rows/{version}/{total}")
+
+
+def open_sum(seal: ColumnSeal, kept: bytes, version: int) -> int | None:
+    """The sum of all rows at `version`; None if somebody else wrote it."""
+    total = int.from_bytes(kept[:MAC_BYTES], "big")
+    return total if hmac.compare_digest(kept, seal_sum(seal, total, version)) else None
+
+
+def _comparable(value: object) -> object:
+    return value[:NONCE_BYTES].hex() if isinstance(value, bytes) else value
