@@ -22,8 +22,6 @@ from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.capture.sealed import read_take
-from vbdesk.outbox.profiles import Profile, library_key
-from vbdesk.outbox.vault import KeyringVault, VaultError
 
 KEY = bytes(range(32))
 RATE = 48_000
@@ -280,31 +278,6 @@ def endless(rig: Rig) -> dict[str, object]:
         sys.stdout.flush()
 
 
-def keyring(rig: Rig) -> dict[str, object]:
-    profile = Profile("p-1", "Rig", "service", "http://127.0.0.1:1", "a")
-    try:
-        key = library_key(KeyringVault(), profile, Path("nowhere"))
-        return {"kept": library_key(KeyringVault(), profile, Path("nowhere")) == key}
-    except VaultError as error:
-        return {"error": type(error).__name__, "sentence": str(error)}
-
-
-def locked_keyring(rig: Rig) -> dict[str, object]:
-    vault = KeyringVault()
-    vault.set("profile/p-1/api-key", "secret")
-    subprocess.run(["keyring-ctl", "lock"], check=True)
-    answers = [subprocess.Popen(["keyring-ctl", "dismiss"])]
-    try:
-        vault.get("profile/p-1/api-key")
-    except VaultError as error:
-        found: dict[str, object] = {"error": type(error).__name__}
-    answers.append(subprocess.Popen(["keyring-ctl", "answer"]))
-    found |= {"after": vault.get("profile/p-1/api-key")}
-    for answer in answers:
-        answer.wait()
-    return found
-
-
 SCENARIOS = {
     scenario.__name__: scenario
     for scenario in (
@@ -322,8 +295,6 @@ SCENARIOS = {
         noticed,
         killed,
         endless,
-        keyring,
-        locked_keyring,
     )
 }
 

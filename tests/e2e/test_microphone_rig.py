@@ -116,15 +116,3 @@ def test_a_killed_program_leaves_all_but_the_last_second(on_rig):
     assert not found["complete"]
     assert found["about"]["group_id"] == "ward4-0172"
     assert found["correlation"] > 0.99
-
-
-def test_the_key_of_the_recordings_is_kept_in_the_keyring(on_rig):
-    assert on_rig("keyring", "--mic", "off") == {"kept": True}
-
-
-def test_no_keyring_is_said_as_such(on_rig):
-    assert on_rig("keyring", "--mic", "off", "--keyring", "none")["error"] == "VaultMissing"
-
-
-def test_a_locked_keyring_is_said_as_such_and_opens_with_its_password(on_rig):
-    assert on_rig("locked_keyring", "--mic", "off") == {"error": "VaultLocked", "after": "secret"}

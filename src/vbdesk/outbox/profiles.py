@@ -8,9 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from filelock import FileLock
+
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.vault import Vault
+from vbdesk.outbox.vault import Vault, VaultFailed
 
 KEY_BYTES = 32
 
@@ -78,29 +80,37 @@ class ProfileStore:
 
     def use(self, profile_id: str) -> None:
         """Make a profile the one in use."""
-        profiles, _ = self._load()
-        self._save(profiles, profile_id)
+        with self._changing():
+            profiles, _ = self._load()
+            self._save(profiles, profile_id)
 
     def save(self, profile: Profile) -> None:
         """Add a profile, or replace the one with its id; the first one becomes the one in use."""
-        profiles, current_id = self._load()
-        known = any(other.profile_id == profile.profile_id for other in profiles)
-        if known:
-            profiles = [profile if other.profile_id == profile.profile_id else other for other in profiles]
-        else:
-            profiles = [*profiles, profile]
-        self._save(profiles, current_id or profile.profile_id)
+        with self._changing():
+            profiles, current_id = self._load()
+            known = any(other.profile_id == profile.profile_id for other in profiles)
+            if known:
+                profiles = [profile if other.profile_id == profile.profile_id else other for other in profiles]
+            else:
+                profiles = [*profiles, profile]
+            self._save(profiles, current_id or profile.profile_id)
 
     def remove(self, profile_id: str, vault: Vault) -> None:
         """Forget a profile and its API key. Its recordings and the key that opens them stay."""
-        profiles, current_id = self._load()
-        for profile in profiles:
-            if profile.profile_id == profile_id:
-                vault.delete(profile.api_key_name)
-        remaining = [profile for profile in profiles if profile.profile_id != profile_id]
-        if current_id == profile_id:
-            current_id = remaining[0].profile_id if remaining else None
-        self._save(remaining, current_id)
+        known = self.get(profile_id)
+        if known is not None:
+            vault.delete(known.api_key_name)
+        with self._changing():
+            profiles, current_id = self._load()
+            remaining = [profile for profile in profiles if profile.profile_id != profile_id]
+            if current_id == profile_id:
+                current_id = remaining[0].profile_id if remaining else None
+            self._save(remaining, current_id)
+
+    def _changing(self) -> FileLock:
+        """Keep other programs from changing the list between our reading and our writing of it."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(self._path.with_suffix(".lock"), is_singleton=False)
 
     def _load(self) -> tuple[list[Profile], str | None]:
         if not self._path.exists():
@@ -117,7 +127,6 @@ class ProfileStore:
         return profiles, current_id
 
     def _save(self, profiles: list[Profile], current_id: str | None) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         document = {"current": current_id, "profiles": [asdict(profile) for profile in profiles]}
         unfinished = self._path.with_suffix(".new")
         with unfinished.open("w", encoding="utf-8") as file:
@@ -138,15 +147,17 @@ def library_folder(data_dir: Path, profile_id: str) -> Path:
 
 
 def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
-    """The key of the profile's recordings, 32 bytes; made at random on first use. Blocks as the vault does.
+    """The key of the profile's recordings, 32 bytes; made at random on first use. Takes as long as the vault does.
+
+    Two programs that make the first one at once would make two: hold the library's folder, see `opening`.
 
     Raises:
         LibraryKeyMissing: recordings exist already, so that a new key would not open them.
-        VaultError: the vault did not answer.
+        VaultError: the vault did not answer, or does not keep what it is given.
     """
     known = vault.get(profile.library_key_name)
     if known is not None:
-        return base64.b64decode(known)
+        return _key_of(known)
     if (folder / "library.sqlite").exists():
         raise LibraryKeyMissing(
             "The key to the recordings on this computer is not in the keyring. "
@@ -154,4 +165,22 @@ def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
         )
     key = random.token_bytes(KEY_BYTES)
     vault.set(profile.library_key_name, base64.b64encode(key).decode("ascii"))
+    if _key_of(vault.get(profile.library_key_name) or "") != key:  # before anything is sealed with it
+        raise _not_kept()
     return key
+
+
+def _key_of(text: str) -> bytes:
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise _not_kept()
+    return key
+
+
+def _not_kept() -> VaultFailed:
+    return VaultFailed(
+        "The keyring does not give back the key of the recordings as it was given. They are kept; restore the keyring."
+    )

@@ -1,0 +1,77 @@
+"""What `test_keyring_rig` runs inside the rig: the system's own keyring, locked, dismissed, unlocked, dead and absent.
+
+Usage: python keyring_on_rig.py SCENARIO FOLDER; prints what was found as JSON.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from vbdesk.outbox.profiles import Profile, library_key
+from vbdesk.outbox.vault import KeyringVault, VaultError, VaultWaiting, keyring_name
+
+NAME = "profile/p-1/api-key"
+PROFILE = Profile("p-1", "Rig", "service", "http://127.0.0.1:1", "a")
+
+
+def kept(folder: Path) -> dict[str, object]:
+    """The key of the recordings, read by another vault than the one that made it."""
+    key = library_key(KeyringVault(), PROFILE, folder)
+    return {"name": keyring_name(), "kept": library_key(KeyringVault(), PROFILE, folder) == key}
+
+
+def absent(folder: Path) -> dict[str, object]:
+    """No keyring on this computer."""
+    return {"error": error_of(KeyringVault())}
+
+
+def locked(folder: Path) -> dict[str, object]:
+    """A locked keyring whose dialog is first dismissed, then answered for another program."""
+    vault = KeyringVault(patience_s=1.0)
+    vault.set(NAME, "secret")
+    control("lock")
+    found: dict[str, object] = {"asked": error_of(vault)}
+    control("dismiss")
+    found["dismissed"] = settled(vault)
+    found["again"], found["dialogs"] = error_of(vault), dialogs()
+    other = subprocess.Popen([sys.executable, "-c", f"import keyring; keyring.get_password('vbdesk', '{NAME}')"])
+    control("answer")
+    other.wait()
+    found["unlocked"] = vault.get(NAME)
+    control("lock")
+    error_of(vault)
+    control("answer")
+    found["answered"] = settled(vault)
+    control("die")
+    found["dead"] = error_of(vault)
+    return found
+
+
+def control(what: str) -> None:
+    subprocess.run(["keyring-ctl", what], check=True)
+
+
+def dialogs() -> int:
+    found = subprocess.run(["xdotool", "search", "--onlyvisible", "--class", "gcr-prompter"], capture_output=True)
+    return len(found.stdout.split())
+
+
+def error_of(vault: KeyringVault) -> str | None:
+    try:
+        return vault.get(NAME)
+    except VaultError as error:
+        return type(error).__name__
+
+
+def settled(vault: KeyringVault) -> str | None:
+    """What comes of asking once the dialog is gone."""
+    deadline = time.monotonic() + 20
+    while (found := error_of(vault)) == VaultWaiting.__name__ and time.monotonic() < deadline:
+        pass
+    return found
+
+
+if __name__ == "__main__":
+    json.dump(globals()[sys.argv[1]](Path(sys.argv[2])), sys.stdout)

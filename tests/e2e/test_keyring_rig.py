@@ -1,0 +1,40 @@
+"""Keys in the system's own keyring, with the system's own dialog."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def on_rig(desk_session, tmp_path):
+    def run(scenario, *options):
+        done = desk_session(("--mic", "off", *options), HERE / "keyring_on_rig.py", scenario, tmp_path, timeout_s=100)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_the_key_of_the_recordings_is_kept_in_the_keyring(on_rig):
+    assert on_rig("kept") == {"name": "SecretService", "kept": True}
+
+
+def test_no_keyring_is_said_as_such(on_rig):
+    assert on_rig("absent", "--keyring", "none") == {"error": "VaultMissing"}
+
+
+def test_a_locked_keyring_is_waited_for_and_its_dialog_opens_once(on_rig):
+    assert on_rig("locked") == {
+        "asked": "VaultWaiting",
+        "dismissed": "VaultLocked",
+        "again": "VaultLocked",
+        "dialogs": 0,
+        "unlocked": "secret",
+        "answered": "secret",
+        "dead": "VaultFailed",
+    }

@@ -1,0 +1,220 @@
+import threading
+from contextlib import contextmanager
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends import null
+from keyring.compat.properties import classproperty
+from keyring.errors import InitError, KeyringLocked, NoKeyringError, PasswordDeleteError
+
+from vbdesk.outbox.vault import (
+    KeyringVault,
+    MemoryVault,
+    VaultFailed,
+    VaultLocked,
+    VaultMissing,
+    VaultWaiting,
+    keyring_name,
+    patiently,
+)
+
+NAME = "profile/p-1/api-key"
+ENOUGH_S = 10.0
+
+
+class Keyring(KeyringBackend):
+    """A keyring in memory that raises what it is told to, and has a dialog while it is locked."""
+
+    priority = -1  # never chosen by itself
+
+    def __init__(self):
+        super().__init__()
+        self.secrets, self.failure = {}, None
+        self.locked = False
+        self.asked = 0
+        self.answered = threading.Event()
+
+    def get_password(self, service, username):
+        self._enter()
+        return self.secrets.get((service, username))
+
+    def set_password(self, service, username, password):
+        self._enter()
+        self.secrets[service, username] = password
+
+    def delete_password(self, service, username):
+        self._enter()
+        if (service, username) not in self.secrets:
+            raise PasswordDeleteError("no such password")
+        del self.secrets[service, username]
+
+    def answer(self, *, unlock):
+        """What a person does with the dialog."""
+        self.locked = not unlock
+        self.answered.set()
+
+    def _enter(self):
+        if self.failure is not None:
+            raise self.failure
+        if self.locked:
+            self.asked += 1
+            assert self.answered.wait(ENOUGH_S)
+            self.answered.clear()
+            if self.locked:
+                raise KeyringLocked("dismissed")
+
+
+class PlainFileKeyring(Keyring):
+    """Keeps secrets in a file, as those of this package do."""
+
+    __module__ = "keyrings.alt.file"
+
+
+class Startable(Keyring):
+    """One that runs or does not, as the system's service for secrets."""
+
+    running = False
+
+    @classproperty
+    def priority(cls):
+        if not cls.running:
+            raise RuntimeError("not running")
+        return 100
+
+
+@contextmanager
+def installed(backend):
+    before = keyring.get_keyring()
+    keyring.set_keyring(backend)
+    try:
+        yield backend
+    finally:
+        keyring.set_keyring(before)
+
+
+@pytest.fixture
+def backend():
+    with installed(Keyring()) as found:
+        yield found
+
+
+def settled(vault):
+    """Ask until the dialog is answered; a hurried vault says at once that it waits."""
+    return patiently(lambda: vault.get(NAME), lambda sentence: None, threading.Event().wait)
+
+
+@pytest.mark.parametrize("make", [MemoryVault, KeyringVault])
+def test_a_vault_keeps_and_forgets(make, backend):
+    vault = make()
+    assert vault.get(NAME) is None
+    vault.set(NAME, "one")
+    vault.set(NAME, "two")
+    assert vault.get(NAME) == "two"
+    vault.delete(NAME)
+    vault.delete(NAME)
+    assert vault.get(NAME) is None
+
+
+@pytest.mark.parametrize(
+    ("failure", "error", "words"),
+    [
+        (NoKeyringError("none"), VaultMissing, "no keyring"),
+        (KeyringLocked("locked"), VaultLocked, "unlock it and try again"),
+        (InitError("gone"), VaultFailed, "does not answer"),
+        (OSError("bus is gone"), VaultFailed, "does not answer"),
+    ],
+)
+def test_each_failure_of_the_keyring_has_its_sentence(backend, failure, error, words):
+    backend.failure = failure
+    vault = KeyringVault()
+    for call in (lambda: vault.get("n"), lambda: vault.set("n", "s3cret"), lambda: vault.delete("n")):
+        with pytest.raises(error, match=words) as raised:
+            call()
+        assert "s3cret" not in str(raised.value)
+
+
+def test_a_reader_is_not_kept_by_a_dialog_and_gets_the_secret_once_it_is_answered(backend):
+    vault = KeyringVault(patience_s=0.02)
+    vault.set(NAME, "one")
+    backend.locked = True
+    for _ in range(3):
+        with pytest.raises(VaultWaiting, match="enter it there"):
+            vault.get(NAME)
+    backend.answer(unlock=True)
+    assert settled(vault) == "one"
+    assert backend.asked == 1
+
+
+def test_a_dismissed_dialog_is_not_opened_again_until_a_person_wants_it(backend):
+    vault = KeyringVault()
+    vault.set(NAME, "one")
+    backend.locked = True
+    backend.answer(unlock=False)
+    for _ in range(3):
+        with pytest.raises(VaultLocked):
+            vault.get(NAME)
+    assert backend.asked == 1
+    vault.ask_again()
+    backend.answer(unlock=True)
+    assert vault.get(NAME) == "one"
+
+
+def test_a_dialog_dismissed_after_its_reader_went_is_remembered_too(backend):
+    vault = KeyringVault(patience_s=0.02)
+    backend.locked = True
+    with pytest.raises(VaultWaiting):
+        vault.get(NAME)
+    backend.answer(unlock=False)
+    for _ in range(2):
+        with pytest.raises(VaultLocked):
+            settled(vault)
+    assert backend.asked == 1
+
+
+def test_what_a_person_enters_is_asked_for_even_after_a_dismissal(backend):
+    vault = KeyringVault()
+    backend.locked = True
+    backend.answer(unlock=False)
+    with pytest.raises(VaultLocked):
+        vault.get(NAME)
+    backend.answer(unlock=True)
+    vault.set(NAME, "two")
+    assert vault.get(NAME) == "two"
+
+
+def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
+    vault = KeyringVault(patience_s=0.02)
+    vault.set(NAME, "one")
+    backend.locked = True
+    said, pauses = [], []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            backend.answer(unlock=True)
+
+    assert patiently(lambda: vault.get(NAME), said.append, pause) == "one"
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("unsafe", [null.Keyring(), PlainFileKeyring()])
+def test_a_keyring_that_forgets_or_writes_a_file_is_not_used(unsafe):
+    with installed(unsafe):
+        with pytest.raises(VaultMissing, match="does not keep keys safe"):
+            KeyringVault().set(NAME, "one")
+        with pytest.raises(VaultMissing):
+            keyring_name()
+
+
+def test_a_keyring_that_is_started_later_is_found(monkeypatch):
+    monkeypatch.delenv("PYTHON_KEYRING_BACKEND")
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
+    with installed(keyring.backends.fail.Keyring()):
+        vault = KeyringVault()
+        with pytest.raises(VaultMissing):
+            vault.get(NAME)
+        monkeypatch.setattr(Startable, "running", True)
+        vault.set(NAME, "one")
+        assert vault.get(NAME) == "one"
+        assert isinstance(keyring.get_keyring(), Startable)
