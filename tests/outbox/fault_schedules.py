@@ -1,0 +1,538 @@
+"""Schedules of faults for the outbox: what is in one, how it is played, what must hold at each step and at the end.
+
+A schedule is played by `Bench.play` against the real service in process; `generate` makes one up,
+`smallest_that_fails` leaves out what it fails without.
+"""
+
+import itertools
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+from laptop_on_bad_network import KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
+from service_in_process import Clock, ServiceInProcess, StoredJob, samples_sha256
+
+from vbdesk.contract.limits import Plan
+from vbdesk.desk.models.cells import StateMark
+from vbdesk.desk.viewmodels.outbox_rows import Circumstances, figures_of, places_in_line, row_of
+from vbdesk.outbox.items import Target
+from vbdesk.outbox.library import NotAllowed
+from vbdesk.outbox.states import ON_THEIR_WAY, Fix, OutboxState
+
+SUBJECTS = ("ward4-0172", "ward4-0063")
+TARGETS = (Target("model", "pulse"), Target("sign", "stress"))
+COST = {"pulse": 60, "stress": 10}
+ENDED = {OutboxState.DONE: "done", OutboxState.FAILED: "failed", OutboxState.TIMED_OUT: "timed-out"}
+SETTLED_WITHIN_S = 3 * 3600.0
+MOST_STEPS = 3000
+
+
+# What can be in a schedule
+
+
+@dataclass(frozen=True)
+class Record:
+    """A recording is made and sent, so many microseconds after the one before."""
+
+    after_us: int = 0
+    subject: int = 0
+    target: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The courier does so many things, time passing as it asks for."""
+
+    steps: int
+
+
+@dataclass(frozen=True)
+class Wait:
+    """So many seconds pass, and nobody does anything."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Meet:
+    """The next request of a kind (or any) meets a fault; `times` of them in a row."""
+
+    fault: Fault
+    kind: str = "any"
+    times: int = 1
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True)
+class Kill:
+    """kill -9 after so many steps of the database and the network from now; 0: now."""
+
+    after: int
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Closed in order and opened again."""
+
+
+@dataclass(frozen=True)
+class ClockStep:
+    """Somebody sets the laptop's clock."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """The lid is closed for so long."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Offline:
+    """The network is gone, or there again."""
+
+    gone: bool
+
+
+@dataclass(frozen=True)
+class Analyse:
+    """The service's worker starts its oldest jobs, or ends them."""
+
+    count: int
+    ends_as: str = "done"  # or "running"
+
+
+@dataclass(frozen=True)
+class KeyRevoked:
+    """The account's key is another one; `told`: the laptop is told at once."""
+
+    told: bool
+
+
+@dataclass(frozen=True)
+class Spend:
+    """The account's credits are spent elsewhere."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody presses a button at a recording, wherever it stands."""
+
+    does: str  # cancel, queue, retry
+    take: int
+
+
+Move = (
+    Record | Work | Wait | Meet | Kill | Restart | ClockStep | Sleep | Offline | Analyse | KeyRevoked | Spend | Person
+)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Circumstances and moves."""
+
+    moves: tuple[Move, ...]
+    plan: Plan = Plan.STANDARD
+    knows_keys: bool = False
+    precision: Precision = Precision.MICROSECONDS
+
+    def __str__(self) -> str:
+        lines = ",\n    ".join(map(repr, self.moves))
+        return f"Schedule((\n    {lines},\n  ),\n  {self.plan!r}, {self.knows_keys!r}, {self.precision!r})"
+
+
+def generate(random: Random) -> Schedule:
+    """A schedule of one to four recordings, with the courier at work between most faults."""
+    precision = random.choice(list(Precision))
+    moves: list[Move] = [_record(random, precision)]
+    for _ in range(random.randint(2, 14)):
+        moves.append(random.choices(_CHOICES, _WEIGHTS)[0](random, precision))
+        if random.random() < 0.7:
+            moves.append(Work(random.randint(1, 12)))
+    return Schedule(tuple(moves), random.choice(list(Plan)), random.random() < 0.3, precision)
+
+
+def _record(random: Random, precision: Precision) -> Record:
+    # services that cut digits cannot tell recordings of one subject and length within them apart, and need not
+    least_us = {Precision.MICROSECONDS: 0, Precision.MILLISECONDS: 2000, Precision.SECONDS: 2_000_000}[precision]
+    return Record(random.choice((least_us, least_us + 1, 90_000_000)), random.randint(0, 1), random.randint(0, 1))
+
+
+def _meet(random: Random, precision: Precision) -> Meet:
+    fault = random.choice(list(Fault))
+    if fault in (Fault.LOST, Fault.LATE, Fault.GATEWAY, Fault.CUT_DOWN) and random.random() < 0.5:
+        kind = "analyze"
+    else:
+        kind = random.choice((*KINDS, "any", "any"))
+    return Meet(fault, kind, random.choice((1, 1, 1, 2, 7)), round(random.uniform(0.1, 4.0), 1))
+
+
+_STEPS_OF_CLOCK_S = (-86_400.0, -3600.0, -30.0, -4.0, 4.0, 30.0, 1200.0, 86_400.0)
+_ENDS = ("done", "done", "running", "failed", "timed-out")
+_MAKERS: dict[Callable[[Random, Precision], Move], int] = {
+    _record: 4,
+    _meet: 9,
+    lambda random, _: Kill(random.choice((0, random.randint(1, 12), random.randint(1, 80)))): 6,
+    lambda random, _: Restart(): 1,
+    lambda random, _: ClockStep(random.choice(_STEPS_OF_CLOCK_S)): 2,
+    lambda random, _: Sleep(random.choice((5.0, 70.0, 1000.0, 90_000.0))): 2,
+    lambda random, _: Wait(random.choice((1.0, 6.0, 61.0, 1000.0))): 2,
+    lambda random, _: Offline(random.random() < 0.6): 2,
+    lambda random, _: Analyse(random.randint(1, 4), random.choice(_ENDS)): 5,
+    lambda random, _: KeyRevoked(random.random() < 0.5): 1,
+    lambda random, _: Spend(): 1,
+    lambda random, _: Person(random.choice(("cancel", "queue", "retry")), random.randint(0, 3)): 3,
+}
+_CHOICES, _WEIGHTS = list(_MAKERS), list(_MAKERS.values())
+
+
+def smallest_that_fails(schedule: Schedule, fails: Callable[[Schedule], bool]) -> Schedule:
+    """Leave moves out of a schedule as long as it still fails."""
+    size = max(1, len(schedule.moves) // 2)
+    while size:
+        for start in range(len(schedule.moves) - size, -1, -1):
+            shorter = replace(schedule, moves=schedule.moves[:start] + schedule.moves[start + size :])
+            if fails(shorter):
+                schedule = shorter
+        size //= 2
+    return schedule
+
+
+# Playing one
+
+
+@dataclass
+class Tally:
+    """What happened in all schedules played."""
+
+    schedules: int = 0
+    takes: int = 0
+    jobs: int = 0
+    kills: int = 0
+    steps: int = 0
+    looks: int = 0
+    checks: int = 0
+    by_hand: int = 0  # recordings that a person had to send once more
+    requests: int = 0
+    refused_by_limit: int = 0  # 429 that the service itself gave
+    simulated_s: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+    moves: Counter[str] = field(default_factory=Counter)
+
+
+class Broken(AssertionError):
+    """Something that must hold did not."""
+
+
+class Bench:
+    """The service that all schedules share; each has an account of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tally = Tally()
+        self._folder = folder
+        (folder / "service").mkdir()
+        self._clock = Clock(MONDAY)
+        self._service = ServiceInProcess(folder / "service", self._clock)
+
+    def close(self) -> None:
+        self._service.close()
+
+    def play(self, schedule: Schedule) -> None:
+        """Play a schedule to its end; raises Broken."""
+        self._clock.moment += timedelta(minutes=10)  # no window of the account before
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            game = _Game(schedule, self._service, self._clock, Path(folder), self.tally)
+            try:
+                game.play()
+            finally:
+                game.close()
+        self.tally.schedules += 1
+
+
+@contextmanager
+def opened_bench(folder: Path) -> Iterator[Bench]:
+    bench = Bench(folder)
+    try:
+        yield bench
+    finally:
+        bench.close()
+
+
+class _Game:
+    """One schedule under way."""
+
+    def __init__(self, schedule: Schedule, service: ServiceInProcess, clock: Clock, folder: Path, tally: Tally) -> None:
+        self.schedule, self.service, self.tally = schedule, service, tally
+        self.world = World(clock)
+        self.network = BadNetwork(service, self.world, knows_keys=schedule.knows_keys, precision=schedule.precision)
+        self.credentials = service.add_account(schedule.plan, 100_000)
+        self.granted = 100_000
+        self.spent_elsewhere = 0
+        self.laptop = Laptop(folder, self.network, self.credentials, schedule.plan)
+        self.recorded_at = MONDAY
+        self.numbers = itertools.count()
+        self.expected_jobs: Counter[str] = Counter()  # by take: one, and one more for each try after a bad end
+        self.began = clock.moment
+
+    def close(self) -> None:
+        self.tally.kills += self.laptop.lives - 1
+        self.tally.requests += sum(self.network.statuses.values())
+        self.tally.refused_by_limit += sum(n for (_, status), n in self.network.statuses.items() if status == 429)
+        self.tally.simulated_s += (self.world.clock.moment - self.began).total_seconds()
+        self.tally.faults.update(self.network.met)
+        for job_id in self.service.queued():  # of a schedule that broke off
+            self.service.finish(job_id)
+        self.laptop.close()
+
+    def play(self) -> None:
+        for move in self.schedule.moves:
+            self.tally.moves[type(move).__name__] += 1
+            _DOES[type(move)](self, move)
+            self.look()
+        self.settle()
+        self.judge()
+
+    # Moves
+
+    def record(self, move: Record) -> None:
+        if len(self.laptop.takes) == 4:  # more of them make a schedule slower, not harder
+            return
+        self.recorded_at += timedelta(microseconds=move.after_us)
+        before = set(self.laptop.takes)
+        number = next(self.numbers)
+        self.laptop.record(number, self.recorded_at, SUBJECTS[move.subject], TARGETS[move.target])
+        for take_id in set(self.laptop.takes) - before:
+            self.expected_jobs[take_id] = 1
+
+    def work(self, move: Work) -> None:
+        for _ in range(move.steps):
+            self.step()
+
+    def step(self, longest_s: float = 20.0) -> None:
+        self.tally.steps += 1
+        due_s = self.laptop.do(self.laptop.courier.step)
+        self.look()
+        self.world.advance(0.01 if due_s is None else min(max(float(str(due_s)), 0.01), longest_s))
+
+    def meet(self, move: Meet) -> None:
+        self.network.faults[move.kind].extend([(move.fault, move.seconds)] * move.times)
+
+    def kill(self, move: Kill) -> None:
+        if move.after:
+            self.laptop.tripwire.ends_in = move.after
+        else:
+            self.laptop.kill()
+
+    def sleep(self, move: Sleep) -> None:
+        self.world.advance(move.seconds)
+        self.laptop.clock.slept_s += move.seconds
+
+    def set_clock(self, move: ClockStep) -> None:
+        self.laptop.clock.wrong_by_s += move.seconds
+
+    def offline(self, move: Offline) -> None:
+        self.network.online = not move.gone
+
+    def analyse(self, move: Analyse) -> None:
+        for job_id in self.service.queued()[: move.count]:
+            if move.ends_as == "running":
+                self.service.start(job_id)
+            else:
+                self.service.finish(job_id, move.ends_as)
+
+    def revoke(self, move: KeyRevoked) -> None:
+        self.credentials = self.service.change_key(self.credentials)
+        if move.told:
+            self.laptop.key_here = self.credentials
+            self.laptop.courier.resume()
+
+    def spend(self, move: Spend) -> None:
+        balance, _ = self.service.ledger(self.credentials.account_id)
+        if balance:
+            self.service.spend(self.credentials.account_id, balance)
+            self.spent_elsewhere += balance
+
+    def press(self, move: Person) -> None:
+        take_ids = sorted(self.laptop.takes)
+        if move.take < len(take_ids):
+            self.press_at(take_ids[move.take], move.does)
+
+    def press_at(self, take_id: str, does: str) -> None:
+        with self.laptop.tripwire.off():
+            before = self.laptop.library.get(take_id).state
+        deed = {
+            "cancel": self.laptop.library.cancel,
+            "queue": self.laptop.library.queue,
+            "retry": self.laptop.library.retry,
+        }[does]
+        try:
+            self.laptop.do(lambda: deed(take_id))
+        except NotAllowed:
+            return
+        after = self.laptop.library.get(take_id).state
+        if does == "retry" and before in (OutboxState.FAILED, OutboxState.TIMED_OUT) and after is OutboxState.WAITING:
+            self.expected_jobs[take_id] += 1
+
+    # The end
+
+    def settle(self) -> None:
+        """The faults stop, a person mends what is for a person to mend, and everything arrives."""
+        self.network.faults = {kind: type(queue)() for kind, queue in self.network.faults.items()}
+        self.network.online = True
+        self.laptop.tripwire.ends_in = None
+        self.laptop.clock.wrong_by_s = 0.0
+        self.laptop.key_here = self.credentials
+        self.service.grant(self.credentials.account_id, 50_000)
+        self.granted += 50_000
+        self.laptop.courier.resume()
+        end = self.world.clock.moment + timedelta(seconds=SETTLED_WITHIN_S)
+        for _ in range(MOST_STEPS):
+            self.step(longest_s=60.0)
+            for job_id in self.service.queued():
+                self.service.finish(job_id)
+            items = self.laptop.library.list()
+            for item in items:
+                if item.state is OutboxState.NEEDS_ATTENTION:
+                    self.holds(item.fix is Fix.TRY_AGAIN, f"{item.fix} was asked for: {item.reason}")
+                    self.tally.by_hand += 1
+                    self.press_at(item.take_id, "retry")
+                elif item.state is OutboxState.CHECKED:
+                    self.press_at(item.take_id, "queue")
+            if self.world.idle and all(item.state in ENDED for item in items):
+                return
+            if self.world.clock.moment > end:
+                break
+        states = [(item.state.value, item.reason) for item in self.laptop.library.list()]
+        raise Broken(f"nothing moves any more: {states}, {self.laptop.courier.status}")
+
+    def judge(self) -> None:
+        """What must hold at the end of every schedule."""
+        jobs = self.service.jobs(self.credentials.account_id)
+        items = {item.take_id: item for item in self.laptop.library.list()}
+        self.holds(items.keys() == self.laptop.takes.keys(), "a take was lost, or is there twice")
+        by_take = self.jobs_by_take(jobs)
+        for take_id, item in items.items():
+            mine = by_take[take_id]
+            wanted = self.expected_jobs[take_id]
+            self.holds(len(mine) == wanted, f"{len(mine)} jobs instead of {wanted} for one take")
+            [job] = [job for job in mine if job.job_id == item.job_id] or [None]
+            self.holds(job is not None, "the job here is none of the take's at the service")
+            self.holds(ENDED[item.state] == job.status, f"{item.state} here, {job.status} there")
+            self.holds((item.result_json is not None) == (job.status == "done"), "a result without end, or none")
+        self.holds(len(jobs) == sum(self.expected_jobs.values()), "a job belongs to no take")
+        self.holds(not self.laptop.raw("SELECT * FROM pending"), "something is still to be done")
+        self.judge_ledger(jobs)
+        self.tally.takes += len(items)
+        self.tally.jobs += len(jobs)
+
+    def judge_ledger(self, jobs: list[StoredJob]) -> None:
+        balance, entries = self.service.ledger(self.credentials.account_id)
+        paid = 0
+        for job in jobs:
+            cost = COST[job.name]
+            settled = "capture" if job.status == "done" else "release"
+            self.holds(
+                sorted(entries.get(job.job_id, [])) == sorted([f"hold {cost}", f"{settled} {cost}"]),
+                f"the ledger has {entries.get(job.job_id)} for a job that is {job.status}",
+            )
+            paid += cost if job.status == "done" else 0
+        self.holds(balance == self.granted - self.spent_elsewhere - paid, "the balance is not what was paid")
+
+    def jobs_by_take(self, jobs: list[StoredJob]) -> dict[str, list[StoredJob]]:
+        """The service's jobs by the take whose sound they have, by the samples in the service's store."""
+        take_of = {digest: take_id for take_id, digest in self.laptop.takes.items()}
+        by_take: dict[str, list[StoredJob]] = {take_id: [] for take_id in self.laptop.takes}
+        for job in jobs:
+            digest = samples_sha256(self.service.audio(job))
+            self.holds(digest in take_of, "the sound at the service is that of no take")
+            by_take[take_of[digest]].append(job)
+        return by_take
+
+    # At every step
+
+    def look(self) -> None:
+        """The Outbox tells what the database has, and the database what the service has."""
+        self.tally.looks += 1
+        with self.laptop.tripwire.off():
+            library = self.laptop.library
+            rows = {row["take_id"]: row for row in self.laptop.raw("SELECT * FROM recordings")}
+            pending = {row["take_id"]: row for row in self.laptop.raw("SELECT * FROM pending")}
+            items = library.list()
+            self.holds({item.take_id: item.state for item in items} == {t: r["state"] for t, r in rows.items()}, "list")
+            counted = Counter(row["state"] for row in rows.values())
+            self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
+            self.look_at_page(items, counted)
+            jobs = {job.job_id: job for job in self.service.jobs(self.credentials.account_id)}
+            for item in items:
+                self.look_at_item(item, pending.get(item.take_id), jobs)
+
+    def look_at_page(self, items: list, counted: Counter) -> None:
+        now = self.laptop.clock.now()
+        around = Circumstances(now, self.laptop.courier.status, self.schedule.plan, {}, places_in_line(items))
+        figures = figures_of(items, now)
+        self.holds(figures.waiting == counted["waiting"], "the page counts other waiting ones")
+        self.holds(figures.uploading == counted["uploading"], "the page counts other uploads")
+        self.holds(figures.running == counted["submitted"] + counted["running"], "the page counts other analyses")
+        stopped = counted["needs_attention"] + counted["failed"] + counted["timed_out"]
+        self.holds(figures.attention == stopped, "the page counts others that need a person")
+        for item in items:
+            [shown] = [cell.state for cell in row_of(item, around).cells if isinstance(cell, StateMark)]
+            self.holds(shown == item.state, "a row shows another state")
+
+    def look_at_item(self, item, pending, jobs: dict[str, StoredJob]) -> None:
+        way = item.state in ON_THEIR_WAY
+        self.holds(pending is not None or not way, f"{item.state} without anything to be done")
+        self.holds(item.state not in ENDED or pending is None, f"{item.state} and still something to be done")
+        known = {row["job_id"] for row in self.laptop.raw("SELECT job_id FROM jobs")}
+        mine = [job for job in jobs.values() if self.is_of(job, item)]
+        unheard = [job for job in mine if job.job_id not in known]
+        self.holds(len(mine) <= self.expected_jobs.get(item.take_id, 1), "sent twice")
+        if unheard and item.take_id in self.expected_jobs:
+            self.holds(pending is not None and pending["asked_at"] is not None, "the service has it, and nobody knows")
+        if item.job_id is not None:
+            self.holds(item.job_id in jobs, f"{item.state} here, and the service does not have it")
+            status = jobs[item.job_id].status
+            allowed = {
+                OutboxState.RUNNING: {"running", "done", "failed", "timed-out"},
+                OutboxState.DONE: {"done"},
+                OutboxState.FAILED: {"failed"},
+                OutboxState.TIMED_OUT: {"timed-out"},
+            }.get(item.state)
+            self.holds(allowed is None or status in allowed, f"{item.state} here, {status} there")
+        elif item.state in (OutboxState.SUBMITTED, OutboxState.RUNNING, *ENDED):
+            raise Broken(f"{item.state} without a job")
+
+    def is_of(self, job: StoredJob, item) -> bool:
+        digits = {Precision.MICROSECONDS: 1, Precision.MILLISECONDS: 1000, Precision.SECONDS: 1_000_000}
+        step = digits[self.schedule.precision]
+        moment = item.recorded_at.replace(microsecond=item.recorded_at.microsecond // step * step)
+        return job.group_id == item.group_id and job.recorded_at == moment
+
+    def holds(self, fact: bool, otherwise: str) -> None:
+        self.tally.checks += 1
+        if not fact:
+            raise Broken(otherwise)
+
+
+_DOES: dict[type, Callable] = {
+    Record: _Game.record,
+    Work: _Game.work,
+    Wait: lambda game, move: game.world.advance(move.seconds),
+    Meet: _Game.meet,
+    Kill: _Game.kill,
+    Restart: lambda game, move: game.laptop.restart(),
+    ClockStep: _Game.set_clock,
+    Sleep: _Game.sleep,
+    Offline: _Game.offline,
+    Analyse: _Game.analyse,
+    KeyRevoked: _Game.revoke,
+    Spend: _Game.spend,
+    Person: _Game.press,
+}

@@ -1,0 +1,254 @@
+"""The real service without sockets: API and object store behind one function, on SQLite, with a clock that is moved.
+
+Routes, storage, ledger, jobs and groups are the product's. Only the analysis is a worker of ours, which gives a ready
+result when it is told to: a schedule of faults is about everything around it.
+"""
+
+import asyncio
+import hashlib
+import io
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import soundfile as sf
+
+from vbdesk.client import Credentials
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.app import create_app
+from vbdesk.service.composition import close_context, open_context, open_database
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.errors import audio_rejected
+from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
+from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.settings import load_settings
+from vbdesk.service.storage.origin import create_storage_app
+
+sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+
+from sample_results import result_json
+
+API, STORAGE = "http://service.test", "http://storage.test"
+CHUNK_BYTES = 64 * 1024
+
+
+class Clock:
+    """The time of day that the service reads; whoever owns it moves it."""
+
+    def __init__(self, start: datetime) -> None:
+        self.moment = start
+
+    def now(self) -> datetime:
+        return self.moment
+
+
+@dataclass(frozen=True)
+class StoredJob:
+    """A job as it stands in the service's own database."""
+
+    job_id: str
+    group_id: str | None
+    recorded_at: datetime
+    status: str
+    name: str
+    audio_key: str
+    result: str | None
+
+
+class _Inspector:
+    """Looks at recordings in this process."""
+
+    async def inspect(self, path: Path, sender: str) -> AudioFacts:
+        seen = await asyncio.to_thread(look_at, path)
+        if isinstance(seen, Refusal):
+            raise audio_rejected(seen.code, seen.message)
+        return seen
+
+
+class _Queue:
+    def __init__(self) -> None:
+        self.job_ids: list[str] = []
+
+    def enqueue(self, connection: Any, job_id: str) -> None:
+        self.job_ids.append(job_id)
+
+
+class ServiceInProcess:
+    """One service for as many accounts as wanted; `close` ends it."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self.clock = clock
+        settings = load_settings(folder)
+        database = open_database(settings)
+        upgrade(database, folder)
+        self._queue = _Queue()
+        self.context = open_context(settings, database, self._queue, _Inspector(), clock, STORAGE)
+        self._apps = {
+            httpx.URL(API).host: create_app(self.context),
+            httpx.URL(STORAGE).host: create_storage_app(self.context.storage, self.context.signer, clock),
+        }
+        self._lifecycle = lifecycle_of(self.context)
+        self._accounts = AccountService(clock)
+        self._credits = CreditsService(clock)
+        self._books = sqlite3.connect(settings.database_file, isolation_level=None, check_same_thread=False)
+        self._loop = asyncio.new_event_loop()
+        self._ending = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="service", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._ending.set)
+        self._thread.join(10)
+        self._books.close()
+        close_context(self.context)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._ending.wait())  # one task to the end, so that threads of the pool stay
+
+    # Requests
+
+    def exchange(self, request: httpx.Request, body: bytes, *, broken_off: bool = False) -> httpx.Response:
+        """Answer a request; `broken_off`: `body` is all that arrives of it, then the line is cut."""
+        answering = self._answer(request, body, broken_off)
+        return asyncio.run_coroutine_threadsafe(answering, self._loop).result(60)
+
+    async def _answer(self, request: httpx.Request, body: bytes, broken_off: bool) -> httpx.Response:
+        raw_path, _, query = request.url.raw_path.partition(b"?")
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": request.method,
+            "scheme": "http",
+            "path": unquote(raw_path.decode()),
+            "raw_path": raw_path,
+            "query_string": query,
+            "root_path": "",
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+            "client": ("laptop", 1),
+            "server": (request.url.host, 80),
+        }
+        pieces = _pieces(body, broken_off)
+        status, headers, content = 500, [], bytearray()
+
+        async def receive() -> Any:
+            return next(pieces)
+
+        async def send(message: Any) -> None:
+            nonlocal status, headers
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], message["headers"]
+            else:
+                content.extend(message.get("body", b""))
+
+        await self._apps[request.url.host](scope, receive, send)
+        return httpx.Response(status, headers=headers, content=bytes(content), request=request)
+
+    # What an operator and a worker do
+
+    def add_account(self, plan: Plan, credits: int) -> Credentials:
+        with self.context.database.writing() as connection:
+            account = self._accounts.create(connection, "Test", plan, credits)
+            key = self._accounts.create_key(connection, account.account_id, "laptop")
+        return Credentials(account.account_id, key.api_key)
+
+    def change_key(self, credentials: Credentials) -> Credentials:
+        """Revoke every key of the account, and make another."""
+        account_id = credentials.account_id
+        with self.context.database.writing() as connection:
+            for key in self._accounts.list_keys(connection, account_id):
+                self._accounts.revoke_key(connection, account_id, key.key_id)
+            key = self._accounts.create_key(connection, account_id, "laptop")
+        return Credentials(account_id, key.api_key)
+
+    def grant(self, account_id: str, credits: int) -> None:
+        with self.context.database.writing() as connection:
+            self._credits.grant(connection, account_id, credits)
+
+    def spend(self, account_id: str, credits: int) -> None:
+        """Another computer of the account spends credits."""
+        with self.context.database.writing() as connection:
+            self._credits.hold(connection, account_id, credits, new_id())
+
+    def queued(self) -> list[str]:
+        """Ids of the jobs that no worker has ended, oldest first."""
+        return list(self._queue.job_ids)
+
+    def start(self, job_id: str) -> None:
+        """What a worker writes before an analysis."""
+        with self.context.database.writing() as connection:
+            self._lifecycle.start(connection, job_id, "bench", 3600)
+
+    def finish(self, job_id: str, ends_as: str = "done") -> None:
+        """What a worker writes before and after an analysis."""
+        self._queue.job_ids.remove(job_id)
+        with self.context.database.writing() as connection:
+            run = self._lifecycle.start(connection, job_id, "bench", 3600)
+            if run is None:
+                return
+            if ends_as == "failed":
+                self._lifecycle.fail(connection, job_id)
+            elif ends_as == "timed-out":
+                self._lifecycle.time_out(connection, job_id)
+            else:
+                kind = "model" if run.target.sign_count > 1 else "sign"
+                self._lifecycle.analysed(connection, job_id, result_json(kind, run.target.analysed, 0.4))
+
+    # The truth
+
+    def jobs(self, account_id: str) -> list[StoredJob]:
+        """Every job of an account, in the order of submission."""
+        rows = self._books.execute(
+            "SELECT jobs.job_id, group_id, recorded_at, status, coalesce(model_name, sign_name), audio_key, result "
+            "FROM jobs "
+            "LEFT JOIN memberships USING (job_id) LEFT JOIN groups USING (group_key) "
+            "WHERE jobs.account_id = ? ORDER BY jobs.created_at, jobs.job_id",
+            (account_id,),
+        )
+        return [StoredJob(row[0], row[1], _moment(row[2]), *row[3:]) for row in rows]
+
+    def ledger(self, account_id: str) -> tuple[int, dict[str, list[str]]]:
+        """The balance, and for each job what the ledger says of it, as `hold -10`."""
+        [[balance]] = self._books.execute("SELECT credits FROM credit_balances WHERE account_id = ?", (account_id,))
+        entries: dict[str, list[str]] = {}
+        for job_id, kind, amount in self._books.execute(
+            "SELECT job_id, kind, amount FROM credit_entries WHERE account_id = ? AND job_id IS NOT NULL "
+            "ORDER BY created_at, entry_id",
+            (account_id,),
+        ):
+            entries.setdefault(job_id, []).append(f"{kind} {amount}")
+        return balance, entries
+
+    def audio(self, job: StoredJob) -> bytes:
+        with self.context.storage.open(job.audio_key) as file:
+            return file.read()
+
+
+def samples_sha256(flac: bytes) -> str:
+    """Digest of the decoded samples, as a take's manifest has it."""
+    samples, _ = sf.read(io.BytesIO(flac), dtype="int16")
+    return hashlib.sha256(samples.astype("<i2").tobytes()).hexdigest()
+
+
+def _pieces(body: bytes, broken_off: bool) -> Iterator[dict[str, Any]]:
+    starts = range(0, len(body), CHUNK_BYTES) or [0]
+    for start in starts:
+        more = broken_off or start + CHUNK_BYTES < len(body)
+        yield {"type": "http.request", "body": body[start : start + CHUNK_BYTES], "more_body": more}
+    while True:
+        yield {"type": "http.disconnect"}
+
+
+def _moment(stored: str) -> datetime:
+    return datetime.fromisoformat(stored).replace(tzinfo=UTC)
