@@ -111,6 +111,12 @@ _STEPS = {
         CREATE TABLE settings (name TEXT PRIMARY KEY, sealed BLOB NOT NULL);
         CREATE TABLE requests (bucket TEXT NOT NULL, at TEXT NOT NULL);
         CREATE TABLE trajectories (group_id TEXT PRIMARY KEY, read_at TEXT NOT NULL, sealed BLOB NOT NULL);
+        CREATE TABLE bundles (
+          bundle_id TEXT PRIMARY KEY,
+          made_at TEXT NOT NULL,
+          settled INTEGER NOT NULL,
+          sealed BLOB NOT NULL
+        );
         CREATE TABLE audit (
           seq INTEGER PRIMARY KEY,
           at TEXT NOT NULL,

@@ -93,6 +93,13 @@ CREATE TABLE trajectories (
   read_at TEXT NOT NULL,
   sealed BLOB NOT NULL
 );
+-- Every bundle that recordings of this library were handed over in; settled: its file is finished, or given up.
+CREATE TABLE bundles (
+  bundle_id TEXT PRIMARY KEY,
+  made_at TEXT NOT NULL,
+  settled INTEGER NOT NULL,
+  sealed BLOB NOT NULL
+);
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,
   at TEXT NOT NULL,
