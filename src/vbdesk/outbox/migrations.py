@@ -107,6 +107,7 @@ _STEPS = {
         CREATE INDEX recordings_by_time ON recordings (recorded_at);
         CREATE INDEX recordings_with_result_and_sound ON recordings (result_at)
           WHERE state = 'done' AND audio_gone_at IS NULL;
+        ALTER TABLE pending ADD COLUMN uploaded_at TEXT;
         ALTER TABLE pending ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
         CREATE TABLE settings (name TEXT PRIMARY KEY, sealed BLOB NOT NULL);
         CREATE TABLE requests (bucket TEXT NOT NULL, at TEXT NOT NULL);

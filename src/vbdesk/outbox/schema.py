@@ -70,6 +70,7 @@ CREATE TABLE pending (
   attempts INTEGER NOT NULL DEFAULT 0,
   not_before TEXT,
   upload_ref TEXT,
+  uploaded_at TEXT,
   asked_at TEXT,
   released INTEGER NOT NULL DEFAULT 0 -- a person said to send it now, where recordings are sent by hand
 );

@@ -87,6 +87,18 @@ class Store:
                 work()
         self._tell()
 
+    @contextmanager
+    def quietly(self) -> Iterator[sqlite3.Connection]:
+        """A transaction for what is no news of a recording: no version is counted, and nobody hears of it."""
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+                self._database.execute("COMMIT")
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+
     def afterwards(self, work: Callable[[], None]) -> None:
         """Have `work` done once the present transaction is on the disk, before subscribers hear of it."""
         self._afterwards.append(work)
