@@ -60,6 +60,37 @@ def test_it_tells_how_long_until_several_requests_may_follow_one_another():
     assert budget.wait_s(GENERAL, 65) == 0
 
 
+def test_the_last_place_is_given_once_and_some_may_be_left_to_others():
+    budget = RequestBudget({GENERAL: 3})
+    assert budget.take(GENERAL, 0, leave=1)
+    assert budget.take(GENERAL, 0, leave=1)
+    assert not budget.take(GENERAL, 0, leave=1)
+    assert budget.take(GENERAL, 0)
+    assert not budget.take(GENERAL, 60)
+    assert budget.take(GENERAL, 60.25)
+
+
+def test_a_slow_answer_moves_the_beginning_of_the_window():
+    budget = RequestBudget({GENERAL: 1})
+    budget.spend(GENERAL, 0)
+    budget.answered(GENERAL, 0, 40)
+    assert budget.wait_s(GENERAL, 60) == 40.25
+    budget.answered(GENERAL, 0, 90)
+    assert budget.wait_s(GENERAL, 60) == 40.25, "that request is not counted here any more"
+
+
+def test_a_request_that_is_answered_late_counts_until_then(make_client, service, timekeeper):
+    def late(request):
+        timekeeper.sleep(40)
+        return service.json(CREDITS)
+
+    service.will_answer(late)
+    client = make_client(budget=RequestBudget({GENERAL: 1}))
+    client.account.credits()
+    client.account.credits()
+    assert timekeeper.waits == [40, 60.25, 40]
+
+
 def test_a_closed_bucket_opens_when_the_service_said():
     budget = RequestBudget.of_plan(Plan.STANDARD)
     budget.close(GENERAL, 37)

@@ -1,6 +1,7 @@
 """Credentials, errors, retries and the request budget."""
 
 import traceback
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -9,6 +10,7 @@ from vbdesk.client import Client, Credentials, Kind, RetryRule
 from vbdesk.client.errors import (
     AudioRefused,
     Cancelled,
+    CaptivePortal,
     Conflict,
     ConnectionFailed,
     InsufficientCredits,
@@ -175,3 +177,15 @@ def test_requests_of_a_plan_keep_within_its_limits(make_client, service, timekee
     assert timekeeper.waits == []
     client.account.credits()
     assert timekeeper.waits == [60.25]
+
+
+def test_the_services_clock_is_read_from_its_answers_alone(client, service):
+    assert client.server_time is None
+    page = httpx.Response(200, html="<html>", headers={"Date": "Mon, 02 Mar 2026 09:30:00 GMT"})
+    service.will_answer(page, service.json(CREDITS, Date="Sun, 01 Mar 2026 09:30:00 GMT"), service.json(CREDITS))
+    with pytest.raises(CaptivePortal):
+        client.account.credits()
+    assert client.server_time is None
+    client.account.credits()
+    client.account.credits()
+    assert client.server_time == datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """Requests planned within the account's rate limits, instead of collecting refusals."""
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Protocol
@@ -54,13 +54,34 @@ class RequestBudget:
             self._count(bucket, now, now)
         self._note(bucket, 0.0)
 
+    def take(self, bucket: Bucket, now: float, leave: int = 0) -> bool:
+        """Count a request that leaves now, if there is room for it and `leave` more; False if there is none."""
+        with self._lock:
+            if self._wait_s(bucket, now, 1 + leave) > 0:
+                return False
+            self._count(bucket, now, now)
+        self._note(bucket, 0.0)
+        return True
+
     def reserve(self, bucket: Bucket, now: float) -> float:
-        """Take the next place in `bucket` and tell how many seconds to wait for it."""
+        """Take the next place in `bucket` and tell how many seconds to wait for it: the request leaves then."""
         with self._lock:
             wait_s = self._wait_s(bucket, now, 1)
             self._count(bucket, now, now + wait_s)
         self._note(bucket, wait_s)
         return wait_s
+
+    def answered(self, bucket: Bucket, sent_at: float, now: float) -> None:
+        """The request that left at `sent_at` was answered now, or given up.
+
+        On a slow line the service may have counted it at any moment between the two, so the window begins here.
+        """
+        with self._lock:
+            sent = self._sent[bucket]
+            place = bisect_left(sent, sent_at)
+            if sent[place : place + 1] == [sent_at]:
+                del sent[place]
+                insort(sent, max(sent_at, now))
 
     def close(self, bucket: Bucket, until: float) -> None:
         """No request before `until`: the service said so."""

@@ -64,6 +64,7 @@ class Client:
             ValueError: the address is not one.
         """
         self._base_url = _checked(base_url)
+        self._account_id = credentials.account_id
         self._http = httpx.Client(
             timeout=TIMEOUT, transport=transport, mounts=None if transport else dict(_DIRECT), follow_redirects=False
         )
@@ -92,6 +93,16 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self._base_url!r})"
+
+    @property
+    def account_id(self) -> str:
+        """Public id of the account that is spoken for."""
+        return self._account_id
+
+    @property
+    def server_time(self) -> datetime | None:
+        """The time of day in the service's last answer, to be compared with this computer's; None before the first."""
+        return self._transport.server_time
 
     def analyze(
         self,

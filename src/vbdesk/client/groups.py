@@ -5,6 +5,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
+from vbdesk.client.pages import read_all
 from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.groups import (
@@ -13,6 +14,7 @@ from vbdesk.contract.groups import (
     GroupCreate,
     GroupCreated,
     GroupDeleted,
+    GroupJobItem,
     GroupJobList,
     GroupList,
     JobRemoved,
@@ -42,12 +44,8 @@ class Groups:
         return self._transport.read(call, GroupList.model_validate_json)
 
     def all(self) -> Iterator[Group]:
-        """Every group, page by page."""
-        page, total = 0, 1
-        while page < total:
-            answer = self.list(page)
-            yield from answer.groups
-            page, total = page + 1, answer.total_pages
+        """Every group, page by page; each once, also while new ones are made."""
+        return read_all(self.list, lambda page: page.groups, lambda group: group.group_id)
 
     def delete(self, group_id: str) -> GroupDeleted:
         """Delete a group; its jobs are kept."""
@@ -72,6 +70,21 @@ class Groups:
             params["status"] = status.value
         call = Call("GET", path("groups", group_id, "jobs"), repeatable=True, params=params)
         return self._transport.read(call, GroupJobList.model_validate_json)
+
+    def all_jobs(
+        self,
+        group_id: str,
+        *,
+        from_: datetime | None = None,
+        to: datetime | None = None,
+        status: JobStatus | None = None,
+    ) -> Iterator[GroupJobItem]:
+        """Every job of a group by recording time, page by page; each once. Arguments as those of `jobs`."""
+        return read_all(
+            lambda page: self.jobs(group_id, page=page, from_=from_, to=to, status=status),
+            lambda page: page.jobs,
+            lambda job: job.job_id,
+        )
 
     def add_jobs(self, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
         """Put 1 to 100 existing jobs into a group; what is already there is skipped."""

@@ -1,15 +1,19 @@
 """Jobs: reading them and waiting for them."""
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from vbdesk.client.errors import Cancelled
+from vbdesk.client.pages import read_all
 from vbdesk.client.paths import path
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
-from vbdesk.contract.jobs import Job, JobList, JobStatus
+from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 
 POLL_GROWTH = 1.25  # most jobs finish within seconds, long recordings need not be asked so often
+WATCHED_AT_ONCE = 4  # jobs are analysed in turn: to ask about the later ones would only spend requests
 
 
 class Jobs:
@@ -22,6 +26,10 @@ class Jobs:
         """One page of jobs, newest first; pages count from 0."""
         call = Call("GET", path("jobs"), repeatable=True, params={"page": page})
         return self._transport.read(call, JobList.model_validate_json)
+
+    def all(self) -> Iterator[JobListItem]:
+        """Every job, newest first, page by page; each once, also while new ones arrive."""
+        return read_all(self.list, lambda page: page.jobs, lambda job: job.job_id)
 
     def get(self, job_id: str, cancel: CancelFlag | None = None) -> Job:
         """One job as it stands."""
@@ -49,21 +57,66 @@ class Jobs:
             Cancelled: `cancel` was set.
             ClientError: it could not be read.
         """
+        return next(self.wait_each([job_id], cancel=cancel, timeout_s=timeout_s, on_change=on_change))
+
+    def wait_each(
+        self,
+        job_ids: Iterable[str],
+        *,
+        cancel: CancelFlag | None = None,
+        timeout_s: float | None = None,
+        on_change: Callable[[Job], None] | None = None,
+    ) -> Iterator[Job]:
+        """Wait for many jobs and give each when it has ended; arguments and errors as those of `wait`.
+
+        A few are asked about at a time, those given first before the others, so that hundreds need hardly more
+        requests than there are jobs.
+        """
         clock = self._transport.timekeeper
+        started = clock.monotonic()
         shortest, longest = POLL_INTERVAL_S
-        deadline = None if timeout_s is None else clock.monotonic() + timeout_s
-        interval, status = shortest, JobStatus.QUEUED
-        while True:
-            clock.sleep(interval, cancel)
+        waiting = [_Watch(started, number, job_id, shortest) for number, job_id in enumerate(dict.fromkeys(job_ids))]
+        total, waiting = len(waiting), waiting[::-1]
+        watched: list[_Watch] = []
+        while watched or waiting:
+            while waiting and len(watched) < WATCHED_AT_ONCE:
+                watch = waiting.pop()
+                watch.due = max(started + shortest, clock.monotonic())
+                heapq.heappush(watched, watch)
+            watch = heapq.heappop(watched)
+            pause_s = watch.due - clock.monotonic()
+            if pause_s > 0:
+                clock.sleep(pause_s, cancel)
             if cancel is not None and cancel.is_set():
                 raise Cancelled
-            job = self.get(job_id, cancel)
-            if job.status is not status:
-                status = job.status
+            job = self.get(watch.job_id, cancel)
+            if job.status is not watch.status:
+                watch.status = job.status
                 if on_change is not None:
                     on_change(job)
-            if status.terminal:
-                return job
-            if deadline is not None and clock.monotonic() >= deadline:
-                raise TimeoutError(f"The analysis has not ended within {timeout_s:.0f} seconds.")
-            interval = min(interval * POLL_GROWTH, longest)
+            if job.status.terminal:
+                yield job
+                continue
+            now = clock.monotonic()
+            if timeout_s is not None and now >= started + timeout_s:
+                raise TimeoutError(_too_late(1 + len(watched) + len(waiting), total, timeout_s))
+            watch.interval_s = min(watch.interval_s * POLL_GROWTH, longest)
+            watch.due = now + watch.interval_s
+            heapq.heappush(watched, watch)
+
+
+@dataclass(order=True, slots=True)
+class _Watch:
+    """A job that is waited for; in the order in which it is to be asked about."""
+
+    due: float
+    number: int
+    job_id: str = field(compare=False)
+    interval_s: float = field(compare=False)
+    status: JobStatus = field(default=JobStatus.QUEUED, compare=False)
+
+
+def _too_late(unfinished: int, total: int, timeout_s: float) -> str:
+    if total == 1:
+        return f"The analysis has not ended within {timeout_s:.0f} seconds."
+    return f"{unfinished} of {total} analyses have not ended within {timeout_s:.0f} seconds."

@@ -9,9 +9,12 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from vbdesk.client.analyze import AnalysisTarget
+from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ServiceUnavailable, UnexpectedAnswer
+from vbdesk.client.retry import SAFE_STATUSES
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job
 
+SEARCH_AFTER_S = (5.0, 25.0)  # a request on its way when the line broke may still arrive, and late
 SAME_LENGTH_S = 0.1  # containers round their length, and a lower rate the last sample
 CLOCKS_APART = timedelta(minutes=10)  # how far our note of the asking may be before the service's of the job
 
@@ -33,6 +36,19 @@ class Sent(Protocol):
     def duration_s(self) -> float | None:
         """Its length; None if it is not known here."""
         ...
+
+
+def may_have_been_taken(error: ClientError) -> bool:
+    """Whether a submit that ended in `error` may have been accepted all the same: better search than pay twice."""
+    match error:
+        case ConnectionFailed():
+            return error.maybe_delivered
+        case ServiceUnavailable():
+            return error.status not in SAFE_STATUSES
+        case CaptivePortal() | UnexpectedAnswer():
+            return True
+        case _:
+            return False
 
 
 def searched_span(sent: Sent) -> tuple[datetime, datetime]:

@@ -1,20 +1,22 @@
 """One way to the service: credentials, errors, retries, budget."""
 
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO, Literal, TypeVar
 
 import httpx
 from pydantic import ValidationError
 
-from vbdesk.client.answers import error_of, unreadable
+from vbdesk.client.answers import error_of, is_of_portal, unreadable
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.budget import RequestBudget
 from vbdesk.client.causes import cause_of
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, RateLimited, UnexpectedAnswer
+from vbdesk.client.errors import Cancelled, CaptivePortal, ClientError, ConnectionFailed, RateLimited, UnexpectedAnswer
 from vbdesk.client.retry import RetryRule
 from vbdesk.client.timekeeper import CancelFlag, Timekeeper
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
@@ -62,6 +64,9 @@ class Transport:
     """Sends calls with the account's credentials; safe to use from several threads.
 
     The httpx client carries no credentials of its own, so that it can also put bytes on a foreign storage.
+
+    Attributes:
+        server_time: the time of day in the service's last answer; None before the first.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class Transport:
         self.http = http
         self.timekeeper = timekeeper
         self.retries = retries
+        self.server_time: datetime | None = None
 
     def read(self, call: Call, decode: Callable[[bytes], T], cancel: CancelFlag | None = None) -> T:
         """Send a call and decode its answer.
@@ -123,12 +129,7 @@ class Transport:
             raise ConnectionFailed(cause_of(error), maybe_delivered=not isinstance(error, _NOT_SENT)) from None
 
     def _attempt(self, call: Call, cancel: CancelFlag | None) -> httpx.Response:
-        if self._budget is not None:
-            wait = self._budget.reserve(call.bucket, self.timekeeper.monotonic())
-            if wait > 0:
-                self.timekeeper.sleep(wait, cancel)
-                _stop_if_asked(cancel)
-        with ExitStack() as opened:
+        with self._counted(call.bucket, cancel), ExitStack() as opened:
             parts = None if call.form is None else _parts(call.form, call.audio, opened)
             response = self.exchange(
                 lambda: self.http.request(
@@ -142,9 +143,33 @@ class Transport:
             )
         if not response.is_success:
             error = error_of(response)
+            if not isinstance(error, CaptivePortal | UnexpectedAnswer):
+                self._read_clock(response)
             self._slow_down(call.bucket, error)
             raise error
+        if not is_of_portal(response):
+            self._read_clock(response)
         return response
+
+    @contextmanager
+    def _counted(self, bucket: Bucket, cancel: CancelFlag | None) -> Iterator[None]:
+        """Keep a request within the budget: wait for its place, and count it until it is answered or given up."""
+        if self._budget is None:
+            yield
+            return
+        now = self.timekeeper.monotonic()
+        wait_s = self._budget.reserve(bucket, now)
+        if wait_s > 0:
+            self.timekeeper.sleep(wait_s, cancel)
+            _stop_if_asked(cancel)
+        try:
+            yield
+        finally:
+            self._budget.answered(bucket, now + wait_s, self.timekeeper.monotonic())
+
+    def _read_clock(self, response: httpx.Response) -> None:
+        with suppress(KeyError, ValueError):
+            self.server_time = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:
         """Tell everything that shares our budget when the service asks for a pause."""
