@@ -15,7 +15,8 @@ from pathlib import Path
 from random import Random
 
 from laptop_on_bad_network import KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
-from service_in_process import Clock, ServiceInProcess, StoredJob, samples_sha256
+from service_books import StoredJob, samples_sha256
+from service_in_process import Clock, ServiceInProcess
 
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.models.cells import StateMark
@@ -354,7 +355,7 @@ class _Game:
             self.laptop.courier.resume()
 
     def spend(self, move: Spend) -> None:
-        balance, _ = self.service.ledger(self.credentials.account_id)
+        balance, _ = self.service.books.ledger(self.credentials.account_id)
         if balance:
             self.service.spend(self.credentials.account_id, balance)
             self.spent_elsewhere += balance
@@ -414,7 +415,7 @@ class _Game:
 
     def judge(self) -> None:
         """What must hold at the end of every schedule."""
-        jobs = self.service.jobs(self.credentials.account_id)
+        jobs = self.service.books.jobs(self.credentials.account_id)
         items = {item.take_id: item for item in self.laptop.library.list()}
         self.holds(items.keys() == self.laptop.takes.keys(), "a take was lost, or is there twice")
         by_take = self.jobs_by_take(jobs)
@@ -433,7 +434,7 @@ class _Game:
         self.tally.jobs += len(jobs)
 
     def judge_ledger(self, jobs: list[StoredJob]) -> None:
-        balance, entries = self.service.ledger(self.credentials.account_id)
+        balance, entries = self.service.books.ledger(self.credentials.account_id)
         paid = 0
         for job in jobs:
             cost = COST[job.name]
@@ -450,7 +451,7 @@ class _Game:
         take_of = {digest: take_id for take_id, digest in self.laptop.takes.items()}
         by_take: dict[str, list[StoredJob]] = {take_id: [] for take_id in self.laptop.takes}
         for job in jobs:
-            digest = samples_sha256(self.service.audio(job))
+            digest = samples_sha256(self.service.books.audio(job))
             self.holds(digest in take_of, "the sound at the service is that of no take")
             by_take[take_of[digest]].append(job)
         return by_take
@@ -469,7 +470,7 @@ class _Game:
             counted = Counter(row["state"] for row in rows.values())
             self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
             self.look_at_page(items, counted)
-            jobs = {job.job_id: job for job in self.service.jobs(self.credentials.account_id)}
+            jobs = {job.job_id: job for job in self.service.books.jobs(self.credentials.account_id)}
             for item in items:
                 self.look_at_item(item, pending.get(item.take_id), jobs)
 

@@ -5,20 +5,16 @@ result when it is told to: a schedule of faults is about everything around it.
 """
 
 import asyncio
-import hashlib
-import io
-import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import httpx
-import soundfile as sf
+from service_books import Books
 
 from vbdesk.client import Credentials
 from vbdesk.contract.ids import new_id
@@ -50,19 +46,6 @@ class Clock:
 
     def now(self) -> datetime:
         return self.moment
-
-
-@dataclass(frozen=True)
-class StoredJob:
-    """A job as it stands in the service's own database."""
-
-    job_id: str
-    group_id: str | None
-    recorded_at: datetime
-    status: str
-    name: str
-    audio_key: str
-    result: str | None
 
 
 class _Inspector:
@@ -100,7 +83,7 @@ class ServiceInProcess:
         self._lifecycle = lifecycle_of(self.context)
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)
-        self._books = sqlite3.connect(settings.database_file, isolation_level=None, check_same_thread=False)
+        self.books = Books(folder)
         self._loop = asyncio.new_event_loop()
         self._ending = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="service", daemon=True)
@@ -109,7 +92,7 @@ class ServiceInProcess:
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join(10)
-        self._books.close()
+        self.books.close()
         close_context(self.context)
 
     def _run(self) -> None:
@@ -205,41 +188,6 @@ class ServiceInProcess:
                 kind = "model" if run.target.sign_count > 1 else "sign"
                 self._lifecycle.analysed(connection, job_id, result_json(kind, run.target.analysed, 0.4))
 
-    # The truth
-
-    def jobs(self, account_id: str) -> list[StoredJob]:
-        """Every job of an account, in the order of submission."""
-        rows = self._books.execute(
-            "SELECT jobs.job_id, group_id, recorded_at, status, coalesce(model_name, sign_name), audio_key, result "
-            "FROM jobs "
-            "LEFT JOIN memberships USING (job_id) LEFT JOIN groups USING (group_key) "
-            "WHERE jobs.account_id = ? ORDER BY jobs.created_at, jobs.job_id",
-            (account_id,),
-        )
-        return [StoredJob(row[0], row[1], _moment(row[2]), *row[3:]) for row in rows]
-
-    def ledger(self, account_id: str) -> tuple[int, dict[str, list[str]]]:
-        """The balance, and for each job what the ledger says of it, as `hold -10`."""
-        [[balance]] = self._books.execute("SELECT credits FROM credit_balances WHERE account_id = ?", (account_id,))
-        entries: dict[str, list[str]] = {}
-        for job_id, kind, amount in self._books.execute(
-            "SELECT job_id, kind, amount FROM credit_entries WHERE account_id = ? AND job_id IS NOT NULL "
-            "ORDER BY created_at, entry_id",
-            (account_id,),
-        ):
-            entries.setdefault(job_id, []).append(f"{kind} {amount}")
-        return balance, entries
-
-    def audio(self, job: StoredJob) -> bytes:
-        with self.context.storage.open(job.audio_key) as file:
-            return file.read()
-
-
-def samples_sha256(flac: bytes) -> str:
-    """Digest of the decoded samples, as a take's manifest has it."""
-    samples, _ = sf.read(io.BytesIO(flac), dtype="int16")
-    return hashlib.sha256(samples.astype("<i2").tobytes()).hexdigest()
-
 
 def _pieces(body: bytes, broken_off: bool) -> Iterator[dict[str, Any]]:
     starts = range(0, len(body), CHUNK_BYTES) or [0]
@@ -248,7 +196,3 @@ def _pieces(body: bytes, broken_off: bool) -> Iterator[dict[str, Any]]:
         yield {"type": "http.request", "body": body[start : start + CHUNK_BYTES], "more_body": more}
     while True:
         yield {"type": "http.disconnect"}
-
-
-def _moment(stored: str) -> datetime:
-    return datetime.fromisoformat(stored).replace(tzinfo=UTC)

@@ -1,0 +1,286 @@
+"""Whole processes around the outbox: `vbdesk serve`, two flaky proxies before it, and a sender that is killed.
+
+Everything is real but the speaker: takes are cut from the recordings of the tests.
+"""
+
+import json
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import soundfile as sf
+from service_books import Books, samples_sha256
+
+sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+
+from served import Served
+
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.outbox.items import TakeMetadata, Target
+from vbdesk.outbox.library import Library
+
+TESTS = Path(__file__).parents[1]
+FLAKY_PROXY = TESTS / "e2e" / "rig" / "flaky-proxy"
+SENDER = TESTS / "outbox" / "sender.py"
+SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
+KEY = bytes(range(32))
+TARGET, COST = Target("sign", "stress"), 10
+CREDITS = 10_000
+MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)
+TAKE_S = 15.5
+SETTLED_WITHIN_S = 120.0
+ON_THEIR_WAY = "SELECT count(*) FROM recordings WHERE state IN ('waiting', 'uploading', 'submitted', 'running')"
+
+
+class Proxy:
+    """A flaky proxy as a process."""
+
+    def __init__(self, folder: Path, name: str, port: int) -> None:
+        self._control = folder / f"{name}.control"
+        command = [sys.executable, FLAKY_PROXY, "--to", f"127.0.0.1:{port}", "--control", self._control]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.address = f"http://{self._process.stdout.readline().strip()}"
+        self._process.stdout.close()
+
+    def say(self, *words: str) -> dict[str, object]:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(10)
+            line.connect(str(self._control))
+            line.sendall((" ".join(words) + "\n").encode())
+            answer = line.makefile().readline()
+        assert not answer.startswith("error"), answer
+        status: dict[str, object] = json.loads(answer)
+        return status
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+class Street:
+    """One service behind bad roads, for all schedules."""
+
+    def __init__(self, folder: Path) -> None:
+        self._ports = (free_port(), free_port())
+        self.api, self.storage = (
+            Proxy(folder, name, port) for name, port in zip(("api", "storage"), self._ports, strict=True)
+        )
+        self.service = Served(
+            folder, port=self._ports[0], storage_port=self._ports[1], storage_url=self.storage.address
+        )
+        self.service.start()
+        self.books = Books(self.service.data_dir)
+
+    def close(self) -> None:
+        self.books.close()
+        self.service.stop()
+        self.api.stop()
+        self.storage.stop()
+
+    def mend(self) -> None:
+        """A good network, and nothing left of the bad one."""
+        for proxy in (self.api, self.storage):
+            proxy.say("reset", "cut")
+
+
+class Sender:
+    """The sender's process; `kill` as a power cut would."""
+
+    def __init__(self, library: Path, street: Street) -> None:
+        self._library, self._street = library, street
+        self._log = library.parent / "sender.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.kills = 0
+
+    def start(self) -> None:
+        facts = {
+            "library": str(self._library),
+            "library_key": KEY.hex(),
+            "base_url": self._street.api.address,
+            "account_id": self._street.service.headers["X-Account-ID"],
+            "api_key": self._street.service.headers["X-API-Key"],
+        }
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen([sys.executable, SENDER], stdin=subprocess.PIPE, stdout=log, stderr=log)
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(facts).encode())
+        self._process.stdin.close()
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self.kills += self._process.poll() is None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    @property
+    def complaints(self) -> str:
+        """What it wrote that nobody expects."""
+        return "\n".join(line for line in self._log.read_text().splitlines() if "Traceback" in line or "ERROR" in line)
+
+
+@dataclass
+class Tally:
+    """What happened in all schedules."""
+
+    schedules: int = 0
+    takes: int = 0
+    kills: int = 0
+    service_kills: int = 0
+    faulted: int = 0
+    looks: int = 0
+    seconds: float = 0.0
+    roads: Counter[str] = field(default_factory=Counter)
+
+
+def play(street: Street, folder: Path, chance: random.Random, tally: Tally) -> None:
+    """One schedule: takes made offline, bad roads and kills, then good roads; raises AssertionError where one is lost.
+
+    The schedule is as `chance` says; how it meets the processes is as the machine's moment wants it.
+    """
+    began = time.monotonic()
+    street.service.make_account(CREDITS)
+    street.mend()
+    digests = record(folder / "library", chance)
+    sender = Sender(folder / "library", street)
+    sender.start()
+    try:
+        for _ in range(chance.randint(2, 6)):
+            bad_road(street, chance, tally)
+            time.sleep(chance.uniform(0.2, 1.6))
+            if chance.random() < 0.5:
+                sender.kill()
+                time.sleep(chance.uniform(0.0, 0.3))
+                sender.start()
+            if chance.random() < 0.06:
+                street.service.kill()
+                street.service.start()
+                tally.service_kills += 1
+            look(folder / "library", street, tally)
+        street.mend()
+        if chance.random() < 0.7:  # else it finds out by itself
+            sender.kill()
+            sender.start()
+        settle(folder / "library", street, tally)
+    finally:
+        sender.kill()
+    assert not sender.complaints, sender.complaints
+    judge(folder / "library", street, digests)
+    tally.schedules += 1
+    tally.takes += len(digests)
+    tally.kills += sender.kills
+    tally.seconds += time.monotonic() - began
+
+
+ROADS: tuple[Callable[[random.Random], tuple[str, ...]], ...] = (
+    lambda _: ("reset",),
+    lambda _: ("reset", "latency=120", "jitter=80"),
+    lambda chance: ("reset", f"rate={chance.choice((40_000, 200_000))}"),
+    lambda _: ("link=down",),
+    lambda _: ("reset", "link=stall"),
+    lambda _: ("reset", "cut"),
+    lambda chance: ("reset", f"up_limit={chance.choice((0, 200, 3000, 100_000))}", "then=rst", "faults=2"),
+    lambda chance: ("reset", f"down_limit={chance.choice((0, 30, 200))}", "then=fin", "faults=2"),
+    lambda chance: ("reset", f"up_limit={chance.choice((300, 5000))}", "then=stall", "faults=1"),
+    lambda chance: ("reset", "lose_reply=1", f"faults={chance.randint(1, 4)}"),
+    lambda _: ("reset", "lose_reply=1", "faults=-1", "latency=40"),
+)
+
+
+def bad_road(street: Street, chance: random.Random, tally: Tally) -> None:
+    for proxy in (street.api, street.storage):
+        words = chance.choice(ROADS)(chance)
+        tally.roads[" ".join(words)] += 1
+        tally.faulted += int(str(proxy.say("status")["faulted"]))
+        proxy.say("link=up", *words)
+
+
+def record(folder: Path, chance: random.Random) -> dict[str, str]:
+    """One to three takes, queued; the digest of each one's samples."""
+    speech, rate = sf.read(SPEECH, dtype="int16")
+    library = Library(folder, KEY)
+    digests = {}
+    for number in range(chance.randint(1, 3)):
+        path = library.recording_folder / f"{number}.take"
+        first = chance.randrange(len(speech) - round(TAKE_S * rate))
+        writer = SealedTakeWriter(path, KEY, rate)
+        writer.append(speech[first : first + round(TAKE_S * rate) + number])
+        writer.close()
+        subject = chance.choice(("ward4-0172", "ward4-0063"))
+        take_id = library.add_take(path, TakeMetadata(subject, MONDAY + timedelta(days=number), TARGET))
+        digests[take_id] = library.audio(take_id).sha256()
+        library.queue(take_id)
+    library.close()
+    return digests
+
+
+def look(library: Path, street: Street, tally: Tally) -> None:
+    """Whatever is said to be at the service is there, and nothing is there twice."""
+    tally.looks += 1
+    here = rows(library, "SELECT state, job_id, recorded_at FROM recordings")
+    there = {job.job_id: job for job in street.books.jobs(street.service.headers["X-Account-ID"])}
+    assert len({job.recorded_at for job in there.values()}) == len(there) <= len(here), "sent twice"
+    for state, job_id, _ in here:
+        assert job_id is None or job_id in there, "a job here that the service does not have"
+        assert (job_id is None) == (state in ("waiting", "uploading")), f"{state} with job {job_id}"
+        assert state != "done" or there[job_id].status == "done", "done here, and not there"
+
+
+def settle(library: Path, street: Street, tally: Tally) -> None:
+    ends_at = time.monotonic() + SETTLED_WITHIN_S
+    while rows(library, ON_THEIR_WAY) != [(0,)]:
+        look(library, street, tally)
+        assert time.monotonic() < ends_at, f"nothing moves: {rows(library, 'SELECT state, reason FROM recordings')}"
+        time.sleep(0.25)
+
+
+def judge(folder: Path, street: Street, digests: dict[str, str]) -> None:
+    """Each take once, with its sound, paid once, done here and there."""
+    account_id = street.service.headers["X-Account-ID"]
+    jobs = {job.job_id: job for job in street.books.jobs(account_id)}
+    library = Library(folder, KEY)
+    items = library.list()
+    left = library.store.rows("SELECT 1 FROM pending")
+    library.close()
+    assert {item.take_id for item in items} == digests.keys(), "a take is lost, or twice"
+    assert len(jobs) == len(items), f"{len(jobs)} jobs for {len(items)} takes"
+    assert not left, "something is still to be done"
+    for item in items:
+        job = jobs[str(item.job_id)]
+        assert (item.state, job.status) == ("done", "done"), f"{item.state} here, {job.status} there: {item.reason}"
+        assert samples_sha256(street.books.audio(job)) == digests[item.take_id], "another sound"
+    balance, entries = street.books.ledger(account_id)
+    assert balance == CREDITS - COST * len(items), "paid more or less than once"
+    paid = sorted([f"hold {COST}", f"capture {COST}"])
+    assert all(sorted(entries[job_id]) == paid for job_id in jobs), entries
+
+
+def rows(library: Path, query: str) -> list[tuple]:
+    connection = sqlite3.connect(f"file:{library / 'library.sqlite'}?mode=ro", uri=True, timeout=10)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def environment_is_quiet() -> None:
+    """A service that a person's settings do not reach."""
+    for name in [name for name in os.environ if name.startswith("VBDESK_")]:
+        del os.environ[name]
