@@ -151,7 +151,7 @@ def test_a_service_out_of_reach_is_said_with_a_way_on(network, open_page, pulse_
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     network.up = False
     page = open_page(Recording(job_id=pulse_job.job_id), wait=False)
-    qtbot.waitUntil(lambda: "The service cannot be reached." in page.banner.words())
+    qtbot.waitUntil(lambda: "cannot be reached" in page.banner.words())
     network.up = True
     page.banner.button.click()
     qtbot.waitUntil(lambda: "Moderate" in visible_words(page))
