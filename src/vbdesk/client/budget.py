@@ -43,6 +43,10 @@ class RequestBudget:
         """The budget of a plan."""
         return cls(REQUESTS_PER_WINDOW[plan], journal)
 
+    def limit(self, bucket: Bucket) -> int:
+        """Requests of a window."""
+        return self._limits[bucket]
+
     def wait_s(self, bucket: Bucket, now: float, count: int = 1) -> float:
         """Seconds until `count` requests may follow one another; 0 when they may go now."""
         with self._lock:
