@@ -1,7 +1,7 @@
 """What leaves the desk about one subject: the finished reads of the service, put together and never changed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from vbdesk.contract.jobs import Job, JobStatus, JobType
@@ -99,6 +99,10 @@ class SubjectRecord:
     def finished(self) -> tuple[RecordingRecord, ...]:
         """The recordings that have a result."""
         return tuple(recording for recording in self.recordings if recording.done)
+
+    def only(self, recording: RecordingRecord) -> "SubjectRecord":
+        """The subject with this recording alone, and what the service knows over time."""
+        return replace(self, recordings=(recording,))
 
     def recording(self, job_id: str) -> RecordingRecord:
         """The recording with this job.

@@ -1,0 +1,5 @@
+"""A subject as a FHIR R4 Bundle."""
+
+from vbdesk.report.fhir.bundle import fhir_bundle
+
+__all__ = ["fhir_bundle"]

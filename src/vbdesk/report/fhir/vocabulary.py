@@ -1,0 +1,125 @@
+"""Codes and texts of the FHIR export: our own code systems under one base, and the few of HL7 that fit."""
+
+import tomllib
+import uuid
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from vbdesk.contract.levels import Level
+from vbdesk.resource_files import resource
+
+HL7 = "http://terminology.hl7.org/CodeSystem"
+UCUM = "http://unitsofmeasure.org"
+
+Element = dict[str, Any]
+"""A FHIR element or resource, as JSON values."""
+
+
+class Named(BaseModel):
+    """A code and what people call it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    display: str
+
+
+class LevelCode(BaseModel):
+    """A level's name, and HL7's interpretation of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    display: str
+    interpretation: str
+
+
+class DeviceNames(BaseModel):
+    """What the software is called."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    analysis: str
+    exporter: str
+    type: str
+
+
+class Vocabulary(BaseModel):
+    """All of fhir.toml.
+
+    Attributes:
+        base: URI that every code system and identifier system of ours begins with.
+        inconclusive: why there is no value.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: str
+    language: str
+    disclaimer: str
+    method: str
+    inconclusive: str
+    document: Named
+    device: DeviceNames
+    level: Mapping[Level, LevelCode]
+    interpretation: Mapping[str, str]
+    measure: Mapping[str, str]
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Vocabulary":
+        if set(self.level) != set(Level):
+            raise ValueError("a level has no code")
+        if not {level.interpretation for level in self.level.values()} <= set(self.interpretation):
+            raise ValueError("an interpretation has no name")
+        return self
+
+    def system(self, *names: str) -> str:
+        """URI of one of our own systems."""
+        return ":".join((self.base, *names))
+
+    def identity(self, *names: str) -> str:
+        """The id of whatever these names stand for: the same at every export."""
+        return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), "\n".join(names)))
+
+    def own(self, system: str, code: str, display: str) -> Element:
+        """A concept of one of our own code systems."""
+        name = text(display) or code
+        return {"coding": [{"system": self.system(system), "code": code_of(code), "display": name}], "text": name}
+
+    def measured(self, code: str) -> Element:
+        """The concept of a measure that fhir.toml names."""
+        return self.own("measure", code, self.measure[code])
+
+    def interpreted(self, code: str) -> Element:
+        """HL7's interpretation of an observation."""
+        return hl7("v3-ObservationInterpretation", code, self.interpretation[code])
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The vocabulary of fhir.toml, validated."""
+    with resource("report", "fhir.toml").open("rb") as file:
+        return Vocabulary.model_validate(tomllib.load(file))
+
+
+def hl7(system: str, code: str, display: str) -> Element:
+    """A concept of a code system of HL7."""
+    return {"coding": [{"system": f"{HL7}/{system}", "code": code, "display": display}]}
+
+
+def text(words: str) -> str | None:
+    """`words` as a FHIR string, which has no control characters and is never blank."""
+    kept = "".join(letter for letter in words if letter >= " " or letter in "\n\r\t").strip()
+    return kept.encode("utf-8", "replace").decode("utf-8") or None
+
+
+def code_of(name: str) -> str:
+    """`name` as a FHIR code, which has no blanks at its ends nor two together."""
+    return " ".join((text(name) or "unknown").split())
+
+
+def quantity(value: float, unit: str) -> Element:
+    """A number with its UCUM code."""
+    return {"value": value, "unit": unit, "system": UCUM, "code": unit}

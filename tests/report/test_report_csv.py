@@ -1,0 +1,146 @@
+"""The tidy CSV, read back by pandas as a researcher would."""
+
+import io
+from dataclasses import replace
+
+import pandas
+import pytest
+from report_cases import SOURCE, pulse_scores, subject, unfinished
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.results import ModelResult
+from vbdesk.report.dictionary import table_definitions, ucum
+from vbdesk.report.subject_record import SubjectRecord, subject_record
+from vbdesk.report.tidy_csv import DICTIONARY_FILE, cell, csv_files
+
+DTYPES = {"text": "string", "code": "category", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
+
+
+def read(files: dict[str, bytes], table: str) -> pandas.DataFrame:
+    """As docs/exports.md tells to read a table."""
+    dictionary = pandas.read_csv(io.BytesIO(files[DICTIONARY_FILE]), keep_default_na=False)
+    columns = dictionary[dictionary["table"] == table].set_index("column")["type"]
+    return pandas.read_csv(
+        io.BytesIO(files[f"{table}.csv"]),
+        dtype={name: DTYPES[kind] for name, kind in columns.items() if kind in DTYPES},
+        parse_dates=[name for name, kind in columns.items() if kind == "time"],
+        keep_default_na=False,
+        na_values=[""],
+    )
+
+
+def test_every_table_of_every_subject_loads_with_the_types_of_the_dictionary(case: SubjectRecord) -> None:
+    files = csv_files([case])
+    for name, table in table_definitions().items():
+        frame = read(files, name)
+        assert list(frame.columns) == [column.name for column in table.columns]
+        keys = frame[[*table.keys]].dropna()
+        assert not keys.duplicated().any(), name
+        for column in table.columns:
+            if column.values:
+                assert set(frame[column.name].dropna().unique()) <= set(column.values), column.name
+
+
+def test_there_is_one_row_for_each_recording_and_sign(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["mixed models"]
+    files = csv_files([record])
+    signs = read(files, "signs")
+    expected = [(item.job.job_id, signal.name) for item in record.finished for signal in item.signals]
+    assert list(signs[["job_id", "sign"]].itertuples(index=False, name=None)) == expected
+    assert set(read(files, "recordings")["status"]) == {"done", "failed", "timed-out", "running"}
+
+
+def test_numbers_and_times_come_back_as_they_went(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["gaps and anomalies"]
+    signs = read(csv_files([record]), "signs")
+    signals = [signal for item in record.finished for signal in item.signals]
+    assert [signal.score for signal in signals] == signs["score"].tolist()
+    assert [signal.z_score for signal in signals] == [None if pandas.isna(z) else z for z in signs["z_score"]]
+    assert list(dict.fromkeys(signs["recorded_at"])) == [item.recorded_at for item in record.finished]
+
+
+def test_a_first_recording_has_no_history(cases: dict[str, SubjectRecord]) -> None:
+    signs = read(csv_files([cases["first recording"]]), "signs")
+    assert signs[["latest_score", "baseline_score", "anomaly", "z_score"]].isna().all(axis=None)
+    assert len(signs) == 6
+
+
+def test_an_inconclusive_level_has_no_rank(cases: dict[str, SubjectRecord]) -> None:
+    signs = read(csv_files([cases["inconclusive only"]]), "signs")
+    assert signs["level_rank"].isna().all()
+    assert not signs["flagged"].any()
+
+
+def test_voices_that_spoke_too_little_stay_in_the_table_without_a_reading(cases: dict[str, SubjectRecord]) -> None:
+    speakers = read(csv_files([cases["diarized"]]), "speakers")
+    quiet = speakers[speakers["speaker"] == "speaker_2"]
+    assert len(quiet) == 2
+    assert quiet["level"].isna().all()
+    assert (speakers["speaker"] == "speaker_1").sum() == 12
+
+
+def test_without_scores_no_raw_score_leaves(cases: dict[str, SubjectRecord]) -> None:
+    files = csv_files([cases["two"]], scores=False)
+    assert not any("score" in column for column in read(files, "signs").columns if column != "z_score")
+    assert b"0.6839" not in b"".join(files.values())
+    assert b"score_interval" not in files[DICTIONARY_FILE]
+
+
+def test_the_same_record_gives_the_same_bytes(cases: dict[str, SubjectRecord]) -> None:
+    assert csv_files([cases["mixed models"]]) == csv_files([cases["mixed models"]])
+
+
+def test_several_subjects_share_the_tables(cases: dict[str, SubjectRecord]) -> None:
+    frame = read(csv_files([cases["first recording"], cases["two"]]), "recordings")
+    assert frame["group_id"].tolist() == ["first", "two", "two"]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "＝"])
+def test_text_that_a_spreadsheet_would_run_is_made_harmless(start: str) -> None:
+    assert cell(f"{start}cmd|' /C calc'!A0").startswith("'")
+
+
+def test_negative_numbers_are_left_as_they_are() -> None:
+    assert cell(-0.25) == "-0.25"
+    assert cell(1234567) == "1234567"
+
+
+@pytest.mark.parametrize("group_id", ["NA", "null", "007", "1e5", "TRUE", "a" * 512])
+def test_a_subject_named_like_a_value_keeps_its_name(group_id: str) -> None:
+    record = subject(pulse_scores(1), group_id=group_id)
+    assert read(csv_files([record]), "recordings")["group_id"].tolist() == [group_id]
+
+
+def test_hostile_text_survives_quoting() -> None:
+    words = 'She said "=1+1", then\nשלום 🎙 \x00 and; more,\ttext'
+    frame = read(csv_files([subject(pulse_scores(1), narrative=words)]), "recordings")
+    assert frame["narrative"].tolist() == [words.replace("\x00", "\ufffd")]
+
+
+def test_text_that_is_no_unicode_does_not_stop_the_export() -> None:
+    job = subject(pulse_scores(1)).recordings[0]
+    result = job.job.result
+    assert isinstance(result, ModelResult)
+    description = result.summary.description.model_copy(update={"summary": "half \ud83c a letter"})
+    summary = result.summary.model_copy(update={"description": description})
+    broken = job.job.model_copy(update={"result": result.model_copy(update={"summary": summary})})
+    assert csv_files([subject_record("s", SOURCE, [(job.recorded_at, broken)])])["recordings.csv"].decode()
+
+
+def test_a_recording_without_a_time_of_its_own_has_that_of_its_job() -> None:
+    moment, job = unfinished("j", JobStatus.QUEUED)
+    record = subject_record("s", SOURCE, [(None, job)])
+    assert record.recordings[0].recorded_at == moment
+
+
+def test_the_language_stands_beside_its_text(cases: dict[str, SubjectRecord]) -> None:
+    frame = read(csv_files([replace(cases["two"], language="de-CH")]), "signs")
+    assert set(frame["language"]) == {"de-CH"}
+
+
+@pytest.mark.parametrize(
+    ("unit", "code"),
+    [("Hz", "Hz"), ("syllables/s", "{syllable}/s"), ("", "1"), ("wibble {x}", "{wibblex}"), ("Ω", "1")],
+)
+def test_units_are_written_in_ucum(unit: str, code: str) -> None:
+    assert ucum(unit) == code

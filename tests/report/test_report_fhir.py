@@ -1,0 +1,160 @@
+"""The FHIR Bundle, read back by fhir.resources, and the rules that its models do not check."""
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from fhir.resources.R4B.bundle import Bundle
+from report_cases import AS_OF, pulse_scores, subject
+
+from vbdesk.report.fhir import fhir_bundle
+from vbdesk.report.fhir.vocabulary import vocabulary
+from vbdesk.report.sign_off import SignOff
+from vbdesk.report.subject_record import SubjectRecord
+
+SIGN_OFF = SignOff("Dr. 山田 <b>&", AS_OF + timedelta(hours=1))
+
+
+def resources(bundle: bytes, kind: str) -> list[dict[str, Any]]:
+    entries = json.loads(bundle).get("entry", [])
+    return [entry["resource"] for entry in entries if entry["resource"]["resourceType"] == kind]
+
+
+def signs(bundle: bytes) -> list[dict[str, Any]]:
+    system = vocabulary().system("sign")
+    return [o for o in resources(bundle, "Observation") if o["code"]["coding"][0]["system"] == system]
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for part in value.values() for text in strings(part)]
+    if isinstance(value, list):
+        return [text for part in value for text in strings(part)]
+    return [value] if isinstance(value, str) else []
+
+
+@pytest.mark.parametrize("scores", [False, True])
+def test_every_subject_is_a_valid_bundle(case: SubjectRecord, scores: bool) -> None:
+    text = fhir_bundle(case, scores=scores, sign_off=SIGN_OFF)
+    bundle = Bundle.model_validate_json(text)
+    assert json.loads(bundle.model_dump_json(exclude_none=True)).keys() == json.loads(text).keys()
+    signals = sum(len(item.signals) for item in case.finished)
+    assert len(signs(text)) == signals
+    assert len(resources(text, "DiagnosticReport")) == len(case.finished)
+    assert not resources(text, "Patient")
+
+
+def test_every_reference_leads_to_a_resource_of_the_bundle(case: SubjectRecord) -> None:
+    bundle = json.loads(fhir_bundle(case, scores=True, sign_off=SIGN_OFF))
+    known = [entry["fullUrl"] for entry in bundle.get("entry", [])]
+    assert len(set(known)) == len(known)
+    assert {text for text in strings(bundle) if text.startswith("urn:uuid:")} == set(known)
+    assert all(entry["fullUrl"] == f"urn:uuid:{entry['resource']['id']}" for entry in bundle.get("entry", []))
+
+
+def test_a_value_and_the_reason_of_its_absence_never_stand_together(case: SubjectRecord) -> None:
+    for sign in signs(fhir_bundle(case, scores=True)):
+        assert ("valueCodeableConcept" in sign) != ("dataAbsentReason" in sign)
+        assert sign["interpretation"]
+
+
+def test_inconclusive_is_a_missing_value(cases: dict[str, SubjectRecord]) -> None:
+    readings = signs(fhir_bundle(cases["inconclusive only"]))
+    assert readings
+    for sign in readings:
+        assert sign["dataAbsentReason"]["coding"][0]["code"] == "unknown"
+        assert sign["interpretation"][0]["coding"][0]["code"] == "IND"
+
+
+def test_the_levels_and_a_change_are_coded(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["gaps and anomalies"]
+    found = signs(fhir_bundle(record))
+    readings = [(recording, signal) for recording in record.finished for signal in recording.signals]
+    for item, signal in readings:
+        sign = found.pop(0)
+        assert sign["valueCodeableConcept"]["coding"][0]["code"] == signal.level.value
+        assert datetime.fromisoformat(sign["effectiveDateTime"]) == item.recorded_at
+        codes = [one["coding"][0]["code"] for one in sign["interpretation"]]
+        assert ("U" in codes) == bool(signal.anomaly and signal.z_score > 0)
+
+
+def test_scores_leave_for_research_alone(cases: dict[str, SubjectRecord]) -> None:
+    care, research = (fhir_bundle(cases["two"], scores=scores).decode() for scores in (False, True))
+    assert "0.6839" in research
+    assert "0.6839" not in care
+    assert "extended-metrics" not in care
+
+
+def test_no_code_is_borrowed(case: SubjectRecord) -> None:
+    systems = {text for text in strings(json.loads(fhir_bundle(case, scores=True))) if "://" in text}
+    addresses = {address.split("/")[2] for address in systems if address.startswith("http://")}
+    assert addresses <= {"terminology.hl7.org", "unitsofmeasure.org", "www.w3.org"} | {"www.w3.org"}
+
+
+def test_the_patient_is_a_pseudonym_within_the_account(cases: dict[str, SubjectRecord]) -> None:
+    text = fhir_bundle(cases["two"])
+    subjects = {
+        json.dumps(one["subject"], sort_keys=True)
+        for kind in ("Observation", "DiagnosticReport")
+        for one in resources(text, kind)
+    }
+    assert [json.loads(one) for one in subjects] == [
+        {"type": "Patient", "identifier": {"system": "urn:x-vbdesk:group:acct-7", "value": "two"}}
+    ]
+
+
+def test_a_repeated_export_is_equal_byte_for_byte(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["mixed models"]
+    assert fhir_bundle(record, scores=True) == fhir_bundle(record, scores=True)
+
+
+def test_ids_stay_when_recordings_are_added_and_differ_between_accounts(cases: dict[str, SubjectRecord]) -> None:
+    whole = cases["gaps and anomalies"]
+    early = replace(whole, recordings=whole.recordings[:-1])
+    other = replace(whole, source=replace(whole.source, account_id="acct-8"))
+    ids = [{one["id"] for one in signs(fhir_bundle(record))} for record in (whole, early, other)]
+    assert ids[1] < ids[0]
+    assert not ids[2] & ids[0]
+
+
+def test_the_device_names_the_version_of_the_calibration(cases: dict[str, SubjectRecord]) -> None:
+    devices = resources(fhir_bundle(cases["mixed models"]), "Device")
+    names = {device["deviceName"][0]["name"]: device["version"][0]["value"] for device in devices}
+    assert names["Voice biomarker analysis, model pulse"] == "1.0.0"
+    assert names["Voice biomarker analysis, sign stress"] == "1.0.0"
+
+
+def test_the_reader_verifies_the_newest_recording(cases: dict[str, SubjectRecord]) -> None:
+    text = fhir_bundle(cases["two"], sign_off=SIGN_OFF)
+    Bundle.model_validate_json(text)
+    verified = [one for one in resources(text, "Provenance") if one["agent"][0]["who"].get("display")]
+    reports = resources(text, "DiagnosticReport")
+    assert [one["target"][0]["reference"] for one in verified] == [f"urn:uuid:{reports[-1]['id']}"]
+    assert verified[0]["agent"][0]["who"]["display"] == SIGN_OFF.name
+    assert "resultsInterpreter" not in reports[0]
+
+
+@pytest.mark.parametrize("group_id", ["a" * 512, "A~b:c-d.e_f", "0"])
+@pytest.mark.parametrize("narrative", ["", " ", "\x00\x1b[31m", 'שלום 🎙 "<script>', "=1+1\n\n"])
+def test_hostile_text_makes_a_valid_bundle(group_id: str, narrative: str) -> None:
+    Bundle.model_validate_json(fhir_bundle(subject(pulse_scores(1), group_id=group_id, narrative=narrative)))
+
+
+def test_a_service_with_blank_names_still_makes_a_valid_bundle() -> None:
+    record = subject(pulse_scores(1))
+    item = record.recordings[0]
+    result = item.job.result
+    signals = [
+        signal.model_copy(update={"name": f" odd\tname  {k}", "label": "\x01"}) for k, signal in enumerate(item.signals)
+    ]
+    job = item.job.model_copy(update={"result": result.model_copy(update={"signals": signals})})
+    Bundle.model_validate_json(fhir_bundle(replace(record, recordings=(replace(item, job=job),)), scores=True))
+
+
+def test_a_sign_off_names_somebody_and_a_moment() -> None:
+    with pytest.raises(ValueError, match="name of the person"):
+        SignOff("  ", AS_OF)
+    with pytest.raises(ValueError, match="zone"):
+        SignOff("Dr. A", AS_OF.replace(tzinfo=None))
