@@ -189,3 +189,12 @@ def test_the_services_clock_is_read_from_its_answers_alone(client, service):
     client.account.credits()
     client.account.credits()
     assert client.server_time == datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("key", ["vbk_schlüssel", "vbk_do-not\nshow-me"])
+def test_a_key_that_no_header_can_carry_is_a_wrong_key(service, key):
+    client = Client("https://service.test", Credentials("acc-1", key), transport=httpx.MockTransport(service))
+    with client, pytest.raises(Unauthorized) as raised:
+        client.account.credits()
+    assert key not in "".join(traceback.format_exception(raised.value))
+    assert service.requests == []

@@ -16,7 +16,15 @@ from vbdesk.client.audio import AudioSource
 from vbdesk.client.budget import RequestBudget
 from vbdesk.client.causes import cause_of
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import Cancelled, CaptivePortal, ClientError, ConnectionFailed, RateLimited, UnexpectedAnswer
+from vbdesk.client.errors import (
+    Cancelled,
+    CaptivePortal,
+    ClientError,
+    ConnectionFailed,
+    RateLimited,
+    Unauthorized,
+    UnexpectedAnswer,
+)
 from vbdesk.client.retry import RetryRule
 from vbdesk.client.timekeeper import CancelFlag, Timekeeper
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
@@ -178,11 +186,10 @@ class Transport:
             self._budget.close(bucket, self.timekeeper.monotonic() + pause_s)
 
     def _headers(self, call: Call) -> dict[str, str]:
-        return {
-            ACCOUNT_HEADER: self._credentials.account_id,
-            API_KEY_HEADER: self._credentials.api_key,
-            **(call.headers or {}),
-        }
+        account_id, api_key = self._credentials.account_id, self._credentials.api_key
+        if not all(text.isascii() and text.isprintable() for text in (account_id, api_key)):
+            raise Unauthorized  # no header can carry them, and an error of httpx would show them
+        return {ACCOUNT_HEADER: account_id, API_KEY_HEADER: api_key, **(call.headers or {})}
 
 
 def _parts(form: Mapping[str, str], audio: AudioSource | None, opened: ExitStack) -> list[Part]:

@@ -1,0 +1,206 @@
+"""In whose name commands speak to a service: a profile of the desk, or the environment; never an argument.
+
+What stands in a command line stands in the list of processes, for everybody on the computer to read.
+
+Commands that speak to a service end with 0, or with one sentence on standard error and
+    1   something could not be done: a recording or a request was refused, an analysis failed
+    2   the command line is wrong
+    3   the service cannot be reached or asks for a pause: the same command again, later, may do
+    4   a person must act first: key, keyring, credits
+    130 stopped by Ctrl-C; what was done is kept
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.output import fail
+
+if TYPE_CHECKING:
+    from vbdesk.cli.places import Places
+    from vbdesk.client import Client, ClientError
+    from vbdesk.contract.limits import Plan
+    from vbdesk.outbox.profiles import Profile
+    from vbdesk.outbox.vault import Vault
+
+REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
+
+ADDRESS, ACCOUNT, KEY, PLAN = "VBDESK_BASE_URL", "VBDESK_ACCOUNT_ID", "VBDESK_API_KEY", "VBDESK_PLAN"
+
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        help="A profile of the desk, by name or id; its key comes from the keyring. Default: the environment "
+        f"({ADDRESS}, {ACCOUNT}, {KEY}), else the profile in use.",
+    ),
+]
+DataDir = Annotated[Path | None, typer.Option(help="Where the desk keeps recordings and profiles.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A way to a service.
+
+    Attributes:
+        client: speaks for the account; keeps within its plan.
+        name: of the profile; None for an account of the environment.
+    """
+
+    client: "Client"
+    base_url: str
+    account_id: str
+    name: str | None
+
+
+@contextmanager
+def open_client(
+    profile: str | None,
+    data_dir: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    vault: "Vault | None" = None,
+) -> Iterator[Connection]:
+    """Connect as the command line says; whatever goes wrong in the block ends the command with one sentence.
+
+    Args:
+        profile: name or id of a profile, as given.
+        data_dir: the desk's folder, as given.
+        environ: where the account stands if no profile is given.
+        vault: where keys of profiles are; the system's keyring if None.
+    """
+    with told():
+        if profile is None and any(environ.get(name) for name in (ADDRESS, ACCOUNT, KEY)):
+            with _of_environment(environ) as connection:
+                yield connection
+        else:
+            with _of_profile(profile, data_dir, environ, vault) as connection:
+                yield connection
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
+    from vbdesk.client import ClientError
+    from vbdesk.client.local_service import LocalServiceFailed
+    from vbdesk.outbox.profiles import LibraryKeyMissing, ProfilesUnreadable
+    from vbdesk.outbox.vault import VaultError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        fail("Stopped. What was done is kept.", STOPPED)
+    except ClientError as error:
+        fail(error.sentence, status_of(error))
+    except TimeoutError as error:
+        fail(str(error), LATER)
+    except LocalServiceFailed as error:
+        fail(f"{error} If the desk is open on it, close the desk first.", LATER)
+    except (VaultError, LibraryKeyMissing) as error:
+        fail(str(error), ACT_FIRST)
+    except ProfilesUnreadable as error:
+        fail(str(error))
+
+
+def status_of(error: "ClientError") -> int:
+    """How a command ends that met `error`."""
+    from vbdesk.client import Kind
+    from vbdesk.client.errors import InsufficientCredits, Unauthorized
+
+    if isinstance(error, Unauthorized | InsufficientCredits):
+        return ACT_FIRST
+    return LATER if error.kind is Kind.RETRYABLE else REFUSED
+
+
+@contextmanager
+def _of_environment(environ: Mapping[str, str]) -> Iterator[Connection]:
+    from vbdesk.contract.limits import Plan
+
+    missing = [name for name in (ADDRESS, ACCOUNT, KEY) if not environ.get(name)]
+    if missing:
+        fail(f"Set {' and '.join(missing)} too, or name a profile with --profile.", USAGE)
+    plan = environ.get(PLAN) or Plan.STANDARD
+    if plan not in set(Plan):
+        fail(f"{PLAN} is one of: {', '.join(Plan)}.", USAGE)
+    account_id, key = environ[ACCOUNT].strip(), environ[KEY].strip()
+    with _connected(environ[ADDRESS], account_id, key, Plan(plan), None) as connection:
+        yield connection
+
+
+@contextmanager
+def _of_profile(
+    wanted: str | None, data_dir: Path | None, environ: Mapping[str, str], vault: "Vault | None"
+) -> Iterator[Connection]:
+    from vbdesk.cli.places import places
+    from vbdesk.outbox.vault import KeyringVault
+
+    place = places(data_dir)
+    profile = named_profile(wanted, place)
+    key = api_key(profile, vault or KeyringVault(), environ)
+    with (
+        running(profile, place) as base_url,
+        _connected(base_url, profile.account_id, key, profile.plan, profile.name) as connection,
+    ):
+        yield connection
+
+
+def named_profile(wanted: str | None, place: "Places") -> "Profile":
+    """The profile of this name or id, the one in use if None; ends the command if there is none."""
+    from vbdesk.outbox.opening import ProfileUnknown, find_profile
+    from vbdesk.outbox.profiles import ProfileStore
+
+    try:
+        return find_profile(ProfileStore(place.config), wanted)
+    except ProfileUnknown as error:
+        hint = "" if wanted else f" Or set {ADDRESS}, {ACCOUNT} and {KEY}."
+        fail(f"{error}{hint}", USAGE)
+
+
+def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.environ) -> str:
+    """The profile's key; waits while the keyring waits for a person. Raises VaultError."""
+    from vbdesk.outbox.vault import patiently
+
+    if profile.secrets == "session":  # it is not in the keyring, as its owner wanted
+        if not environ.get(KEY):
+            fail(f"The key of {profile.name} is not kept on this computer. Set {KEY}.", ACT_FIRST)
+        return environ[KEY].strip()
+    key = patiently(lambda: vault.get(profile.api_key_name), lambda sentence: typer.echo(sentence, err=True))
+    if key is None:
+        fail(f"The key of {profile.name} is not in the keyring. Enter it in the desk, under Account.", ACT_FIRST)
+    return key
+
+
+@contextmanager
+def running(profile: "Profile", place: "Places") -> Iterator[str]:
+    """The address of the profile's service; one of this computer runs for as long as the block does.
+
+    Raises:
+        LocalServiceFailed: it does not start, for example because the desk runs it already.
+    """
+    from vbdesk.client.local_service import LocalService
+
+    if profile.base_url is not None:
+        yield profile.base_url
+        return
+    service = LocalService(place.data / "service")
+    try:
+        yield service.start().base_url
+    finally:
+        service.stop()
+
+
+@contextmanager
+def _connected(base_url: str, account_id: str, key: str, plan: "Plan", name: str | None) -> Iterator[Connection]:
+    from vbdesk.client import Client, Credentials
+
+    try:
+        client = Client(base_url, Credentials(account_id, key), plan=plan)
+    except ValueError as error:
+        fail(str(error), USAGE)
+    with client:
+        yield Connection(client, base_url, account_id, name)
