@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
+from vbdesk.outbox.audit import Head, seal_head
 from vbdesk.outbox.column_seal import ColumnSeal, seal_sum
 from vbdesk.outbox.migrations import MigrationFailed, migrate
 
@@ -161,8 +162,8 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
 
 def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
     connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
-    row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"), seal_sum(seal, 0, 0))
-    connection.execute("INSERT INTO library VALUES (?, ?, ?, ?, NULL)", row)
+    row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"), seal_sum(seal, 0, 0), seal_head(seal, Head(), 0))
+    connection.execute("INSERT INTO library VALUES (?, ?, ?, ?, ?)", row)
     connection.execute("COMMIT")
 
 

@@ -14,6 +14,7 @@ from cryptography.exceptions import InvalidTag
 
 from vbdesk.capture.clock import Clock
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.audit import Actor, AuditLog, Deed, Part
 from vbdesk.outbox.column_seal import moved, open_sum, seal_sum, sum_of
 from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, details_json
 from vbdesk.outbox.schema import ColumnSeal, open_database
@@ -33,7 +34,7 @@ class Store:
     Safe to use from several threads. Subscribers are called in the thread that made a change, after it is on the disk.
     """
 
-    def __init__(self, folder: Path, key: bytes, clock: Clock) -> None:
+    def __init__(self, folder: Path, key: bytes, clock: Clock, actor: Actor | None = None) -> None:
         self.clock = clock
         self.key = key
         self.seal = ColumnSeal(key)
@@ -44,6 +45,7 @@ class Store:
         self._rows_sum = 0  # of the transaction under way
         self._afterwards: list[Callable[[], None]] = []
         self._database = open_database(folder / "library.sqlite", self.seal)
+        self._audit = AuditLog(self._database, self.seal, actor or Actor())
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
         self._items: dict[str, RecordingItem] = {}
@@ -102,6 +104,17 @@ class Store:
     def afterwards(self, work: Callable[[], None]) -> None:
         """Have `work` done once the present transaction is on the disk, before subscribers hear of it."""
         self._afterwards.append(work)
+
+    def note(self, what: Deed, take_id: str | None = None, detail: str = "", part: Part | None = None) -> None:
+        """Tell the audit log what is done. Within the transaction that does it.
+
+        Args:
+            what: the deed.
+            take_id: of which recording; None where it is none in particular.
+            detail: a word or a number more, of ours: never what a person wrote.
+            part: which part acts; the one that has opened the library if None.
+        """
+        self._audit.note(self.now(), what, take_id, detail, part)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[sqlite3.Row]:
         """Read."""
@@ -280,14 +293,16 @@ class Store:
         return time_text(recorded_at)
 
     def _begin_change(self) -> None:
-        library = self._database.execute("SELECT version, rows_sum FROM library").fetchone()
+        library = self._database.execute("SELECT version, rows_sum, audit_head FROM library").fetchone()
         known = open_sum(self.seal, library["rows_sum"], library["version"])
         self._rows_sum = self._sum_of_rows() if known is None else known
+        self._audit.begin_change(library["audit_head"], library["version"])
         self._database.execute("UPDATE library SET version = version + 1")
 
     def _end_change(self) -> None:
-        kept = seal_sum(self.seal, self._rows_sum, self.version())
-        self._database.execute("UPDATE library SET rows_sum = ?", (kept,))
+        version = self.version()
+        proofs = (seal_sum(self.seal, self._rows_sum, version), self._audit.end_change(version))
+        self._database.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
 
     def _sum_of_rows(self) -> int:
         return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings WHERE mac IS NOT NULL"))
