@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.outbox.audit import Actor, AuditReader, AuditUnreadable, Deed, Part, Verification
+from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.store import Store
 
 KEY = bytes(range(32))
@@ -174,6 +175,32 @@ def test_reading_does_not_wait_for_a_change_under_way(store, log):
         store.note(Deed.EXPORTED)
         assert log.verify().count == 5
     assert log.verify().count == 6
+
+
+def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_what_they_say(library, new_take, folder):
+    from_group = "marker-group"
+    first = new_take(from_group, seconds=30, note="marker note", tags=("marker-tag",))
+    library.set_trim(first, (0.0, 20.0))
+    library.queue(first)
+    library.cancel(first)
+    library.bring_back(library.put_away(first))
+    library.change_settings(send_rule=SendRule.BY_HAND, retention=Retention(RetentionRule.AFTER_RESULT, 30))
+    library.note(Deed.EXPORTED, first, "csv")
+    library.discard(first)
+    log = AuditReader(folder, KEY)
+    assert [(entry.what, entry.take_id, entry.detail) for entry in log.entries()] == [
+        ("recorded", first, ""),
+        ("trimmed", first, ""),
+        ("queued", first, ""),
+        ("called back", first, ""),
+        ("put away", first, ""),
+        ("brought back", first, ""),
+        ("settings changed", None, "send=by_hand, sound=30 days, paused=no"),
+        ("exported", first, "csv"),
+        ("deleted", first, ""),
+    ]
+    assert log.verify().ok
+    assert "marker" not in repr(log.entries())
 
 
 @settings(max_examples=40)

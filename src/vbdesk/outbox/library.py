@@ -14,6 +14,7 @@ from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.sealed import TakeAudio, read_file, read_take, seal_file, sync_folder
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.audit import Actor, Deed
 from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem, TakeMetadata, details_json, metadata_of
 from vbdesk.outbox.opened import decode_file
 from vbdesk.outbox.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
@@ -45,11 +46,14 @@ class Library:
         store: the database, shared with the courier's line.
     """
 
-    def __init__(self, folder: Path, key: bytes, clock: Clock | None = None) -> None:
-        """Open the library in `folder`, made if there is none. Raises LibraryLocked, LibraryUnreadable, OSError."""
+    def __init__(self, folder: Path, key: bytes, clock: Clock | None = None, actor: Actor | None = None) -> None:
+        """Open the library in `folder`, made if there is none. Raises LibraryLocked, LibraryUnreadable, OSError.
+
+        `actor` is who the audit log will name; a desk without account if None.
+        """
         self.recording_folder = folder / "recording"
         self.recording_folder.mkdir(parents=True, exist_ok=True)
-        self.store = Store(folder, key, clock or SystemClock())
+        self.store = Store(folder, key, clock or SystemClock(), actor)
         self._return_strays()
 
     def close(self) -> None:
@@ -72,6 +76,7 @@ class Library:
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
+                self.store.note(Deed.RECORDED, take_id)
                 path.replace(kept)
                 sync_folder(kept.parent)
         except BaseException:
@@ -96,6 +101,7 @@ class Library:
         seal_file(path, copy, self.store.key)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
+            self.store.note(Deed.IMPORTED, take_id)
             copy.replace(self.store.path(take_id))
             sync_folder(self.store.takes_folder)
         return take_id
@@ -123,6 +129,7 @@ class Library:
                 raise NotAllowed("The service may have this recording already, so it cannot be called back.")
             self.store.remove_event(take_id)
             self.store.move(take_id, OutboxState.CHECKED)
+            self.store.note(Deed.CALLED_BACK, take_id)
 
     def set_trim(
         self, take_id: str, trim_s: tuple[float, float] | None, quality: Mapping[str, Any] | None = None
@@ -147,6 +154,7 @@ class Library:
             metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
             details = self.store.seal.seal(details_json(metadata), f"{take_id}/details")
             self.store.update(take_id, {"details": details, "duration_s": _counted_s(whole_s, metadata)})
+            self.store.note(Deed.TRIMMED, take_id)
 
     def put_away(self, take_id: str) -> PutAway:
         """Take a `checked` recording out of the library; it can be brought back until the library is opened again.
@@ -159,6 +167,7 @@ class Library:
                 raise NotAllowed("Only a recording that waits here can be put away.")
             put_away = PutAway(take_id, self.store.row(take_id))
             self.store.forget(take_id)
+            self.store.note(Deed.PUT_AWAY, take_id)
             self.store.path(take_id).replace(self._away(take_id))
         return put_away
 
@@ -166,6 +175,7 @@ class Library:
         """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
         with self.store.changing():
             self.store.restore(put_away.row)
+            self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
             self._away(put_away.take_id).replace(self.store.path(put_away.take_id))
 
     def discard(self, take_id: str) -> None:
@@ -178,7 +188,13 @@ class Library:
             if self.store.get(take_id).state in AT_THE_SERVICE or self.store.asked(take_id):
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
             self.store.forget(take_id)
+            self.store.note(Deed.DELETED, take_id)
         self.store.path(take_id).unlink(missing_ok=True)
+
+    def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
+        """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""
+        with self.store.changing():
+            self.store.note(what, take_id, detail)
 
     def get(self, take_id: str) -> RecordingItem:
         """One recording. Raises UnknownTake."""
@@ -270,6 +286,7 @@ class Library:
                 paused=known.paused if paused is None else paused,
             )
             self.store.keep_setting(_SETTINGS, write_settings(changed))
+            self.store.note(Deed.SETTINGS_CHANGED, detail=changed.words)
         return changed
 
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
@@ -320,6 +337,7 @@ class Library:
                 self.store.add_event(take_id, SEND)
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
+            self.store.note(Deed.QUEUED, take_id)
 
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:

@@ -1,10 +1,13 @@
 """Opening the recordings of a profile: one program at a time, with the key from the keyring."""
 
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from vbdesk.capture.clock import Clock
+from vbdesk.outbox.audit import Actor, Deed, Part
 from vbdesk.outbox.library import Library
 from vbdesk.outbox.profiles import Profile, ProfileStore, library_key
 from vbdesk.outbox.vault import Vault
@@ -26,8 +29,12 @@ class HeldLibrary(Library):
     Two couriers at one library would send twice, and an opening puts away what another program has half done.
     """
 
-    def __init__(self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None) -> None:
+    def __init__(
+        self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None, part: Part = Part.DESK
+    ) -> None:
         """Open the recordings of `profile` in `folder`, made on first use. Blocks on the keyring and the disk.
+
+        `part` says who opens it, for the audit log.
 
         Raises:
             LibraryInUse: another program has them open.
@@ -37,10 +44,12 @@ class HeldLibrary(Library):
         folder.mkdir(parents=True, exist_ok=True)
         self._held = hold(folder)
         try:
-            super().__init__(folder, library_key(vault, profile, folder), clock)
+            super().__init__(folder, library_key(vault, profile, folder), clock, Actor(part, profile.account_id))
         except BaseException:
             self._held.release()
             raise
+        with suppress(sqlite3.Error):  # a full disk keeps nobody from the recordings
+            self.note(Deed.OPENED)
 
     def close(self) -> None:
         """Let go of the database, and let others open it."""

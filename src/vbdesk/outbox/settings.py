@@ -48,6 +48,12 @@ class LibrarySettings:
     retention: Retention = field(default_factory=Retention)
     paused: bool = False
 
+    @property
+    def words(self) -> str:
+        """All of it in one short line, for the audit log."""
+        kept = "for_ever" if self.retention.rule is RetentionRule.FOR_EVER else f"{self.retention.days} days"
+        return f"send={self.send_rule}, sound={kept}, paused={'yes' if self.paused else 'no'}"
+
 
 def write_settings(settings: LibrarySettings) -> bytes:
     """Settings as they are sealed."""
