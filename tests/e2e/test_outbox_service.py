@@ -1,13 +1,20 @@
-"""The outbox against the real service: a take goes in, a result comes out, and a lost answer is not paid for twice."""
+"""The outbox against the real service: takes become results, and neither lost answers nor kills are paid for twice."""
 
+import random
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 import soundfile as sf
 import soxr
+
+sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+
+from processes import Street, Tally, play
 
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
@@ -97,3 +104,19 @@ def test_takes_become_results_of_one_subject_even_when_an_answer_is_lost(service
     assert any(signal.baseline_score is not None for signal in items[1].result.signals)
     with Client(endpoint.base_url, credentials) as client:
         assert client.groups.jobs("ward4-0172").total_jobs == 2
+
+
+@pytest.fixture(scope="module")
+def street(tmp_path_factory):
+    """A service and the bad roads to it, each a process."""
+    built = Street(tmp_path_factory.mktemp("street"))
+    yield built
+    built.close()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("schedule", ["b", "c"])
+def test_a_sender_killed_behind_a_bad_network_sends_every_take_once(street, tmp_path, schedule):
+    tally = Tally()
+    play(street, tmp_path, random.Random(schedule), tally)
+    assert tally.kills >= 1
