@@ -1,0 +1,1 @@
+"""Vector drawings without a window: shapes, and how they become PDF and SVG."""

@@ -1,0 +1,60 @@
+"""The glyph of each level: it says the level without colour."""
+
+import math
+from collections.abc import Iterator
+
+from vbdesk.contract.levels import Level
+from vbdesk.report.drawing.look import look
+from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Point, Shape
+
+_GRID = 16.0
+_RING = (8.0, 8.0, 6.0)
+
+
+def level_word(level: Level) -> str:
+    """The level as a person reads it."""
+    return level.value.capitalize()
+
+
+def level_glyph(level: Level, left: float, top: float, side: float, behind: str) -> list[Shape]:
+    """The glyph in a square; `behind` is the colour of the ground, for what is cut out."""
+    scale = side / _GRID
+
+    def place(x: float, y: float) -> Point:
+        return left + x * scale, top + y * scale
+
+    shape = look().level[level].shape
+    solid, line = Paint(fill=shape), Paint(stroke=shape, width=1.75 * scale, round=True)
+    corners: tuple[Point, ...]
+    match level:
+        case Level.NONE:
+            return [Circle(place(8, 8), _RING[2] * scale, line)]
+        case Level.LOW:
+            half = tuple(place(*point) for point in _lower_half())
+            return [Path(half, solid, closed=True), Circle(place(8, 8), _RING[2] * scale, line)]
+        case Level.CONSIDER:
+            corners = ((8, 1.2), (14.8, 8), (8, 14.8), (1.2, 8))
+        case Level.MODERATE:
+            corners = ((8, 1.6), (15, 14), (1, 14))
+        case Level.ELEVATED:
+            octagon = Path(tuple(place(*point) for point in _octagon()), solid, closed=True)
+            cut = Paint(fill=behind)
+            bar = Box(*place(7.0, 3.6), 2.0 * scale, 5.4 * scale, cut, radius=1.0 * scale)
+            return [octagon, bar, Circle(place(8, 11.4), 1.2 * scale, cut)]
+        case Level.INCONCLUSIVE:
+            dashed = Paint(stroke=shape, width=1.75 * scale, dash=(2.8 * scale, 1.91 * scale))
+            return [Circle(place(8, 8), _RING[2] * scale, dashed), Path((place(5.6, 8), place(10.4, 8)), line)]
+    return [Path(tuple(place(*corner) for corner in corners), solid, closed=True)]
+
+
+def _lower_half() -> Iterator[Point]:
+    x, y, radius = _RING
+    for step in range(25):
+        angle = math.pi * step / 24
+        yield x + radius * math.cos(angle), y + radius * math.sin(angle)
+
+
+def _octagon() -> Iterator[Point]:
+    for corner in range(8):
+        angle = math.pi / 8 + corner * math.pi / 4
+        yield 8.0 + 7.3 * math.cos(angle), 8.0 + 7.3 * math.sin(angle)

@@ -1,0 +1,112 @@
+"""Fonts that are embedded: which one has a letter, how wide text is, where a line breaks."""
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
+
+from vbdesk.resource_files import resource
+
+MISSING = "\u25a1"  # an empty square, where no font has the letter
+ELLIPSIS = "…"
+_FACES = {False: ("Inter-Regular", "DejaVuSans-Regular"), True: ("Inter-SemiBold", "DejaVuSans-Bold")}
+_UNSEEN = frozenset("\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufe0e\ufe0f")
+_HARD_BREAKS = ("\r\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
+
+
+@cache
+def _fonts(strong: bool) -> tuple[tuple[str, frozenset[int]], ...]:
+    """Name of each font of a weight and the letters that it has; registered with the PDF writer at first use."""
+    fonts = []
+    for name in _FACES[strong]:
+        font = TTFont(name, str(resource("fonts", f"{name}.ttf")))
+        pdfmetrics.registerFont(font)
+        fonts.append((name, frozenset(font.face.charToGlyph)))
+    return tuple(fonts)
+
+
+def first_font() -> str:
+    """The font that a page begins with."""
+    return _fonts(False)[0][0]
+
+
+@lru_cache(maxsize=4096)
+def font_runs(words: str, strong: bool) -> tuple[tuple[str, str], ...]:
+    """`words` cut into stretches that one font has, each with that font's name."""
+    runs: list[tuple[str, str]] = []
+    for font, letter in filter(None, (_set_in(letter, strong) for letter in words)):
+        if runs and runs[-1][0] == font:
+            runs[-1] = (font, runs[-1][1] + letter)
+        else:
+            runs.append((font, letter))
+    return tuple(runs)
+
+
+def _set_in(letter: str, strong: bool) -> tuple[str, str] | None:
+    """The font that has a letter, and what to set; None for letters that only tell a layout what to do."""
+    if letter in _UNSEEN:
+        return None
+    seen = " " if letter < " " else letter
+    for font, letters in _fonts(strong):
+        if ord(seen) in letters:
+            return font, seen
+    return _fonts(strong)[-1][0], MISSING
+
+
+@lru_cache(maxsize=8192)
+def _em_width(words: str, strong: bool) -> float:
+    return float(sum(pdfmetrics.stringWidth(part, font, 1.0) for font, part in font_runs(words, strong)))
+
+
+def text_width(words: str, size: float, strong: bool = False) -> float:
+    """Width in points."""
+    return _em_width(words, strong) * size
+
+
+def wrapped(words: str, size: float, width: float, strong: bool = False) -> list[str]:
+    """Lines no wider than `width`; words that are wider break where they must. At least one line."""
+    for separator in _HARD_BREAKS:
+        words = words.replace(separator, "\n")
+    lines = [line for paragraph in words.split("\n") for line in _wrapped(paragraph, size, width, strong)]
+    return lines or [""]
+
+
+def _wrapped(words: str, size: float, width: float, strong: bool) -> Iterator[str]:
+    line = ""
+    for word in words.split():
+        longer = f"{line} {word}" if line else word
+        if text_width(longer, size, strong) <= width:
+            line = longer
+            continue
+        if line:
+            yield line
+        *whole, line = _broken(word, size, width, strong)
+        yield from whole
+    if line:
+        yield line
+
+
+def _broken(word: str, size: float, width: float, strong: bool) -> Iterator[str]:
+    """A word in pieces that fit; one letter at least in each."""
+    piece = ""
+    for letter in word:
+        if piece and text_width(piece + letter, size, strong) > width:
+            yield piece
+            piece = ""
+        piece += letter
+    yield piece
+
+
+def shortened(words: str, size: float, width: float, strong: bool = False) -> str:
+    """`words` in one line, its middle left out where it does not fit."""
+    words = " ".join(words.split())
+    if text_width(words, size, strong) <= width:
+        return words
+    kept = len(words)
+    while kept > 2:
+        kept -= 1
+        short = words[: (kept + 1) // 2] + ELLIPSIS + words[len(words) - kept // 2 :]
+        if text_width(short, size, strong) <= width:
+            return short
+    return ELLIPSIS

@@ -1,0 +1,93 @@
+"""What a drawing is made of. Lengths in points, the origin at the top left, y downwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """How a shape is filled and edged; no colour means not at all.
+
+    Attributes:
+        dash: lengths of strokes and gaps; empty for a solid edge.
+        opacity: of the fill.
+        round: round caps and joins.
+    """
+
+    fill: str | None = None
+    stroke: str | None = None
+    width: float = 1.0
+    dash: tuple[float, ...] = ()
+    opacity: float = 1.0
+    round: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Straight lines through points."""
+
+    points: tuple[Point, ...]
+    paint: Paint
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """A circle."""
+
+    centre: Point
+    radius: float
+    paint: Paint
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An upright rectangle with rounded corners."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    paint: Paint
+    radius: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One line of text; `at` is on its base line, at the side that `align` names."""
+
+    at: Point
+    words: str
+    size: float
+    colour: str
+    strong: bool = False
+    align: Literal["left", "middle", "right"] = "left"
+
+
+Shape = Path | Circle | Box | Text
+
+
+@dataclass(slots=True)
+class Drawing:
+    """Shapes from back to front; `title` and `description` stand for it where it cannot be seen."""
+
+    width: float
+    height: float
+    title: str
+    description: str
+    shapes: list[Shape] = field(default_factory=list)
+
+    def add(self, *shapes: Shape) -> None:
+        """Put shapes in front."""
+        self.shapes.extend(shapes)
+
+    def line(self, points: Sequence[Point], stroke: str, width: float = 1.0, dash: tuple[float, ...] = ()) -> None:
+        """Draw a line through `points`."""
+        self.add(Path(tuple(points), Paint(stroke=stroke, width=width, dash=dash, round=not dash)))
+
+    def area(self, points: Sequence[Point], fill: str, opacity: float = 1.0) -> None:
+        """Fill the polygon through `points`."""
+        self.add(Path(tuple(points), Paint(fill=fill, opacity=opacity), closed=True))

@@ -1,0 +1,73 @@
+"""A drawing as SVG."""
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
+
+_FAMILY = "Inter, 'DejaVu Sans', sans-serif"
+_ANCHOR = {"left": "start", "middle": "middle", "right": "end"}
+
+
+def to_svg(drawing: Drawing) -> bytes:
+    """An SVG 1.1 document with title and description for screen readers."""
+    width, height = _number(drawing.width), _number(drawing.height)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="title description" '
+        f"font-family={quoteattr(_FAMILY)}>",
+        f'<title id="title">{_text(drawing.title)}</title>',
+        f'<desc id="description">{_text(drawing.description)}</desc>',
+        *(_element(shape) for shape in drawing.shapes),
+        "</svg>\n",
+    ]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def _element(shape: Shape) -> str:
+    match shape:
+        case Path():
+            points = " ".join(f"{_number(x)},{_number(y)}" for x, y in shape.points)
+            tag = "polygon" if shape.closed else "polyline"
+            return f'<{tag} points="{points}"{_paint(shape.paint)}/>'
+        case Circle():
+            x, y = shape.centre
+            return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(shape.radius)}"{_paint(shape.paint)}/>'
+        case Box():
+            corner = f' rx="{_number(shape.radius)}"' if shape.radius else ""
+            return (
+                f'<rect x="{_number(shape.x)}" y="{_number(shape.y)}" width="{_number(shape.width)}" '
+                f'height="{_number(shape.height)}"{corner}{_paint(shape.paint)}/>'
+            )
+        case Text():
+            weight = ' font-weight="600"' if shape.strong else ""
+            x, y = shape.at
+            return (
+                f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(shape.size)}" fill="{shape.colour}" '
+                f'text-anchor="{_ANCHOR[shape.align]}"{weight}>{_text(shape.words)}</text>'
+            )
+
+
+def _paint(paint: Paint) -> str:
+    return "".join(_attributes(paint))
+
+
+def _attributes(paint: Paint) -> Iterator[str]:
+    yield f' fill="{paint.fill or "none"}"'
+    if paint.fill and paint.opacity < 1.0:
+        yield f' fill-opacity="{_number(paint.opacity)}"'
+    if paint.stroke:
+        yield f' stroke="{paint.stroke}" stroke-width="{_number(paint.width)}"'
+        if paint.dash:
+            yield f' stroke-dasharray="{" ".join(_number(part) for part in paint.dash)}"'
+        if paint.round:
+            yield ' stroke-linecap="round" stroke-linejoin="round"'
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _text(words: str) -> str:
+    return escape("".join(letter for letter in words if letter >= " " or letter in "\t\n\r"))
