@@ -5,7 +5,7 @@ import os
 
 import typer
 
-from vbdesk.cli import admin, simulate
+from vbdesk.cli import admin, audit, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
@@ -45,6 +45,7 @@ app.add_typer(features, name="features")
 app.add_typer(norms, name="norms")
 app.command()(serve)
 app.add_typer(admin.app, name="admin")
+app.add_typer(audit.app, name="audit")
 
 
 def run() -> None:

@@ -189,7 +189,7 @@ def _open_head(seal: ColumnSeal, kept: bytes | None, version: int) -> Head | Non
 
 
 def _entry_mac(seal: ColumnSeal, before: bytes, columns: tuple[object, ...]) -> bytes:
-    return seal.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'), default=repr)}")
+    return seal.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
 
 
 # Reading: with a connection of its own, also while the library is open elsewhere
@@ -243,7 +243,14 @@ class AuditUnreadable(Exception):
 
 def _entries(database: sqlite3.Connection) -> Iterator[Entry]:
     for row in database.execute("SELECT seq, at, who, what, take_id, detail, mac FROM audit ORDER BY seq"):
-        yield Entry(*row)
+        at, who, what, detail = (_text(row[name]) for name in ("at", "who", "what", "detail"))
+        take_id = None if row["take_id"] is None else _text(row["take_id"])
+        yield Entry(row["seq"], at, who, what, take_id, detail, row["mac"])
+
+
+def _text(value: object) -> str:
+    """What stands in a column, whatever somebody has put there."""
+    return value if isinstance(value, str) else repr(value)
 
 
 def _follow(seal: ColumnSeal, entries: Iterator[Entry], head: Head | None) -> Verification:

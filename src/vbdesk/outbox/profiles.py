@@ -155,9 +155,9 @@ def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
         LibraryKeyMissing: recordings exist already, so that a new key would not open them.
         VaultError: the vault did not answer, or does not keep what it is given.
     """
-    known = vault.get(profile.library_key_name)
+    known = known_library_key(vault, profile)
     if known is not None:
-        return _key_of(known)
+        return known
     if (folder / "library.sqlite").exists():
         raise LibraryKeyMissing(
             "The key to the recordings on this computer is not in the keyring. "
@@ -165,12 +165,20 @@ def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
         )
     key = random.token_bytes(KEY_BYTES)
     vault.set(profile.library_key_name, base64.b64encode(key).decode("ascii"))
-    if _key_of(vault.get(profile.library_key_name) or "") != key:  # before anything is sealed with it
+    if known_library_key(vault, profile) != key:  # before anything is sealed with it
         raise _not_kept()
     return key
 
 
-def _key_of(text: str) -> bytes:
+def known_library_key(vault: Vault, profile: Profile) -> bytes | None:
+    """The key of the profile's recordings, None if there is none yet. Takes as long as the vault does.
+
+    Raises:
+        VaultError: the vault did not answer, or does not keep what it is given.
+    """
+    text = vault.get(profile.library_key_name)
+    if text is None:
+        return None
     try:
         key = base64.b64decode(text, validate=True)
     except ValueError:

@@ -1,0 +1,89 @@
+"""`vbdesk audit`: what was done with the recordings of a profile, and whether the log of it is whole."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, told
+from vbdesk.cli.output import fail
+from vbdesk.cli.places import places
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vbdesk.outbox.audit import AuditReader, Entry
+
+CHANGED = 1
+
+app = typer.Typer(no_args_is_help=True, help="The log of what was done with recordings on this computer.")
+
+ProfileName = Annotated[
+    str | None, typer.Option("--profile", help="A profile of the desk, by name or id. Default: the one in use.")
+]
+
+
+@app.command()
+def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Follow the log from its first entry to its last; ends with status 1 if somebody has changed it."""
+    found = _reader(profile, data_dir).verify()
+    if as_json:
+        typer.echo(json.dumps({"ok": found.ok, "entries": found.count, "broken_at": found.broken_at}))
+    else:
+        typer.echo(found.sentence)
+    if not found.ok:
+        raise typer.Exit(CHANGED)
+
+
+@app.command()
+def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List who did what with which recording and when, oldest first; status 1 if somebody has changed the log."""
+    reader = _reader(profile, data_dir)
+    entries, found = reader.entries(), reader.verify()
+    if as_json:
+        typer.echo(json.dumps([_plain(entry) for entry in entries]))
+    else:
+        typer.echo("\n".join(_lines(entries)) or "Nothing was done yet.")
+    if not found.ok:
+        fail(found.sentence, CHANGED)
+
+
+def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
+    from vbdesk.outbox.audit import AuditReader, AuditUnreadable
+    from vbdesk.outbox.profiles import known_library_key, library_folder
+    from vbdesk.outbox.vault import KeyringVault, patiently
+
+    place = places(data_dir)
+    with told():
+        profile = named_profile(wanted, place)
+        if profile.secrets == "session":
+            fail("The key of these recordings is kept by the open desk alone, so their log cannot be read.", ACT_FIRST)
+        vault = KeyringVault()
+        key = patiently(lambda: known_library_key(vault, profile), lambda said: typer.echo(said, err=True))
+    if key is None:
+        fail("The key to these recordings is not in the keyring, so their log cannot be read.", ACT_FIRST)
+    try:
+        return AuditReader(library_folder(place.data, profile.profile_id), key)
+    except AuditUnreadable as error:
+        fail(str(error))
+
+
+def _plain(entry: "Entry") -> dict[str, object]:
+    return {
+        "seq": entry.seq,
+        "at": entry.at,
+        "part": entry.part,
+        "account_id": entry.account_id,
+        "what": entry.what,
+        "take_id": entry.take_id,
+        "detail": entry.detail,
+    }
+
+
+def _lines(entries: "list[Entry]") -> list[str]:
+    widest = max((len(entry.what) for entry in entries), default=0)
+    return [
+        f"{entry.seq:6}  {entry.at[:19].replace('T', ' ')}  {entry.part:12}  {entry.what:{widest}}  "
+        f"{entry.take_id or '':36}  {entry.detail}".rstrip()
+        for entry in entries
+    ]

@@ -1,0 +1,116 @@
+import base64
+import json
+import sqlite3
+from contextlib import closing
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
+from vbdesk.outbox.audit import Deed, Part
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.vault import KeyringVault
+
+PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
+
+
+class Keyring(KeyringBackend):
+    """The keyring of this person, in memory."""
+
+    priority = -1  # never chosen by itself
+
+    def __init__(self):
+        super().__init__()
+        self.secrets = {}
+
+    def get_password(self, service, username):
+        return self.secrets.get((service, username))
+
+    def set_password(self, service, username, password):
+        self.secrets[service, username] = password
+
+
+@pytest.fixture(autouse=True)
+def backend():
+    before = keyring.get_keyring()
+    keyring.set_keyring(Keyring())
+    yield keyring.get_keyring()
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A profile with a library that two parts have opened."""
+    ProfileStore(tmp_path).save(PROFILE)
+    folder = library_folder(tmp_path, PROFILE.profile_id)
+    for part in (Part.DESK, Part.COMMAND_LINE):
+        library = HeldLibrary(PROFILE, folder, KeyringVault(), part=part)
+        library.note(Deed.EXPORTED, "take-1", "csv")
+        library.close()
+    return folder
+
+
+def audit(*arguments):
+    return CliRunner().invoke(app, ["audit", *arguments])
+
+
+def cut_end(folder):
+    with closing(sqlite3.connect(folder / "library.sqlite", isolation_level=None)) as database:
+        database.execute("DROP TRIGGER audit_is_never_shortened")
+        database.execute("DELETE FROM audit WHERE seq = 4")
+
+
+def test_a_whole_log_is_said_so(folder, tmp_path):
+    done = audit("verify", "--data-dir", tmp_path)
+    assert (done.exit_code, done.output) == (0, "The audit log is whole: 4 entries, none changed, none missing.\n")
+
+
+def test_a_log_cut_at_its_end_ends_with_status_1(folder, tmp_path):
+    cut_end(folder)
+    done = audit("verify", "--data-dir", tmp_path, "--profile", "St. Anne clinic")
+    assert done.exit_code == 1
+    assert "The last 1 of 4 entries are missing." in done.output
+    done = audit("verify", "--data-dir", tmp_path, "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.output) == {"ok": False, "entries": 3, "broken_at": 4}
+
+
+def test_the_log_is_shown_as_a_list_and_as_json(folder, tmp_path):
+    lines = audit("show", "--data-dir", tmp_path).output.splitlines()
+    assert [line[29:41].strip() for line in lines] == ["desk", "desk", "command line", "command line"]
+    assert lines[1].split()[-3:] == ["exported", "take-1", "csv"]
+    entries = json.loads(audit("show", "--data-dir", tmp_path, "--json").output)
+    assert [entry["what"] for entry in entries] == ["library opened", "exported"] * 2
+    assert entries[3]["account_id"] == "acc-1"
+
+
+def test_a_changed_log_is_shown_with_a_warning(folder, tmp_path):
+    cut_end(folder)
+    done = audit("show", "--data-dir", tmp_path)
+    assert done.exit_code == 1
+    assert "exported" in done.stdout
+    assert "The audit log was changed." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "status", "words"),
+    [
+        (None, 4, "not in the keyring"),
+        (base64.b64encode(bytes(32)).decode(), 1, "another key"),
+        ("damaged", 4, "as it was given"),
+    ],
+)
+def test_without_the_right_key_it_says_what_is_missing(folder, tmp_path, backend, key, status, words):
+    backend.secrets["vbdesk", PROFILE.library_key_name] = key
+    done = audit("verify", "--data-dir", tmp_path)
+    assert (done.exit_code, words in done.stderr) == (status, True), done.stderr
+
+
+def test_an_unknown_profile_or_a_library_that_is_not_there_is_said(folder, tmp_path):
+    assert audit("verify", "--data-dir", tmp_path, "--profile", "nobody").exit_code == 2
+    (folder / "library.sqlite").unlink()
+    done = audit("verify", "--data-dir", tmp_path)
+    assert (done.exit_code, done.stderr) == (1, "There are no recordings here yet.\n")
