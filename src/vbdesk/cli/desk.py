@@ -25,7 +25,9 @@ def desk(
     from vbdesk.desk.app import run
     from vbdesk.desk.outside import Outside
     from vbdesk.desk.theme import Scheme
+    from vbdesk.outbox.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
     place = places(data_dir)
+    keep_log(place.data)
     raise typer.Exit(run(Outside(data_dir=place.data, config_dir=place.config), scheme, profile))

@@ -1,0 +1,80 @@
+"""The log and the crash notes of this computer: what went wrong and where, and nothing that anybody said or wrote.
+
+A line holds the sentence as it stands in the source, never the values put into it, and of an error its kind and the
+places it came through, never its message: a message may name a file, and a file a person. Of libraries not even the
+sentence is kept.
+"""
+
+import faulthandler
+import logging
+import sys
+import time
+import traceback
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+
+LOG_NAME = "vbdesk.log"
+CRASH_NAME = "crash.log"
+MAX_BYTES = 256 * 1024
+_OURS = "vbdesk"
+
+
+class PlainFormatter(logging.Formatter):
+    """One line a record: time in UTC, level, logger, sentence, and where an error came from."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        parts = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)), record.levelname, record.name]
+        if record.name.partition(".")[0] == _OURS:
+            parts.append(str(record.msg))
+        else:
+            parts.append(f"{Path(record.pathname).name}:{record.lineno}")
+        if record.exc_info and record.exc_info[1] is not None:
+            parts.append(_way_of(record.exc_info[1], record.exc_info[2]))
+        return " ".join(" ".join(parts).split())
+
+
+def keep_log(folder: Path) -> None:
+    """Write the log of this program to `folder`, and where native code crashed; no image of its memory.
+
+    A log that cannot be written keeps nobody from working.
+    """
+    _write_no_memory_image()
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handlers.append(RotatingFileHandler(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
+        if not faulthandler.is_enabled():
+            faulthandler.enable((folder / CRASH_NAME).open("ab"))  # open as long as the program runs
+    except OSError:
+        pass
+    for handler in handlers:
+        handler.setFormatter(PlainFormatter())
+        handler.setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.WARNING, handlers=handlers)
+
+
+def last_lines(folder: Path, count: int) -> list[str]:
+    """The newest lines of the log; none where there is none."""
+    try:
+        lines = (folder / LOG_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return lines[-count:]
+
+
+def _way_of(error: BaseException, trace: TracebackType | None) -> str:
+    """Kind of an error, and the places it came through, innermost last."""
+    frames = traceback.extract_tb(trace, limit=-12)
+    way = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+    return f"[{type(error).__name__} {way}]"
+
+
+def _write_no_memory_image() -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # a core file would hold keys and voices
