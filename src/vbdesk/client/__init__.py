@@ -1,4 +1,4 @@
-"""A typed client of the service's interface."""
+"""A typed client of the service's interface; usable alone, see docs/client.md."""
 
 from vbdesk.client.analyze import Target, Webhook
 from vbdesk.client.audio import AudioSource
@@ -6,7 +6,11 @@ from vbdesk.client.budget import RequestBudget, RequestJournal
 from vbdesk.client.client import Client
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, Kind
+from vbdesk.client.lines import InUse, LinesDamaged
+from vbdesk.client.result_folder import WrongFolder
+from vbdesk.client.result_sync import SyncReport, sync
 from vbdesk.client.retry import RetryRule
+from vbdesk.client.submission import FileToSubmit, Submitted, recorded_at_in_name, submit_files
 from vbdesk.client.timekeeper import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.webhook import read_delivery
 
@@ -19,14 +23,23 @@ __all__ = [
     "ClientError",
     "ConnectionFailed",
     "Credentials",
+    "FileToSubmit",
+    "InUse",
     "Kind",
+    "LinesDamaged",
     "RequestBudget",
     "RequestJournal",
     "RetryRule",
     "SkippingTimekeeper",
+    "Submitted",
+    "SyncReport",
     "SystemTimekeeper",
     "Target",
     "Timekeeper",
     "Webhook",
+    "WrongFolder",
     "read_delivery",
+    "recorded_at_in_name",
+    "submit_files",
+    "sync",
 ]

@@ -1,0 +1,70 @@
+"""The real service, without sockets, behind a client: what tests of long ways stand on."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from vbdesk.client import Client, RetryRule, SkippingTimekeeper
+from vbdesk.contract.limits import Plan
+
+sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+
+from service_in_process import API, Clock, ServiceInProcess
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class Desk:
+    """A service, one account on it, and clients of that account.
+
+    Attributes:
+        requests: what was asked, as `GET /v2/jobs`.
+        faults: for the coming submits, in turn: None is answered; "lost" is done, and its answer lost; "cut" does not
+            arrive; an exception ends the program after it was done.
+    """
+
+    def __init__(self, folder):
+        self.service = ServiceInProcess(folder, Clock(NOW))
+        self.credentials = self.service.add_account(Plan.ENTERPRISE, 1_000_000)
+        self.requests, self.faults = [], []
+        self.timekeeper = SkippingTimekeeper()
+        self.ends_at_once = True
+
+    def client(self, credentials=None):
+        return Client(
+            API,
+            credentials or self.credentials,
+            retries=RetryRule(max_retries=0),
+            timekeeper=self.timekeeper,
+            transport=httpx.MockTransport(self.answer),
+        )
+
+    def answer(self, request):
+        self.requests.append(f"{request.method} {request.url.path}")
+        submit = "/analyze" in request.url.path
+        fault = self.faults.pop(0) if submit and self.faults else None
+        if fault == "cut":
+            raise httpx.ConnectError("cut")
+        response = self.service.exchange(request, request.read())
+        if submit and self.ends_at_once:
+            self.finish()
+        if isinstance(fault, BaseException):
+            raise fault
+        if fault == "lost":
+            raise httpx.ReadTimeout("lost")
+        return response
+
+    def finish(self, ends_as="done"):
+        for job_id in self.service.queued():
+            self.service.finish(job_id, ends_as)
+
+    def jobs(self):
+        return self.service.books.jobs(self.credentials.account_id)
+
+    def asked(self, part):
+        return sum(part in request for request in self.requests)
+
+    def close(self):
+        self.service.close()

@@ -1,0 +1,183 @@
+"""Sending a folder of files, each once, on the real routes."""
+
+import json
+import shutil
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from vbdesk.client import FileToSubmit, InUse, LinesDamaged, Target, recorded_at_in_name, submit_files
+from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
+from vbdesk.client.lines import alone
+from vbdesk.contract.limits import Plan
+
+sys.path.append(str(Path(__file__).parent))
+
+from in_process import Desk
+
+PULSE = Target("model", "pulse")
+MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def desk(tmp_path):
+    running = Desk(tmp_path / "service")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def files(tmp_path, speech_file):
+    """Three recordings of one subject, made at the same moment as far as the files know."""
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    made = []
+    for number in range(3):
+        path = folder / f"reading {number}.flac"
+        path.write_bytes(speech_file.read_bytes() + bytes(number))
+        made.append(FileToSubmit(path, "ward4-0172", MORNING, PULSE))
+    return made
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return tmp_path / "submitted.jsonl"
+
+
+def send(desk, files, journal, **more):
+    with desk.client(more.pop("credentials", None)) as client:
+        return list(submit_files(client, files, journal, timekeeper=desk.timekeeper, **more))
+
+
+def test_every_file_becomes_a_job_at_a_moment_of_its_own(desk, files, journal):
+    done = send(desk, files, journal)
+    jobs = desk.jobs()
+    assert [entry.job_id for entry in done] == [job.job_id for job in jobs]
+    assert [job.recorded_at - MORNING for job in jobs] == [timedelta(microseconds=number) for number in range(3)]
+    assert not any(entry.earlier for entry in done)
+
+
+def test_a_second_run_sends_nothing_whatever_the_files_are_called_now(desk, files, journal, tmp_path):
+    first = send(desk, files, journal)
+    moved = [FileToSubmit(tmp_path / f"{number}.flac", "ward4-0172", MORNING, PULSE) for number in range(3)]
+    for old, new in zip(files, moved, strict=True):
+        shutil.move(old.path, new.path)
+    before = len(desk.requests)
+    again = send(desk, moved, journal)
+    assert [entry.job_id for entry in again] == [entry.job_id for entry in first]
+    assert all(entry.earlier for entry in again)
+    assert len(desk.requests) == before
+
+
+def test_the_same_sound_twice_is_sent_once_but_once_for_each_target(desk, files, journal):
+    twice = [files[0], files[0], FileToSubmit(files[0].path, "ward4-0172", MORNING, Target("sign", "stress"))]
+    first, same, other = send(desk, twice, journal)
+    assert (first.job_id, first.earlier, same.earlier, other.earlier) == (same.job_id, False, True, False)
+    assert [job.name for job in desk.jobs()] == ["pulse", "stress"]
+
+
+def test_a_lost_answer_is_found_again_and_not_paid_for_twice(desk, files, journal):
+    desk.faults = ["lost"]
+    assert [entry.job_id for entry in send(desk, files, journal)] == [job.job_id for job in desk.jobs()]
+    assert len(desk.jobs()) == 3
+    assert 5.0 in desk.timekeeper.waits, "a request on its way may still arrive"
+
+
+def test_a_submit_that_never_arrived_ends_the_run_and_the_next_goes_on(desk, files, journal):
+    desk.faults = [None, "cut"]
+    with pytest.raises(ConnectionFailed):
+        send(desk, files, journal)
+    mints = desk.asked("/audio/uploads")
+    done = send(desk, files, journal)
+    assert [entry.earlier for entry in done] == [True, False, False]
+    assert desk.asked("/audio/uploads") == mints + 1, "the second file was at the storage already"
+    assert len(desk.jobs()) == 3
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), MemoryError()])
+def test_a_run_killed_in_the_middle_of_a_submit_is_taken_up_without_a_second_job(desk, files, journal, end):
+    desk.faults = [None, end]
+    with pytest.raises(type(end)):
+        send(desk, files, journal)
+    journal.write_bytes(journal.read_bytes() + b'{"key": "cut off by the cra')
+    done = send(desk, files, journal)
+    assert [entry.job_id for entry in done] == [job.job_id for job in desk.jobs()]
+    assert len(desk.jobs()) == 3
+
+
+def test_an_answer_lost_before_the_service_acted_is_sent_again_after_two_searches(desk, files, journal):
+    desk.faults = ["cut"]
+    with pytest.raises(ConnectionFailed):
+        send(desk, files[:1], journal)
+    lines = journal.read_text().splitlines()
+    journal.write_text("\n".join([*lines, json.dumps(json.loads(lines[-1]) | {"asked": True})]) + "\n")
+    desk.requests.clear()
+    assert send(desk, files[:1], journal)[0].job_id == desk.jobs()[0].job_id
+    assert desk.asked("GET /v2/groups") == 2
+    assert sum(desk.timekeeper.waits) == 25
+
+
+def test_a_refused_recording_does_not_keep_the_others_back_and_is_not_sent_again(desk, files, journal, tmp_path):
+    broken, notes, gone = tmp_path / "broken.wav", tmp_path / "notes.txt", tmp_path / "gone.wav"
+    broken.write_bytes(b"RIFF of a kind")
+    notes.write_text("notes")
+    faulty = [FileToSubmit(path, "ward4-0172", MORNING, PULSE) for path in (broken, notes, gone)]
+    done = send(desk, [*faulty, files[0]], journal)
+    assert [entry.refusal and entry.refusal.split(".")[0] for entry in done] == [
+        "The file is not WAV, FLAC, MP3 or M4A, or it is damaged",
+        "notes",
+        "The file cannot be read: No such file or directory",
+        None,
+    ]
+    submits = desk.asked("/analyze")
+    assert send(desk, faulty[:1], journal)[0].earlier
+    assert desk.asked("/analyze") == submits
+
+
+def test_what_holds_for_all_ends_the_run_and_marks_no_recording(desk, files, journal):
+    unknown = FileToSubmit(files[0].path, "ward4-0172", MORNING, Target("model", "nonesuch"))
+    with pytest.raises(NotFound):
+        send(desk, [unknown], journal)
+    poor = desk.service.add_account(Plan.ENTERPRISE, 0)
+    with pytest.raises(InsufficientCredits):
+        send(desk, files[:1], journal, credentials=poor)
+    desk.service.grant(poor.account_id, 10_000)
+    assert send(desk, files[:1], journal, credentials=poor)[0].job_id
+    assert desk.asked("GET /v2/groups") == 0, "nothing was lost, so nothing is searched"
+
+
+def test_the_journal_holds_no_names_and_lets_one_program_in(desk, files, journal):
+    send(desk, files[:1], journal)
+    assert "reading" not in journal.read_text()
+    assert journal.stat().st_mode & 0o077 == 0
+    with alone(journal.with_name("submitted.jsonl.lock")), pytest.raises(InUse, match="Wait for its end"):
+        send(desk, files[:1], journal)
+
+
+@pytest.mark.parametrize("content", [b'{"other": 1}\n', b"no json\n{}\n", b"[1]\n"])
+def test_another_file_is_not_taken_for_a_journal(desk, files, journal, content):
+    journal.write_bytes(content)
+    with pytest.raises(LinesDamaged):
+        send(desk, files[:1], journal)
+    assert journal.read_bytes() == content
+    assert desk.jobs() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "moment"),
+    [
+        ("ward4_2026-03-01_09-30-12.wav", datetime(2026, 3, 1, 8, 30, 12, tzinfo=UTC)),
+        ("20260301-0930.flac", datetime(2026, 3, 1, 8, 30, tzinfo=UTC)),
+        ("s7 2026.03.01 09h30m12-0001.wav", datetime(2026, 3, 1, 8, 30, 12, tzinfo=UTC)),
+        ("20260301T093012Z.wav", datetime(2026, 3, 1, 9, 30, 12, tzinfo=UTC)),
+        ("20260301T093012+0530.wav", datetime(2026, 3, 1, 4, 0, 12, tzinfo=UTC)),
+        ("1772357412345.wav", None),
+        ("2026-13-01 09-30.wav", None),
+        ("reading 12.wav", None),
+    ],
+)
+def test_the_moment_in_a_file_name_is_read(name, moment):
+    assert recorded_at_in_name(name, ZoneInfo("Europe/Berlin")) == moment
