@@ -1,3 +1,4 @@
+import io
 import json
 import re
 from collections import deque
@@ -5,21 +6,24 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.parser import BytesParser
 from email.policy import HTTP
+from email.utils import format_datetime
 from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
+import soundfile as sf
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.ids import new_id
-from vbdesk.contract.limits import Plan
+from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
 from vbdesk.outbox.courier import Courier
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.library import Library
+from vbdesk.service.limits.memory import MemoryRateWindows
 
 KEY = bytes(range(32))
 
@@ -118,13 +122,27 @@ RESULT = {
     "audio_quality": {"issues": [], "voice_percentage": 60.0, "audio_clarity": 70.0},
 }
 
+OURS = ("group_id", "recorded_at", "done_at")
+
+
+KINDS = {
+    "mint": Bucket.ANALYZE,
+    "put": None,
+    "analyze": Bucket.ANALYZE,
+    "job": Bucket.POLLING,
+    "jobs": Bucket.GENERAL,
+    "group": Bucket.GENERAL,
+    "longitudinal": Bucket.GENERAL,
+    "credits": Bucket.GENERAL,
+}
+
 
 class FakeService(httpx.BaseTransport):
     """Scripted faults: `faults[kind]` is a queue; each entry is used up by one request of that kind.
 
-    Kinds are mint, put, analyze, job, group, credits. An entry is an HTTP status, "lost" (done, but the answer never
-    comes), "unreachable" (never arrived), an exception that ends the caller after it was done, or a function of the
-    request.
+    Kinds are those of KINDS. An entry is an HTTP status, "lost" (done, but the answer never comes), "late" (the same,
+    but done only ten seconds later), "unreachable" (never arrived), an exception that ends the caller after it was
+    done, or a function of the request.
     """
 
     def __init__(self, clock: ManualClock) -> None:
@@ -133,36 +151,70 @@ class FakeService(httpx.BaseTransport):
         self.credits = 1000
         self.key = "right-key"
         self.polls_until_done = 1
+        self.analysis_s: float | None = None  # in place of polls, one job after the other
         self.ends_as = "done"
-        self.faults: dict[str, deque] = {
-            kind: deque() for kind in ("mint", "put", "analyze", "job", "group", "credits")
-        }
+        self.plan: Plan | None = None  # enforces its limits
+        self.clock_ahead: timedelta | None = None  # tells its time
+        self.digits = 6  # of recorded_at
+        self.latency_s = 0.0
+        self.upload_bytes_per_s = float("inf")
+        self.faults: dict[str, deque] = {kind: deque() for kind in KINDS}
         self.requests: list[tuple[float, str]] = []
+        self.refused_by_rate: list[str] = []
         self.uploads: dict[str, bytes | None] = {}
         self.jobs: dict[str, dict] = {}
         self.polls: dict[str, int] = {}
+        self._windows = MemoryRateWindows()
+        self._late: list[tuple[float, Callable[[], httpx.Response]]] = []
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         kind, action = self._route(request)
         self.requests.append((self.clock.monotonic(), kind))
         if not self.online:
             raise httpx.ConnectError("no network")
+        self._let_pass(self.latency_s / 2)
         fault = self.faults[kind].popleft() if self.faults[kind] else None
+        answer = self._answer(request, kind, action, fault)
+        self._let_pass(self.latency_s / 2)
+        if fault in ("lost", "late"):
+            raise httpx.ReadTimeout("no answer")
+        if isinstance(fault, BaseException):
+            raise fault
+        if self.clock_ahead is not None:
+            told = self.clock.now() + self.clock_ahead
+            answer.headers["Date"] = format_datetime(told.replace(microsecond=0), usegmt=True)
+        return answer
+
+    def count(self, kind: str) -> int:
+        return sum(1 for _, each in self.requests if each == kind)
+
+    def _let_pass(self, seconds: float) -> None:
+        if seconds:
+            self.clock.advance(seconds)
+
+    def _answer(self, request: httpx.Request, kind: str, action: Callable[[], httpx.Response], fault) -> httpx.Response:
+        due = [deed for at, deed in self._late if at <= self.clock.monotonic()]
+        self._late = [entry for entry in self._late if entry[0] > self.clock.monotonic()]
+        for deed in due:
+            deed()
         if fault == "unreachable":
             raise httpx.ConnectError("no network")
         if isinstance(fault, int):
             return self._refusal(fault)
         if kind != "put" and request.headers["X-API-Key"] != self.key:
             return self._refusal(401)
-        answer = fault(request) if callable(fault) else action()
-        if fault == "lost":
-            raise httpx.ReadTimeout("no answer")
-        if isinstance(fault, BaseException):
-            raise fault
-        return answer
-
-    def count(self, kind: str) -> int:
-        return sum(1 for _, each in self.requests if each == kind)
+        if self.plan is not None and KINDS[kind] is not None:
+            bucket = KINDS[kind]
+            retry_after_s = self._windows.hit(
+                "account", bucket, REQUESTS_PER_WINDOW[self.plan][bucket], self.clock.now()
+            )
+            if retry_after_s:
+                self.refused_by_rate.append(kind)
+                return self._refusal(429)
+        if fault == "late":
+            self._late.append((self.clock.monotonic() + 10, action))
+            return httpx.Response(200)
+        return fault(request) if callable(fault) else action()
 
     def _route(self, request: httpx.Request) -> tuple[str, Callable[[], httpx.Response]]:
         path = request.url.path
@@ -176,6 +228,10 @@ class FakeService(httpx.BaseTransport):
             return "analyze", lambda: self._analyze(request, content)
         if path.startswith("/v2/jobs/"):
             return "job", lambda: self._job(path.rsplit("/", 1)[1])
+        if path == "/v2/jobs":
+            return "jobs", self._job_list
+        if path.endswith("/longitudinal"):
+            return "longitudinal", lambda: self._trajectory(path.split("/")[3])
         if path.startswith("/v2/groups/"):
             return "group", lambda: self._group(request)
         return "credits", lambda: httpx.Response(200, json={"credits": self.credits})
@@ -183,17 +239,21 @@ class FakeService(httpx.BaseTransport):
     def _mint(self) -> httpx.Response:
         ref = new_id()
         self.uploads[ref] = None
+        told = self.clock.now() + (self.clock_ahead or timedelta())
         return httpx.Response(
             200,
             json={
                 "upload_url": f"http://service.test/storage/{ref}",
                 "upload_ref": ref,
-                "expires_at": format_timestamp(self.clock.now() + timedelta(minutes=15)),
+                "expires_at": format_timestamp(told + timedelta(minutes=15)),
                 "required_headers": {"Content-Type": "audio/flac"},
             },
         )
 
     def _put(self, ref: str, content: bytes) -> httpx.Response:
+        self._let_pass(len(content) / self.upload_bytes_per_s)
+        if self.uploads[ref] is not None:
+            return httpx.Response(412, text="<Error><Code>PreconditionFailed</Code></Error>")
         self.uploads[ref] = content
         return httpx.Response(200)
 
@@ -204,13 +264,16 @@ class FakeService(httpx.BaseTransport):
             part.get_param("name", header="content-disposition"): part.get_payload(decode=True).decode()
             for part in parts
         }
-        if self.uploads.get(fields["audio_upload_ref"]) is None:
+        audio = self.uploads.get(fields["audio_upload_ref"])
+        if audio is None:
             return self._refusal(400, "INVALID_REQUEST", "Invalid audio_upload_ref")
         if self.credits < 10:
             return self._refusal(402)
         self.credits -= 10
         kind, name, group_id = re.match(r"/v2/(model|sign)s/([^/]+)/groups/([^/]+)/", request.url.path).groups()
         recorded_at = parse_timestamp(fields["recorded_at"])
+        unit = 10 ** (6 - self.digits)
+        recorded_at = recorded_at.replace(microsecond=recorded_at.microsecond // unit * unit)
         job = {
             "job_id": new_id(),
             "status": "queued",
@@ -219,26 +282,43 @@ class FakeService(httpx.BaseTransport):
             "job_type": kind,
             "api_version": "v2",
             "audio_content_type": "audio/flac",
-            "audio_size_bytes": 1,
-            "audio_duration_seconds": 20.0,
+            "audio_size_bytes": len(audio),
+            "audio_duration_seconds": sf.info(io.BytesIO(audio)).duration,
             "audio_sample_rate": 8000,
             f"{kind}_name": name,
             "result": None,
         }
-        self.jobs[job["job_id"]] = job | {"group_id": group_id, "recorded_at": recorded_at}
+        kept = {"group_id": group_id, "recorded_at": recorded_at, "done_at": self._done_at()}
+        self.jobs[job["job_id"]] = job | kept
         return httpx.Response(200, json=job | {"group_id": group_id, "recorded_at": fields["recorded_at"]})
+
+    def _done_at(self) -> float:
+        busy_until = max((job["done_at"] for job in self.jobs.values()), default=0.0)
+        return max(busy_until, self.clock.monotonic()) + (self.analysis_s or 0.0)
 
     def _job(self, job_id: str) -> httpx.Response:
         if job_id not in self.jobs:
             return self._refusal(404)
         self.polls[job_id] = self.polls.get(job_id, 0) + 1
-        job = {name: value for name, value in self.jobs[job_id].items() if name not in ("group_id", "recorded_at")}
-        if self.polls[job_id] > self.polls_until_done:
+        job = {name: value for name, value in self.jobs[job_id].items() if name not in OURS}
+        by_time = self.clock.monotonic() >= self.jobs[job_id]["done_at"]
+        if self.polls[job_id] > self.polls_until_done if self.analysis_s is None else by_time:
             job["status"] = self.ends_as
             job["result"] = RESULT if self.ends_as == "done" else None
         else:
             job["status"] = "running"
         return httpx.Response(200, json=job)
+
+    def _job_list(self) -> httpx.Response:
+        listed = [{name: job[name] for name in ("job_id", "status", "created_at")} for job in self.jobs.values()]
+        return httpx.Response(200, json={"jobs": listed[::-1], "page": 0, "total_pages": 1})
+
+    def _trajectory(self, group_id: str) -> httpx.Response:
+        done = [job for job in self.jobs.values() if job["group_id"] == group_id]
+        if not done:
+            return self._refusal(404)
+        body = {"status": "running", "group_id": group_id, "retry_after_seconds": 20, "done_job_count": len(done)}
+        return httpx.Response(200, json=body)
 
     def _group(self, request: httpx.Request) -> httpx.Response:
         group_id = request.url.path.split("/")[3]
@@ -255,7 +335,7 @@ class FakeService(httpx.BaseTransport):
                 "created_at": job["created_at"],
                 "use_case": None,
                 "condition": None,
-                "audio_duration_seconds": 20.0,
+                "audio_duration_seconds": job["audio_duration_seconds"],
             }
             for job in inside
         ]

@@ -246,21 +246,23 @@ def test_a_job_that_ends_badly_can_be_sent_again(library, waiting, courier, serv
     assert library.get(take_id).reason is None
 
 
-def test_a_service_that_fails_inside_is_tried_six_times_then_a_person_decides(
+def test_a_service_that_fails_inside_is_asked_six_times_then_the_recording_waits_and_goes_on_by_itself(
     library, waiting, courier, service, drive
 ):
     service.faults["analyze"].extend([500] * 6)
     take_id = waiting("a")
-    drive(courier, lambda: state(library, take_id) is OutboxState.NEEDS_ATTENTION)
-    assert service.count("analyze") == 6
+    drive(courier, lambda: service.count("analyze") == 6)
+    gaps = np.diff([moment for moment, kind in service.requests if kind == "analyze"])
+    assert gaps == pytest.approx([1, 2, 4, 8, 16], abs=0.1)
     other = waiting("b")
     drive(courier, lambda: state(library, other) is OutboxState.DONE)
     item = library.get(take_id)
-    assert (item.state, item.fix) == (OutboxState.NEEDS_ATTENTION, Fix.TRY_AGAIN)
-    assert "is kept" in item.reason
-    library.retry(take_id)
-    drive(courier, lambda: state(library, take_id) is OutboxState.DONE)
-    assert len(service.jobs) == 2
+    assert (item.state, item.fix) == (OutboxState.WAITING, None)
+    assert "tried 6 times" in item.reason
+    assert "again by itself" in item.reason
+    drive(courier, lambda: state(library, take_id) is OutboxState.DONE, seconds=1000)
+    assert library.get(take_id).reason is None
+    assert (len(service.jobs), service.count("put")) == (2, 2)
 
 
 def test_a_recording_that_is_refused_waits_for_a_person_and_the_others_go_on(library, waiting, courier, service, drive):

@@ -1,12 +1,14 @@
 """The courier's side of the library: what is to be done, and each step on the way as one transaction."""
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
+from vbdesk.contract.limits import MAX_RETRIES
 from vbdesk.outbox.items import RecordingItem, write_result
-from vbdesk.outbox.states import Fix, IllegalMove, OutboxState
+from vbdesk.outbox.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
 from vbdesk.outbox.store import FOLLOW, Store, UnknownTake, time_text
 
 _REPORTED = {
@@ -15,6 +17,8 @@ _REPORTED = {
     JobStatus.FAILED: OutboxState.FAILED,
     JobStatus.TIMED_OUT: OutboxState.TIMED_OUT,
 }
+UPLOAD_KEPT = timedelta(hours=24)  # how long services keep an upload that nothing was asked of
+JUST_DONE = timedelta(days=1)  # subjects whose last result is older were read by an earlier run, or nobody waits
 _ENDED_BADLY = {
     OutboxState.FAILED: "The service could not analyse this recording. It is kept and can be sent again.",
     OutboxState.TIMED_OUT: "The service gave no result in time. The recording is kept and can be sent again.",
@@ -32,6 +36,10 @@ class Event:
         not_before: when it may be tried again.
         upload_ref: the bytes are at the storage already.
         asked_at: the service was asked for the analysis, and no answer has come.
+        group_id: the subject.
+        duration_s: length of the recording.
+        released: a person said to send it now, where recordings are sent by hand.
+        shared: it was handed over in a bundle once, so another computer may send it too.
     """
 
     event_id: str
@@ -41,6 +49,10 @@ class Event:
     not_before: datetime | None
     upload_ref: str | None
     asked_at: datetime | None
+    group_id: str
+    duration_s: float
+    released: bool
+    shared: bool
 
 
 class Line:
@@ -53,16 +65,15 @@ class Line:
         """After a start: an upload that was under way is not any more."""
         with self._store.changing():
             for row in self._store.rows("SELECT take_id FROM recordings WHERE state = ?", (OutboxState.UPLOADING,)):
-                self._store.move(row["take_id"], OutboxState.WAITING)
+                self._move(row["take_id"], OutboxState.WAITING)
 
     def events(self) -> list[Event]:
         """What is to be done, by the time of recording."""
-        rows = self._store.rows(
-            "SELECT pending.* FROM pending JOIN recordings USING (take_id) "
-            "WHERE state IN (?, ?, ?, ?) ORDER BY recorded_at, take_id",
-            (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.SUBMITTED, OutboxState.RUNNING),
-        )
-        return [_event(row) for row in rows]
+        return self._events(ON_THEIR_WAY)
+
+    def handed_over(self) -> list[Event]:
+        """What another computer is to send, by the time of recording."""
+        return self._events({OutboxState.HANDED_OVER})
 
     def item(self, event: Event) -> RecordingItem:
         """The recording of an event. Raises UnknownTake once it is discarded."""
@@ -79,9 +90,18 @@ class Line:
         except UnknownTake:
             return False
 
-    def keep_upload(self, event: Event, upload_ref: str | None) -> None:
-        """Remember that the bytes are at the storage, or with None that they are not."""
-        self._write(event, "upload_ref = ?", upload_ref)
+    def keep_upload(self, event: Event, upload_ref: str) -> None:
+        """Remember that the bytes are at the storage."""
+        self._write(event, "upload_ref = ?, uploaded_at = ?", upload_ref, self._store.now())
+
+    def forget_upload(self, event: Event) -> None:
+        """The bytes are not at the storage any more."""
+        self._write(event, "upload_ref = NULL, uploaded_at = NULL")
+
+    def keep_digest(self, event: Event, sha256: str) -> None:
+        """Remember which bytes are sent."""
+        with self._store.changing():
+            self._store.update(event.take_id, {"sent_sha256": sha256})
 
     def ask(self, event: Event) -> bool:
         """Note, before the request leaves, that the service is asked; False if it is not wanted any more."""
@@ -100,7 +120,7 @@ class Line:
         with self._store.changing() as database:
             database.execute("INSERT INTO jobs VALUES (?, ?)", (job_id, event.take_id))
             self._store.update(event.take_id, {"job_id": job_id})
-            self._store.move(event.take_id, OutboxState.SUBMITTED)
+            self._move(event.take_id, OutboxState.SUBMITTED)
             self._store.add_event(event.take_id, FOLLOW)
 
     def wait(self, event: Event, not_before: datetime | None = None, *, failed: bool = False) -> None:
@@ -109,7 +129,35 @@ class Line:
             when = None if not_before is None else time_text(not_before)
             self._write(event, "not_before = ?, attempts = attempts + ?", when, int(failed))
             if self.is_wanted(event):  # else it waits already, or a person has taken it out
-                self._store.move(event.take_id, OutboxState.WAITING)
+                self._move(event.take_id, OutboxState.WAITING)
+
+    def give_up_for_now(self, event: Event, not_before: datetime, reason: str) -> None:
+        """Back into the line after its last retry, with the reason; to be tried at `not_before`, or by `try_again`."""
+        with self._store.changing():
+            self.wait(event, not_before, failed=True)
+            if self._store.get(event.take_id).state is OutboxState.WAITING:
+                self._store.update(event.take_id, {"reason": reason})
+
+    def try_again(self) -> None:
+        """The service is back: let those that have had their retries go once more."""
+        query = "SELECT 1 FROM pending WHERE attempts > ? AND not_before IS NOT NULL"
+        if self._store.rows(query, (MAX_RETRIES,)):
+            with self._store.changing() as database:
+                database.execute("UPDATE pending SET not_before = NULL WHERE attempts > ?", (MAX_RETRIES,))
+
+    def doubt_moments(self, since: datetime, reason: str) -> int:
+        """Say of every take made here at `since` or later, by a wrong clock, that its time may be wrong; how many."""
+        query = (
+            "SELECT take_id FROM recordings WHERE created_at >= ? AND NOT imported AND bundle_id IS NULL "
+            "AND state IN (?, ?, ?) AND fix IS NOT ?"
+        )
+        states = (OutboxState.CHECKED, OutboxState.WAITING, OutboxState.UPLOADING)
+        rows = self._store.rows(query, (time_text(since), *states, Fix.SET_CLOCK))
+        if rows:
+            with self._store.changing():
+                for row in rows:
+                    self._store.update(row["take_id"], {"reason": reason, "fix": Fix.SET_CLOCK})
+        return len(rows)
 
     def need_attention(self, event: Event, reason: str, fix: Fix) -> None:
         """Out of the line, until a person decides."""
@@ -124,7 +172,7 @@ class Line:
             if job.result is not None:
                 self._store.keep_result(event.take_id, write_result(job.result), job.completed_at)
             reason = _ENDED_BADLY.get(state)
-            self._store.move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
+            self._move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:
                 self._store.remove_event(event.take_id)
         return job.status.terminal
@@ -133,16 +181,47 @@ class Line:
         """Whether an answer has named this job before."""
         return bool(self._store.rows("SELECT 1 FROM jobs WHERE job_id = ?", (job_id,)))
 
+    def subjects_to_read(self) -> list[str]:
+        """Subjects that got a result lately and whose history was not read since."""
+        rows = self._store.rows(
+            "SELECT group_id, max(updated_at) AS done_at, read_at "
+            "FROM recordings LEFT JOIN trajectories USING (group_id) "
+            "WHERE state = ? AND updated_at > ? GROUP BY group_id HAVING read_at IS NULL OR read_at < done_at",
+            (OutboxState.DONE, time_text(self._store.clock.now() - JUST_DONE)),
+        )
+        return [row["group_id"] for row in rows]
+
+    def keep_trajectory(self, group_id: str, body: bytes) -> None:
+        """Keep what the service says of a subject over time."""
+        with self._store.changing():
+            self._store.keep_trajectory(group_id, body)
+
     def progress(self, event: Event, sent: int, total: int) -> None:
         """Bytes of the upload under way."""
         self._store.report_progress(event.take_id, sent, total)
+
+    def _events(self, states: Collection[OutboxState]) -> list[Event]:
+        marks = ", ".join("?" * len(states))
+        rows = self._store.rows(
+            "SELECT pending.*, group_id, duration_s, bundle_id FROM pending JOIN recordings USING (take_id) "  # noqa: S608
+            f"WHERE state IN ({marks}) ORDER BY recorded_at, take_id",
+            tuple(states),
+        )
+        return [_event(row, self._store.clock.now()) for row in rows]
+
+    def _move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
+        """Along the table; a doubt about the recording's time stays with it unless there is something else to say."""
+        item = self._store.get(take_id)
+        if reason is None and item.fix is Fix.SET_CLOCK:
+            reason, fix = item.reason, item.fix
+        self._store.move(take_id, state, reason, fix)
 
     def _try_move(self, event: Event, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> bool:
         """Move along the table; False where a person was faster."""
         with self._store.changing():
             try:
                 if self._store.get(event.take_id).state is not state:
-                    self._store.move(event.take_id, state, reason, fix)
+                    self._move(event.take_id, state, reason, fix)
             except (IllegalMove, UnknownTake):
                 return False
         return True
@@ -155,13 +234,23 @@ class Line:
             )
 
 
-def _event(row: sqlite3.Row) -> Event:
+def _event(row: sqlite3.Row, now: datetime) -> Event:
+    uploaded_at = _moment(row["uploaded_at"])
+    still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_KEPT
     return Event(
         event_id=row["event_id"],
         take_id=row["take_id"],
         follows=row["kind"] == FOLLOW,
         attempts=row["attempts"],
-        not_before=None if row["not_before"] is None else datetime.fromisoformat(row["not_before"]),
-        upload_ref=row["upload_ref"],
-        asked_at=None if row["asked_at"] is None else datetime.fromisoformat(row["asked_at"]),
+        not_before=_moment(row["not_before"]),
+        upload_ref=row["upload_ref"] if still_there else None,
+        asked_at=_moment(row["asked_at"]),
+        group_id=row["group_id"],
+        duration_s=row["duration_s"],
+        released=bool(row["released"]),
+        shared=row["bundle_id"] is not None,
     )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

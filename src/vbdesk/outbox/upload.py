@@ -1,8 +1,9 @@
 """The bytes that go to the service for a recording: FLAC of a take, an imported file as it is where that fits."""
 
+import hashlib
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vbdesk.capture.sealed import Damaged
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
@@ -23,24 +24,29 @@ _CONTENT_TYPES: dict[Container, AudioContentType] = {
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is to be sent; `read` does the work of encoding, seconds for a long take."""
+    """What is sent for a recording, and the digest of it."""
 
     content_type: AudioContentType
-    read: Callable[[], bytes]
+    content: bytes = field(repr=False)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the content."""
+        return hashlib.sha256(self.content).hexdigest()
 
 
 def upload_of(library: Library, item: RecordingItem) -> Upload:
-    """The upload of a recording.
+    """The upload of a recording; the same bytes each time. Encoding takes seconds for a long take.
 
-    Raises, here or from `read`:
+    Raises:
         SealedError: the sound cannot be read from the disk.
         ValueError: it is too large even at the lowest rate.
     """
     if item.imported and item.trim_s is None:
         original = _readable(lambda: library.original(item.take_id))
         if len(original) <= MAX_AUDIO_BYTES:
-            return Upload(_CONTENT_TYPES[identify(io.BytesIO(original))], lambda: original)
-    return Upload("audio/flac", lambda: _readable(lambda: encode_flac(library.audio(item.take_id))))
+            return Upload(_CONTENT_TYPES[identify(io.BytesIO(original))], original)
+    return Upload("audio/flac", _readable(lambda: encode_flac(library.audio(item.take_id))))
 
 
 def _readable(read: Callable[[], bytes]) -> bytes:

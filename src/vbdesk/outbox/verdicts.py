@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from vbdesk.client.errors import (
     AudioRefused,
+    CaptivePortal,
     ClientError,
     ConnectionFailed,
     InsufficientCredits,
@@ -13,18 +14,29 @@ from vbdesk.client.errors import (
     Unauthorized,
     UnexpectedAnswer,
     UploadExpired,
+    UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES, RATE_WINDOW_S
+from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES
 from vbdesk.outbox.states import Fix
 
 LONGEST_DELAY_S = 16.0
+PATIENCE_S = 900.0  # a recording that failed too often is tried again after this, or when the service is back
+ALREADY_THERE = 412  # of the storage: an address takes one file once
 _UNREACHABLE = frozenset({502, 503, 504})
+_SIZE_FAULTS = frozenset({"EntityTooLarge", "EntityTooSmall"})
 
 
 @dataclass(frozen=True, slots=True)
 class Offline:
-    """The service cannot be reached: the line waits and tries again, as long as it takes."""
+    """The service cannot be reached: the line waits and tries again, as long as it takes.
+
+    Attributes:
+        failed: counts as an attempt of the recording at hand too: it was on its way when the line broke, and one at
+            which the line always breaks must not be in the way of the others.
+    """
+
+    failed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +49,14 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """This recording is tried again after a while; `failed` counts as one of its attempts."""
+    """This recording is tried again after a while; `upload_again`: its bytes have to be brought there anew."""
 
-    delay_s: float
-    failed: bool
     upload_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """The service asks for a pause in this kind of requests."""
-
-    delay_s: float
+class Paused:
+    """The service asks for a pause in this kind of requests; the budget knows for how long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +67,36 @@ class Attention:
     fix: Fix
 
 
-Verdict = Offline | Hold | Later | Closed | Attention
+Verdict = Offline | Hold | Later | Paused | Attention
 
 
-def judge(error: ClientError, attempts: int) -> Verdict:
-    """Decide what follows from `error`, after `attempts` earlier ones of this recording."""
+def judge(error: ClientError) -> Verdict:
+    """Decide what follows from `error`."""
     match error:
         case Unauthorized():
             return Hold(error.sentence, Fix.ENTER_KEY)
         case InsufficientCredits():
             return Hold(error.sentence, Fix.ADD_CREDITS)
         case RateLimited():
-            return Closed(RATE_WINDOW_S if error.retry_after_s is None else error.retry_after_s)
-        case ConnectionFailed() | UnexpectedAnswer():
-            return Offline()
+            return Paused()
+        case ConnectionFailed():
+            return Offline(failed=error.maybe_delivered)
+        case CaptivePortal():
+            return Offline(failed=False)
+        case UnexpectedAnswer():
+            return Offline(failed=True)
         case ServiceUnavailable() if error.status in _UNREACHABLE:
-            return Offline()
+            return Offline(failed=True)
+        case ServiceUnavailable():
+            return Later()
         case AudioRefused():
             return Attention(error.sentence, Fix.REVIEW_TAKE)
         case NotFound():
             return Attention(error.sentence, Fix.CHANGE_TARGET)
-        case UploadRefInvalid() | UploadExpired() | ServiceUnavailable() if attempts < MAX_RETRIES:
-            return Later(backoff_s(attempts), failed=True, upload_again=not isinstance(error, ServiceUnavailable))
+        case UploadFailed() if error.code in _SIZE_FAULTS:
+            return Attention(error.sentence, Fix.REVIEW_TAKE)
+        case UploadRefInvalid() | UploadExpired() | UploadFailed():
+            return Later(upload_again=True)
         case _:
             return Attention(f"{error.sentence} The recording is kept.", Fix.TRY_AGAIN)
 
@@ -90,12 +106,29 @@ def may_have_been_taken(error: ClientError) -> bool:
     match error:
         case ConnectionFailed():
             return error.maybe_delivered
-        case ServiceUnavailable() | UnexpectedAnswer():
+        case ServiceUnavailable() | UnexpectedAnswer() | CaptivePortal():
             return True
         case _:
             return False
 
 
+def may_still_arrive(error: ClientError) -> bool:
+    """Whether such a submit may even reach the service after we gave up: nobody but a gateway, or nobody, answered."""
+    return may_have_been_taken(error) and not (
+        isinstance(error, ServiceUnavailable) and error.status not in _UNREACHABLE
+    )
+
+
 def backoff_s(attempts: int) -> float:
     """1, 2, 4, 8, 16 seconds, and 16 from then on."""
     return float(min(FIRST_RETRY_DELAY_S * 2.0 ** min(attempts, 10), LONGEST_DELAY_S))
+
+
+def has_given_up(attempts: int) -> bool:
+    """Whether a recording that failed `attempts` times has had its retries."""
+    return attempts > MAX_RETRIES
+
+
+def delay_s(attempts: int) -> float:
+    """Seconds until a recording that has failed `attempts` times is tried again."""
+    return PATIENCE_S if has_given_up(attempts) else backoff_s(attempts - 1)

@@ -1,0 +1,37 @@
+"""The requests of the last minute, kept in the library, so that a restart does not forget what was sent."""
+
+import logging
+import sqlite3
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.outbox.store import Store, time_text
+
+log = logging.getLogger(__name__)
+
+
+class StoredRequests:
+    """A journal of the budget over the library's table `requests`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def append(self, bucket: Bucket, in_s: float) -> None:
+        """Note a request that leaves in `in_s` seconds; what is older than a window goes."""
+        now = self._store.clock.now()
+        at, past = time_text(now + timedelta(seconds=in_s)), time_text(now - timedelta(seconds=2 * RATE_WINDOW_S))
+        try:
+            with self._store.quietly() as database:
+                database.execute("DELETE FROM requests WHERE at < ?", (past,))
+                database.execute("INSERT INTO requests VALUES (?, ?)", (bucket, at))
+        except sqlite3.Error:  # a full disk must not stop what needs no room; at worst the service asks for a pause
+            log.exception("A request could not be noted")
+
+    def recent(self) -> Iterable[tuple[Bucket, float]]:
+        """The requests of the last minute: the bucket, and how many seconds ago each left."""
+        now = self._store.clock.now()
+        return [
+            (Bucket(row["bucket"]), (now - datetime.fromisoformat(row["at"])).total_seconds())
+            for row in self._store.rows("SELECT bucket, at FROM requests")
+        ]
