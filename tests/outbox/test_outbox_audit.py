@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from vbdesk.capture.clock import ManualClock
 from vbdesk.outbox.audit import Actor, AuditReader, AuditUnreadable, Deed, Part, Verification
 from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.store import Store
 
 KEY = bytes(range(32))
@@ -201,6 +202,27 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
     ]
     assert log.verify().ok
     assert "marker" not in repr(log.entries())
+
+
+def test_what_the_courier_does_is_noted_too(library, new_take, courier, drive, service, folder):
+    sent, lost = new_take(), new_take("ward4-0173")
+    service.faults["analyze"].append("lost")
+    for take_id in (sent, lost):
+        library.queue(take_id)
+    drive(courier, lambda: library.counts()[OutboxState.DONE] == 2)
+    log = AuditReader(folder, KEY)
+    found = {sent: [], lost: []}
+    for entry in log.entries():
+        if entry.part == "courier":
+            found[entry.take_id].append((entry.what, entry.detail))
+    done = ("result received", "done")
+    assert sorted(found.values()) == sorted(
+        [
+            [("sound uploaded", ""), ("sent", ""), done],
+            [("sound uploaded", ""), ("sent", "found at the service"), done],
+        ]
+    )
+    assert log.verify().ok
 
 
 @settings(max_examples=40)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
+from vbdesk.outbox.audit import Deed, Part
 from vbdesk.outbox.items import RecordingItem, write_result
 from vbdesk.outbox.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
 from vbdesk.outbox.store import FOLLOW, Store, UnknownTake, time_text
@@ -92,7 +93,9 @@ class Line:
 
     def keep_upload(self, event: Event, upload_ref: str) -> None:
         """Remember that the bytes are at the storage."""
-        self._write(event, "upload_ref = ?, uploaded_at = ?", upload_ref, self._store.now())
+        with self._store.changing():
+            self._write(event, "upload_ref = ?, uploaded_at = ?", upload_ref, self._store.now())
+            self._note(Deed.UPLOADED, event)
 
     def forget_upload(self, event: Event) -> None:
         """The bytes are not at the storage any more."""
@@ -120,6 +123,7 @@ class Line:
         with self._store.changing() as database:
             database.execute("INSERT INTO jobs VALUES (?, ?)", (job_id, event.take_id))
             self._store.update(event.take_id, {"job_id": job_id})
+            self._note(Deed.SENT, event, "" if self.is_wanted(event) else "found at the service")
             self._move(event.take_id, OutboxState.SUBMITTED)
             self._store.add_event(event.take_id, FOLLOW)
 
@@ -175,6 +179,7 @@ class Line:
             self._move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:
                 self._store.remove_event(event.take_id)
+                self._note(Deed.RESULT_RECEIVED, event, str(state))
         return job.status.terminal
 
     def is_known_job(self, job_id: str) -> bool:
@@ -199,6 +204,9 @@ class Line:
     def progress(self, event: Event, sent: int, total: int) -> None:
         """Bytes of the upload under way."""
         self._store.report_progress(event.take_id, sent, total)
+
+    def _note(self, what: Deed, event: Event, detail: str = "") -> None:
+        self._store.note(what, event.take_id, detail, Part.COURIER)
 
     def _events(self, states: Collection[OutboxState]) -> list[Event]:
         marks = ", ".join("?" * len(states))
