@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.capture.sealed import (
     Damaged,
+    KeyGone,
     SealedTakeWriter,
     WrongKey,
     read_file,
@@ -133,13 +134,15 @@ def test_a_part_moves_the_marks_with_it(tmp_path, key):
 
 
 def test_a_file_is_sealed_whole_and_a_torn_copy_refused(tmp_path, key):
-    source = tmp_path / "sound.wav"
+    source, own = tmp_path / "sound.wav", bytes(32)
     source.write_bytes(os.urandom(3_000_000))
-    seal_file(source, tmp_path / "a.take", key)
-    assert read_file(tmp_path / "a.take", key) == source.read_bytes()
+    seal_file(source, tmp_path / "a.take", own)
+    assert read_file(tmp_path / "a.take", key, own) == source.read_bytes()
+    with pytest.raises(KeyGone):
+        read_file(tmp_path / "a.take", key)
     os.truncate(tmp_path / "a.take", (tmp_path / "a.take").stat().st_size - 30)
     with pytest.raises(Damaged, match="Import the file again"):
-        read_file(tmp_path / "a.take", key)
+        read_file(tmp_path / "a.take", key, own)
 
 
 def test_the_rescue_offers_what_a_crash_left(tmp_path, key):

@@ -1,10 +1,8 @@
-import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
 from vbdesk.outbox.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
@@ -166,19 +164,9 @@ def test_a_damaged_database_is_left_as_it_is(tmp_path):
     assert (folder / "library.sqlite").read_bytes().startswith(b"no database")
 
 
-def test_a_take_stranded_by_a_crash_is_handed_back_to_the_rescue(library, new_take, reopen):
-    take_id = new_take(seconds=18)
-    with sqlite3.connect(library.store.takes_folder.parent / "library.sqlite") as connection:
-        connection.execute("DELETE FROM recordings")
-    connection.close()
-    library.close()
-    again = reopen()
-    assert [take.path.stem for take in unfinished_takes(again.recording_folder, again.store.key)] == [take_id]
-
-
 def test_a_copy_that_a_crash_cut_short_is_dropped(library, reopen):
     half = library.store.takes_folder / "half.new"
-    half.write_bytes(b"half of it")
+    half.write_bytes(b"VBTAKE2\n" + bytes(76) + b"half of it")
     library.close()
     reopen()
     assert not half.exists()

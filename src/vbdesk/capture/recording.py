@@ -24,6 +24,7 @@ from vbdesk.capture.microphone import Block, Session
 from vbdesk.capture.sealed import Frames, SealedTakeWriter
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
 from vbdesk.capture.take import EndReason, Take, end_sentence
+from vbdesk.capture.take_keys import shred
 from vbdesk.contract.limits import MAX_DURATION_S
 
 SEAL_S = 0.5
@@ -203,7 +204,7 @@ class Recording:
             kept = self._frames if end.keep_frames is None else min(end.keep_frames, self._frames)
             if end.reason is EndReason.CANCELLED:
                 self._writer.abandon()
-                self._path.unlink()
+                shred(self._path)
             else:
                 self._writer.close(kept, self._closing(end))
         except OSError:

@@ -1,8 +1,8 @@
 """A take on disk: sealed block by block, so that a crash costs the last block and nothing else.
 
-The file: 8 bytes magic, 16 bytes salt, then blocks of
+The file: a head with the file's own key or without it (`take_keys`), then blocks of
 `kind (1 byte) | length of the plain text (4 bytes, little endian) | AES-256-GCM cipher text with its tag`.
-Each file has a key of its own, derived from the library's key and the salt, so the block's index can be the nonce.
+The blocks' key is derived from the file's own key and its salt, so the block's index can be the nonce.
 Index and kind are authenticated too: a block moved, repeated or left out does not open. The first block describes the
 take, the last one closes it; without the last one the take is incomplete. Both together are the take's manifest.
 """
@@ -25,8 +25,27 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
-MAGIC = b"VBTAKE1\n"
-SALT_BYTES = 16
+from vbdesk.capture.take_keys import Damaged, KeyGone, SealedError, WrongKey, new_head, new_key, read_head
+
+__all__ = [
+    "BlockKind",
+    "BlockWriter",
+    "Damaged",
+    "Frames",
+    "KeyGone",
+    "SealedError",
+    "SealedTakeWriter",
+    "TakeAudio",
+    "TaskStart",
+    "WrongKey",
+    "read_blocks",
+    "read_file",
+    "read_frames",
+    "read_take",
+    "seal_file",
+    "sync_folder",
+]
+
 TAG_BYTES = 16
 MAX_BLOCK_BYTES = 64 * 1024 * 1024
 TORN_BYTES = 256 * 1024  # every block is synced, so a crash spoils one at most: about a second of sound
@@ -44,18 +63,6 @@ class BlockKind(IntEnum):
     MARK = 2  # JSON
     FILE = 3  # bytes of an imported file
     END = 4  # JSON
-
-
-class SealedError(Exception):
-    """A sealed file cannot be read; `str(error)` is one sentence for a person."""
-
-
-class WrongKey(SealedError):
-    """The file was sealed with another key."""
-
-
-class Damaged(SealedError):
-    """The file was changed after it was sealed, or is no sealed file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,41 +114,45 @@ class TakeAudio:
 
     def sha256(self) -> str:
         """Digest of the samples as the manifest has it; of these samples, so a part has another one."""
-        return hashlib.sha256(self.samples.astype("<i2", copy=False).tobytes()).hexdigest()
+        return hashlib.sha256(np.ascontiguousarray(self.samples, "<i2").data).hexdigest()
 
 
-class _BlockWriter:
-    """Seals blocks into a new file."""
+class BlockWriter:
+    """Seals blocks into a new file; `library_key` puts the file's own key into it, None leaves it out."""
 
-    def __init__(self, path: Path, key: bytes) -> None:
-        salt = os.urandom(SALT_BYTES)
-        self._cipher = _cipher(key, salt)
+    def __init__(self, path: Path, take_key: bytes, library_key: bytes | None) -> None:
+        head, salt = new_head(take_key, library_key)
+        self._cipher = _cipher(take_key, salt)
         self._index = 0
         self._file: BinaryIO = path.open("xb")
-        self._file.write(MAGIC + salt)
+        self._file.write(head)
 
     def write(self, kind: BlockKind, plain: bytes) -> None:
+        """Seal one block. Raises OSError, as the others do."""
         sealed = self._cipher.encrypt(_nonce(self._index), plain, bytes([kind]))
         self._file.write(_HEAD.pack(kind, len(plain)) + sealed)
         self._index += 1
 
     def sync(self) -> None:
+        """Bring all blocks to the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
+        """Let go of the file."""
         self._file.close()
 
 
 class SealedTakeWriter:
     """Writes a take as it is recorded; every `append` has reached the disk when it returns.
 
+    `key` is the library's: the take gets a key of its own, kept in the file until the library takes it in.
     Raises OSError, from any method, when the disk is full or gone; what was appended before stays readable.
     """
 
     def __init__(self, path: Path, key: bytes, sample_rate: int, about: Mapping[str, Any] | None = None) -> None:
         self._path, self._key = path, key
-        self._blocks = _BlockWriter(path, key)
+        self._blocks = BlockWriter(path, new_key(), key)
         self._digest = hashlib.sha256()
         self.frames = 0
         description = {"sample_rate": sample_rate, "about": dict(about or {})}
@@ -193,19 +204,25 @@ class SealedTakeWriter:
         return digest.hexdigest()
 
 
-def read_take(path: Path, key: bytes) -> TakeAudio:
+def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudio:
     """Read a whole take; a torn last block is dropped, and the take is then incomplete.
+
+    Args:
+        path: which file.
+        key: the library's.
+        take_key: the take's own, where the library has taken it in; None for the one in the file.
 
     Raises:
         WrongKey: the file was sealed with another key.
-        Damaged: the file was changed, or is no take.
+        KeyGone: the take's own key is needed to open it.
+        Damaged: the file was changed, is no take, or is not what its manifest says.
         OSError: the file cannot be opened.
     """
     description: dict[str, Any] = {}
     pieces: list[Frames] = []
     marks: list[dict[str, Any]] = []
     closing: dict[str, Any] = {}
-    for kind, plain in _blocks(path, key):
+    for kind, plain in read_blocks(path, key, take_key):
         if kind is BlockKind.ABOUT:
             description = json.loads(plain)
         elif kind is BlockKind.FRAMES:
@@ -221,19 +238,25 @@ def read_take(path: Path, key: bytes) -> TakeAudio:
     inside = [mark for mark in marks if mark["moment_s"] <= len(samples) / rate]
     by_hand = tuple(mark["moment_s"] for mark in inside if "task_id" not in mark)
     tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in inside if "task_id" in mark)
-    return TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
+    take = TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
+    if closing.get("sha256") not in (None, take.sha256()):
+        raise Damaged("The sound of this recording is not what was recorded, so it is not used.")
+    return take
 
 
 def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
     """Yield a take's frames block by block, without holding the whole of it; errors as `read_take`."""
-    for kind, plain in _blocks(path, key):
+    for kind, plain in read_blocks(path, key):
         if kind is BlockKind.FRAMES:
             yield np.frombuffer(plain, "<i2").astype(np.int16, copy=False)
 
 
-def seal_file(source: Path, path: Path, key: bytes) -> None:
-    """Copy a file into a new sealed one at `path`; nothing is left there if it fails. Raises OSError."""
-    writer = _BlockWriter(path, key)
+def seal_file(source: Path, path: Path, take_key: bytes) -> None:
+    """Copy a file into a new one at `path`, sealed with a key that is not put into it.
+
+    Nothing is left there if it fails. Raises OSError.
+    """
+    writer = BlockWriter(path, take_key, None)
     try:
         with source.open("rb") as file:
             while chunk := file.read(COPY_BYTES):
@@ -248,11 +271,11 @@ def seal_file(source: Path, path: Path, key: bytes) -> None:
             writer.close()
 
 
-def read_file(path: Path, key: bytes) -> bytes:
+def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
     """The bytes of a file sealed by `seal_file`; errors as `read_take`, Damaged also when it was cut off."""
     content = bytearray()
     complete = False
-    for kind, plain in _blocks(path, key):
+    for kind, plain in read_blocks(path, key, take_key):
         if kind is BlockKind.FILE:
             content += plain
         complete = kind is BlockKind.END
@@ -271,13 +294,12 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _blocks(path: Path, key: bytes) -> Iterator[tuple[BlockKind, bytes]]:
-    """Open every block in turn; ends before a torn last one."""
+def read_blocks(path: Path, key: bytes, take_key: bytes | None = None) -> Iterator[tuple[BlockKind, bytes]]:
+    """Open every block in turn; ends before a torn last one. Arguments and errors as `read_take`."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise Damaged("This is not a recording of the desk.")
-        cipher = _cipher(key, file.read(SALT_BYTES))
+        blocks_key, salt = read_head(file, key, take_key)
+        cipher = _cipher(blocks_key, salt)
         index = 0
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             begin = file.tell() - _HEAD.size
@@ -287,12 +309,19 @@ def _blocks(path: Path, key: bytes) -> Iterator[tuple[BlockKind, bytes]]:
                 plain = cipher.decrypt(_nonce(index), sealed, bytes([kind]))
             except (InvalidTag, ValueError) as error:
                 if index == 0 and len(sealed) == length + TAG_BYTES:
-                    raise WrongKey("This recording was sealed with another key. It is kept as it is.") from error
+                    raise _not_this(take_key) from error
                 if size - begin <= TORN_BYTES:
                     return
                 raise Damaged("This recording was changed after it was made, so it is not used.") from error
             yield BlockKind(kind), plain
             index += 1
+
+
+def _not_this(take_key: bytes | None) -> SealedError:
+    """Why the very first block does not open."""
+    if take_key is None:
+        return WrongKey("This recording was sealed with another key. It is kept as it is.")
+    return Damaged("The file of this recording holds something else, or was changed, so it is not used.")
 
 
 def _cipher(key: bytes, salt: bytes) -> AESGCM:

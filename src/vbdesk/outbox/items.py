@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from vbdesk.contract.results import Result
+from vbdesk.outbox.column_seal import ColumnSeal
 from vbdesk.outbox.states import Fix, OutboxState
 
 _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
@@ -65,6 +66,19 @@ class TakeMetadata:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedResult:
+    """A result that is known to open."""
+
+    sealed: bytes
+    place: str
+    seal: ColumnSeal
+
+    def open(self) -> bytes:
+        """The result as it came."""
+        return self.seal.open(self.sealed, self.place)
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingItem:
     """One recording of the library, as it was at version `version`.
 
@@ -77,7 +91,17 @@ class RecordingItem:
         bytes_sent, bytes_total: progress of the upload; 0 before.
         imported: came from a file, not from the microphone.
         retake_of: the recording that this one was made in place of; see `Library.versions`.
-        result_json: the result as it came.
+        created_at, updated_at: when it came into the library, and when its state changed last.
+        source_sha256: digest of the file that it was imported from; empty for a take.
+        asked: the service was asked for the analysis, and has not answered.
+        released: it need not wait for a person, see `Library.send_now`.
+        not_before: when it is tried again.
+        bundle_id: the bundle in which it was handed over, or came.
+        sent_sha256: digest of the bytes that were uploaded.
+        result_at: when the result came, by the service's clock.
+        audio_gone_at: when its sound was removed from this computer.
+        fault: one sentence if its entry is not as the desk wrote it; its state is `needs_attention` then, and it is
+            never sent.
     """
 
     take_id: str
@@ -97,7 +121,7 @@ class RecordingItem:
     reason: str | None
     fix: Fix | None
     job_id: str | None
-    result_json: bytes | None = field(repr=False)
+    sealed_result: SealedResult | None = field(repr=False)
     bytes_sent: int
     bytes_total: int
     created_at: datetime
@@ -105,6 +129,19 @@ class RecordingItem:
     version: int
     retake_of: str | None = None
     source_sha256: str = ""
+    asked: bool = False
+    released: bool = True
+    not_before: datetime | None = None
+    bundle_id: str | None = None
+    sent_sha256: str | None = None
+    result_at: datetime | None = None
+    audio_gone_at: datetime | None = None
+    fault: str | None = None
+
+    @property
+    def result_json(self) -> bytes | None:
+        """The result as it came, None before; opened anew at each access, 10 µs, so that long lists stay light."""
+        return None if self.sealed_result is None else self.sealed_result.open()
 
     @property
     def result(self) -> Result | None:

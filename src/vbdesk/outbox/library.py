@@ -4,6 +4,7 @@ Every method touches the disk: never call one on the thread of a window. The cou
 """
 
 import hashlib
+import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from vbdesk.capture.clock import Clock, SystemClock
-from vbdesk.capture.sealed import TakeAudio, read_file, read_take, seal_file, sync_folder
+from vbdesk.capture.sealed import TakeAudio, read_take
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.audit import Actor, Deed
-from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem, TakeMetadata, details_json, metadata_of
+from vbdesk.outbox.examine import examine
+from vbdesk.outbox.items import TakeMetadata, details_json, metadata_of
+from vbdesk.outbox.listing import Listing
 from vbdesk.outbox.opened import decode_file
+from vbdesk.outbox.schema import unreadable
 from vbdesk.outbox.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
+from vbdesk.outbox.sounds import Sounds
 from vbdesk.outbox.states import AT_THE_SERVICE, OutboxState
-from vbdesk.outbox.store import SEND, WITH_RESULT, Store, UnknownTake
+from vbdesk.outbox.store import SEND, Store, UnknownTake
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
@@ -38,12 +43,13 @@ class PutAway:
     row: Mapping[str, object]
 
 
-class Library:
+class Library(Listing):
     """The recordings of one profile.
 
     Attributes:
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the courier's line.
+        warnings: sentences on what was found amiss when it was opened, for a banner; empty as a rule.
     """
 
     def __init__(self, folder: Path, key: bytes, clock: Clock | None = None, actor: Actor | None = None) -> None:
@@ -53,11 +59,17 @@ class Library:
         """
         self.recording_folder = folder / "recording"
         self.recording_folder.mkdir(parents=True, exist_ok=True)
-        self.store = Store(folder, key, clock or SystemClock(), actor)
-        self._return_strays()
+        super().__init__(Store(folder, key, clock or SystemClock(), actor))
+        self._sounds = Sounds(self.store, self.recording_folder)
+        try:
+            self.warnings = examine(self.store, *self._sounds.tidy())
+        except sqlite3.DatabaseError as error:
+            self.store.close()
+            raise unreadable(folder) from error
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; what was put away goes for good."""
+        self._sounds.destroy_put_away()
         self.store.close()
 
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
@@ -70,18 +82,16 @@ class Library:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             SealedError, OSError: the take cannot be read; it stays where it is.
         """
-        duration_s = _counted_s(read_take(path, self.store.key).duration_s, metadata)
+        audio = read_take(path, self.store.key)
+        duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
         take_id = new_id()
-        kept = self.store.path(take_id)
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
                 self.store.note(Deed.RECORDED, take_id)
-                path.replace(kept)
-                sync_folder(kept.parent)
+                self._sounds.take_in(take_id, path, sha256)
         except BaseException:
-            if kept.exists():
-                kept.replace(path)
+            self._sounds.give_back(take_id, path)
             raise
         return take_id
 
@@ -97,13 +107,11 @@ class Library:
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
         metadata = replace(metadata, source_sha256=hashlib.sha256(content).hexdigest())
         take_id = new_id()
-        copy = self.store.path(take_id).with_suffix(".new")
-        seal_file(path, copy, self.store.key)
+        take_key = self._sounds.seal_copy(take_id, path)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
             self.store.note(Deed.IMPORTED, take_id)
-            copy.replace(self.store.path(take_id))
-            sync_folder(self.store.takes_folder)
+            self._sounds.keep_copy(take_id, take_key)
         return take_id
 
     def queue(self, take_id: str) -> None:
@@ -157,7 +165,9 @@ class Library:
             self.store.note(Deed.TRIMMED, take_id)
 
     def put_away(self, take_id: str) -> PutAway:
-        """Take a `checked` recording out of the library; it can be brought back until the library is opened again.
+        """Take a `checked` recording out of the library; it can be brought back until the library is closed.
+
+        The key of its sound is in what is returned, and nowhere else any more.
 
         Raises:
             NotAllowed: it is in any other state.
@@ -168,7 +178,7 @@ class Library:
             put_away = PutAway(take_id, self.store.row(take_id))
             self.store.forget(take_id)
             self.store.note(Deed.PUT_AWAY, take_id)
-            self.store.path(take_id).replace(self._away(take_id))
+            self._sounds.put_away(take_id)
         return put_away
 
     def bring_back(self, put_away: PutAway) -> None:
@@ -176,7 +186,7 @@ class Library:
         with self.store.changing():
             self.store.restore(put_away.row)
             self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
-            self._away(put_away.take_id).replace(self.store.path(put_away.take_id))
+            self._sounds.bring_back(put_away.take_id)
 
     def discard(self, take_id: str) -> None:
         """Delete a recording and its sound from this computer. What the service has of it stays there.
@@ -187,73 +197,29 @@ class Library:
         with self.store.changing():
             if self.store.get(take_id).state in AT_THE_SERVICE or self.store.asked(take_id):
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+            self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
             self.store.note(Deed.DELETED, take_id)
-        self.store.path(take_id).unlink(missing_ok=True)
+
+    def remove_sounds(self, take_ids: Collection[str]) -> None:
+        """Delete the sound of recordings that have their results, its key first; the rest of them stays.
+
+        Raises:
+            NotAllowed: one has no result, or its entry is not as the desk wrote it; nothing was deleted.
+        """
+        with self.store.changing():
+            self._sounds.destroy_afterwards(take_ids)
+            for take_id in take_ids:
+                item = self.store.get(take_id)
+                if item.state is not OutboxState.DONE or item.sealed_result is None:
+                    raise NotAllowed("Only the sound of a recording with a result can be removed.")
+                self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
+                self.store.note(Deed.SOUND_REMOVED, take_id)
 
     def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
         """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""
         with self.store.changing():
             self.store.note(what, take_id, detail)
-
-    def get(self, take_id: str) -> RecordingItem:
-        """One recording. Raises UnknownTake."""
-        return self.store.get(take_id)
-
-    def list(self, only: ItemFilter | None = None) -> list[RecordingItem]:
-        """Recordings, newest first."""
-        only = only or ItemFilter()
-        conditions = ["instr(lower(group_id), lower(?)) + (? = '') > 0"]
-        values: list[object] = [only.search, only.search]
-        if only.group_id is not None:
-            conditions.append("group_id = ?")
-            values.append(only.group_id)
-        if only.states is not None:
-            conditions.append(f"state IN ({', '.join('?' * len(only.states))})")
-            values.extend(only.states)
-        where = " AND ".join(conditions)
-        query = f"{WITH_RESULT} WHERE {where} ORDER BY recorded_at DESC, take_id DESC"
-        return [self.store.item(row) for row in self.store.rows(query, tuple(values))]
-
-    def versions(self, take_id: str) -> "tuple[RecordingItem, ...]":
-        """Every version of a recording that is here: it, what it was made in place of, and what was made in its place.
-
-        Oldest first. A version that was deleted leaves a gap, and what stood on both sides still belongs together.
-        """
-        siblings = self.list(ItemFilter(group_id=self.get(take_id).group_id))
-        together = {take_id}
-        grew = True
-        while grew:
-            linked = [item for item in siblings if item.take_id in together or item.retake_of in together]
-            more = {item.take_id for item in linked} | {item.retake_of for item in linked if item.retake_of is not None}
-            grew = not more <= together
-            together |= more
-        return tuple(sorted((item for item in siblings if item.take_id in together), key=lambda item: item.recorded_at))
-
-    def known_sources(self) -> frozenset[str]:
-        """Digests of every file that was imported and is still here."""
-        return frozenset(item.source_sha256 for item in self.list() if item.source_sha256)
-
-    def groups(self) -> tuple[str, ...]:
-        """Every group id that has a recording here, for completion."""
-        rows = self.store.rows("SELECT DISTINCT group_id FROM recordings ORDER BY group_id")
-        return tuple(row["group_id"] for row in rows)
-
-    def counts(self) -> dict[OutboxState, int]:
-        """How many recordings are in each state; every state is there."""
-        rows = self.store.rows("SELECT state, COUNT(*) AS n FROM recordings GROUP BY state")
-        return dict.fromkeys(OutboxState, 0) | {OutboxState(row["state"]): row["n"] for row in rows}
-
-    def changes_since(self, version: int) -> Changes:
-        """What changed after `version`; 0 gives everything. Recordings being uploaded are always among it."""
-        now = self.store.version()
-        moving = self.store.in_progress()
-        rows = self.store.rows(
-            f"{WITH_RESULT} WHERE version > ? OR take_id IN ({', '.join('?' * len(moving))})",
-            (version, *moving),
-        )
-        gone = self.store.rows("SELECT take_id FROM removed WHERE version > ?", (version,))
-        return Changes(now, [self.store.item(row) for row in rows], [row["take_id"] for row in gone])
 
     def audio(self, take_id: str) -> TakeAudio:
         """The sound of a recording, trimmed. Raises UnknownTake, SealedError, OSError."""
@@ -262,12 +228,11 @@ class Library:
 
     def whole_audio(self, take_id: str) -> TakeAudio:
         """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
-        item, path = self.get(take_id), self.store.path(take_id)
-        return decode_file(read_file(path, self.store.key)) if item.imported else read_take(path, self.store.key)
+        return self._sounds.audio(self.get(take_id))
 
     def original(self, take_id: str) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
-        return read_file(self.store.path(take_id), self.store.key)
+        return self._sounds.original(self.get(take_id))
 
     def settings(self) -> LibrarySettings:
         """What is set for this library; as at first if nothing is, or if it cannot be read."""
@@ -292,12 +257,10 @@ class Library:
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
         """Where recordings are sent by hand: let these go, or all that wait now."""
         with self.store.changing() as database:
-            if take_ids is None:
-                database.execute("UPDATE pending SET released = 1")
-            else:
-                database.executemany(
-                    "UPDATE pending SET released = 1 WHERE take_id = ?", [(each,) for each in take_ids]
-                )
+            waiting = [row["take_id"] for row in self.store.rows("SELECT take_id FROM pending WHERE released = 0")]
+            for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
+                database.execute("UPDATE pending SET released = 1 WHERE take_id = ?", (take_id,))
+                self.store.touch(take_id)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
         """The last read of a subject's history as JSON, and when it was read; None before the first."""
@@ -307,30 +270,11 @@ class Library:
         """Have `callback` called after every change, in the thread that made it; returns how to stop it."""
         return self.store.subscribe(callback)
 
-    def _return_strays(self) -> None:
-        """Hand takes that a crash left between the recorder and the database back to the rescue; drop half copies.
-
-        What was put away goes for good, unless a crash came before its row was gone: then it stays.
-        """
-        for copy in self.store.takes_folder.glob("*.new"):
-            copy.unlink()
-        known = {row["take_id"] for row in self.store.rows("SELECT take_id FROM recordings")}
-        for away in self.store.takes_folder.glob("*.away"):
-            if away.stem in known:
-                away.replace(self.store.path(away.stem))
-            else:
-                away.unlink()
-        for path in self.store.takes_folder.glob("*.take"):
-            if path.stem not in known:
-                path.replace(self.recording_folder / path.name)
-
-    def _away(self, take_id: str) -> Path:
-        return self.store.path(take_id).with_suffix(".away")
-
     def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
         with self.store.changing():
-            if self.store.get(take_id).state not in allowed:
-                raise NotAllowed(refusal)
+            item = self.store.get(take_id)
+            if item.state not in allowed or item.fault is not None:
+                raise NotAllowed(item.fault or refusal)
             if self.store.asked(take_id):  # the lost answer is looked for first
                 self.store.restart_event(take_id)
             else:

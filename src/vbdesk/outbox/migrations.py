@@ -58,7 +58,7 @@ def backup_path(path: Path, version: int) -> Path:
 def backups(folder: Path) -> list[Path]:
     """Every copy that a migration left, half ones too.
 
-    They hold what has been deleted since, so they go with the first deletion (`Shredder`), or after some days.
+    They hold what has been deleted since, so they go with the first deletion, or after some days (`Sounds`).
     """
     return sorted(folder.glob("*.sqlite.v*.bak*"))
 

@@ -150,14 +150,19 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
         raise LibraryUnreadable(str(error)) from error
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise LibraryUnreadable(
-            f"The list of recordings in {path.parent} cannot be read. The recordings in its folder takes are kept, and "
-            "nothing was changed; put back a copy of the whole folder to open them."
-        ) from error
+        raise unreadable(path.parent) from error
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def unreadable(folder: Path) -> LibraryUnreadable:
+    """What to say of a database that is damaged."""
+    return LibraryUnreadable(
+        f"The list of recordings in {folder} cannot be read. The recordings in its folder takes are kept, and "
+        "nothing was changed; put back a copy of the whole folder to open them."
+    )
 
 
 def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:

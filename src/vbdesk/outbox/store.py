@@ -1,27 +1,27 @@
 """The one database behind the library and the line: transactions, versions, and rows as items."""
 
-import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import InvalidTag
 
 from vbdesk.capture.clock import Clock
+from vbdesk.capture.sealed import Damaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.audit import Actor, AuditLog, Deed, Part
 from vbdesk.outbox.column_seal import moved, open_sum, seal_sum, sum_of
-from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, details_json
+from vbdesk.outbox.high_water import HighWater
+from vbdesk.outbox.items import RecordingItem, TakeMetadata, details_json
+from vbdesk.outbox.rows import ITEMS, ROW_CHANGED, is_proved, item_of
 from vbdesk.outbox.schema import ColumnSeal, open_database
-from vbdesk.outbox.states import Fix, OutboxState, check_move
+from vbdesk.outbox.states import Fix, IllegalMove, OutboxState, check_move
 
 SEND, FOLLOW = "send", "follow"
-WITH_RESULT = "SELECT recordings.*, results.sealed AS result FROM recordings LEFT JOIN results USING (take_id)"
 
 
 class UnknownTake(Exception):
@@ -38,6 +38,7 @@ class Store:
         self.clock = clock
         self.key = key
         self.seal = ColumnSeal(key)
+        self.folder = folder
         self.takes_folder = folder / "takes"
         self.takes_folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
@@ -49,6 +50,8 @@ class Store:
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
         self._items: dict[str, RecordingItem] = {}
+        self._faulty: set[str] = set()
+        self.high_water = HighWater(folder, self.seal)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -84,6 +87,7 @@ class Store:
                 raise
             finally:
                 self._depth = 0
+            self.high_water.rise_to(self.version())
             afterwards, self._afterwards = self._afterwards, []
             for work in afterwards:
                 work()
@@ -128,7 +132,7 @@ class Store:
 
     def get(self, take_id: str) -> RecordingItem:
         """One recording. Raises UnknownTake."""
-        rows = self.rows(f"{WITH_RESULT} WHERE take_id = ?", (take_id,))
+        rows = self.rows(f"{ITEMS} WHERE take_id = ?", (take_id,))
         if not rows:
             raise UnknownTake("This recording is no longer on this computer.")
         return self.item(rows[0])
@@ -138,33 +142,57 @@ class Store:
         take_id: str = row["take_id"]
         known = self._items.get(take_id)
         if known is None or known.version != row["version"]:
-            known = self._items[take_id] = self._opened(row)
+            known = self._items[take_id] = item_of(row, self.seal)
+            if known.fault is not None:
+                self._faulty.add(take_id)
         sent, total = self._progress.get(take_id, (0, 0))
         return replace(known, bytes_sent=sent, bytes_total=total) if total else known
+
+    @property
+    def faulty(self) -> frozenset[str]:
+        """Recordings whose entry is not as the desk wrote it, as far as they were read: nothing is done with them."""
+        return frozenset(self._faulty)
 
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
         """A new `checked` recording. Within a transaction."""
         now = self.now()
-        row = (
-            take_id,
-            metadata.group_id,
-            self._free_moment(metadata.recorded_at),
-            str(metadata.target),
-            metadata.longitudinal,
-            duration_s,
-            imported,
-            self.seal.seal(details_json(metadata), f"{take_id}/details"),
-            OutboxState.CHECKED,
-            now,
-            now,
-            self.version(),
-        )
-        self._database.execute(
-            "INSERT INTO recordings (take_id, group_id, recorded_at, target, longitudinal, duration_s, imported, "
-            "details, state, created_at, updated_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
-        self._prove(take_id)
+        columns: dict[str, object] = {
+            "take_id": take_id,
+            "group_id": metadata.group_id,
+            "recorded_at": self._free_moment(metadata.recorded_at),
+            "target": str(metadata.target),
+            "longitudinal": metadata.longitudinal,
+            "duration_s": duration_s,
+            "imported": imported,
+            "details": self.seal.seal(details_json(metadata), f"{take_id}/details"),
+            "state": OutboxState.CHECKED,
+            "created_at": now,
+            "updated_at": now,
+            "version": self.version(),
+        }
+        self._insert(columns)
+
+    def take_key(self, take_id: str) -> bytes | None:
+        """The key of a recording's sound; None if it is sealed with the library's.
+
+        Raises:
+            UnknownTake: there is no such recording.
+            Damaged: somebody else wrote what stands there.
+        """
+        rows = self.rows("SELECT take_key FROM recordings WHERE take_id = ?", (take_id,))
+        if not rows:
+            raise UnknownTake("This recording is no longer on this computer.")
+        sealed: bytes | None = rows[0]["take_key"]
+        try:
+            return None if sealed is None else self.seal.open(sealed, f"{take_id}/key")
+        except InvalidTag as error:
+            raise Damaged(
+                "The key to the sound of this recording was changed, so the sound cannot be opened."
+            ) from error
+
+    def keep_take_key(self, take_id: str, take_key: bytes) -> None:
+        """Keep the key of a recording's sound, in place of any other. Within a transaction."""
+        self.update(take_id, {"take_key": self.seal.seal(take_key, f"{take_id}/key")})
 
     def move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
         """Change a recording's state along the table of edges. Within a transaction.
@@ -173,19 +201,32 @@ class Store:
             IllegalMove: the table has no such edge.
         """
         check_move(self.get(take_id).state, state)
-        self.update(take_id, {"state": state, "reason": reason, "fix": fix})
+        self.update(take_id, {"state": state, "reason": reason, "fix": fix, "updated_at": self.now()})
         self._progress.pop(take_id, None)
 
     def update(self, take_id: str, columns: Mapping[str, object]) -> None:
-        """Write columns of a recording. Within a transaction."""
-        changed = {**columns, "updated_at": self.now(), "version": self.version()}
+        """Write columns of a recording. Within a transaction.
+
+        Raises:
+            UnknownTake: there is no such recording.
+            IllegalMove: its entry was changed by somebody else, and is left as it is.
+        """
+        before = self._row(take_id)
+        self._items.pop(take_id, None)  # a second change within one transaction has the same version
+        if not is_proved(before, self.seal):
+            self._faulty.add(take_id)
+            raise IllegalMove(ROW_CHANGED)
+        changed = {**columns, "version": self.version()}
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self._database.execute(
             f"UPDATE recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours
             (*changed.values(), take_id),
         )
         self._prove(take_id)
-        self._items.pop(take_id, None)  # a second change within one transaction has the same version
+
+    def touch(self, take_id: str) -> None:
+        """Count a recording as changed, so that whoever shows it reads it anew. Within a transaction."""
+        self.update(take_id, {})
 
     def keep_result(self, take_id: str, result: bytes, result_at: datetime | None) -> None:
         """Keep what the service found, and when by its own clock. Within a transaction."""
@@ -228,10 +269,12 @@ class Store:
         self._database.execute(
             "INSERT INTO pending (event_id, take_id, kind) VALUES (?, ?, ?)", (new_id(), take_id, kind)
         )
+        self.touch(take_id)
 
     def restart_event(self, take_id: str) -> None:
         """The same thing to be done, as if it had never gone wrong. Within a transaction."""
         self._database.execute("UPDATE pending SET attempts = 0, not_before = NULL WHERE take_id = ?", (take_id,))
+        self.touch(take_id)
 
     def remove_event(self, take_id: str) -> None:
         """Nothing more to be done. Within a transaction."""
@@ -242,27 +285,44 @@ class Store:
         return bool(self.rows("SELECT 1 FROM pending WHERE take_id = ? AND asked_at IS NOT NULL", (take_id,)))
 
     def forget(self, take_id: str) -> None:
-        """Delete a recording's row. Within a transaction."""
-        mac = self._database.execute("SELECT mac FROM recordings WHERE take_id = ?", (take_id,)).fetchone()["mac"]
-        self._rows_sum = moved(self._rows_sum, mac, None)
+        """Delete a recording's row, and with it the key of its sound. Within a transaction. Raises UnknownTake."""
+        self._rows_sum = moved(self._rows_sum, self._row(take_id)["mac"], None)
         self._database.execute("DELETE FROM recordings WHERE take_id = ?", (take_id,))
-        self._database.execute("INSERT INTO removed VALUES (?, ?)", (take_id, self.version()))
+        self._database.execute("INSERT OR REPLACE INTO removed VALUES (?, ?)", (take_id, self.version()))
         self._items.pop(take_id, None)
         self._progress.pop(take_id, None)
+        self._faulty.discard(take_id)
+
+    def scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
+        """Bring deletions to the database's file and empty its log, so that neither holds what was deleted.
+
+        SQLite overwrites what is deleted, but not what it leaves behind where it moves rows between pages (one key in a
+        thousand): so what is `gone` is searched for, and the file written anew if any of it is found.
+
+        Outside of a transaction. Where another process reads the log at this moment, it is emptied by the next call, or
+        when the library is next opened.
+
+        Args:
+            gone: values that were deleted.
+            whole: write the file anew in any case.
+        """
+        with self._lock:
+            self._empty_log()
+            pages = self._database.serialize() if gone else b""
+            if whole or any(value in pages for value in gone):
+                self._database.execute("VACUUM")
+                self._empty_log()
+
+    def _empty_log(self) -> None:
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def row(self, take_id: str) -> dict[str, object]:
-        """A recording's row as it is in the database, for `restore`."""
-        return dict(self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))[0])
+        """A recording's row as it is in the database, for `restore`. Raises UnknownTake."""
+        return dict(self._row(take_id))
 
     def restore(self, row: Mapping[str, object]) -> None:
         """Put back a row that `forget` took away. Within a transaction."""
-        known = {**row, "version": self.version(), "updated_at": self.now(), "mac": None}
-        names, marks = ", ".join(known), ", ".join("?" * len(known))
-        self._database.execute(
-            f"INSERT INTO recordings ({names}) VALUES ({marks})",  # noqa: S608 - names are ours
-            tuple(known.values()),
-        )
-        self._prove(str(row["take_id"]))
+        self._insert({**row, "version": self.version(), "mac": None})
         self._database.execute("DELETE FROM removed WHERE take_id = ?", (row["take_id"],))
 
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
@@ -304,47 +364,34 @@ class Store:
         proofs = (seal_sum(self.seal, self._rows_sum, version), self._audit.end_change(version))
         self._database.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
 
+    def count_rows_anew(self) -> None:
+        """Take the rows as they are now for the whole list, once it was said that some are missing."""
+        with self.changing():
+            self._rows_sum = self._sum_of_rows()
+
     def _sum_of_rows(self) -> int:
         return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings WHERE mac IS NOT NULL"))
 
+    def _row(self, take_id: str) -> sqlite3.Row:
+        rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
+        if not rows:
+            raise UnknownTake("This recording is no longer on this computer.")
+        return rows[0]
+
+    def _insert(self, columns: Mapping[str, object]) -> None:
+        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+        self._database.execute(
+            f"INSERT INTO recordings ({names}) VALUES ({marks})",  # noqa: S608 - names are ours
+            tuple(columns.values()),
+        )
+        self._prove(str(columns["take_id"]))
+
     def _prove(self, take_id: str) -> None:
         """Give a row that has changed its new MAC."""
-        row = self._database.execute("SELECT * FROM recordings WHERE take_id = ?", (take_id,)).fetchone()
+        row = self._row(take_id)
         mac = self.seal.mac(dict(row))
         self._rows_sum = moved(self._rows_sum, row["mac"], mac)
         self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
-
-    def _opened(self, row: sqlite3.Row) -> RecordingItem:
-        take_id: str = row["take_id"]
-        details: dict[str, Any] = json.loads(self.seal.open(row["details"], f"{take_id}/details"))
-        sealed_result: bytes | None = row["result"]
-        return RecordingItem(
-            take_id=take_id,
-            group_id=row["group_id"],
-            recorded_at=datetime.fromisoformat(row["recorded_at"]),
-            protocol=details["protocol"],
-            note=details["note"],
-            tags=tuple(details["tags"]),
-            consented_at=None if details["consented_at"] is None else datetime.fromisoformat(details["consented_at"]),
-            target=Target.parse(row["target"]),
-            longitudinal=bool(row["longitudinal"]),
-            duration_s=row["duration_s"],
-            quality=details["quality"],
-            trim_s=None if details["trim_s"] is None else (details["trim_s"][0], details["trim_s"][1]),
-            imported=bool(row["imported"]),
-            state=OutboxState(row["state"]),
-            reason=row["reason"],
-            fix=None if row["fix"] is None else Fix(row["fix"]),
-            job_id=row["job_id"],
-            result_json=None if sealed_result is None else self.seal.open(sealed_result, f"{take_id}/result"),
-            bytes_sent=0,
-            bytes_total=0,
-            created_at=datetime.fromisoformat(row["created_at"]),
-            updated_at=datetime.fromisoformat(row["updated_at"]),
-            version=row["version"],
-            retake_of=details.get("retake_of"),
-            source_sha256=details.get("source_sha256", ""),
-        )
 
 
 def time_text(moment: datetime) -> str:

@@ -1,0 +1,134 @@
+"""A key of its own for every take, so that destroying 32 bytes destroys the sound.
+
+A sealed file begins with `8 bytes magic | 16 bytes salt | 60 bytes slot`. While a take lies in the recorder's folder,
+its key stands in the slot, sealed with the library's key: whatever crashes, the take can be opened and rescued. When
+the library takes it in, the key moves to the database and the slot is blanked. From then on neither the file nor a
+copy of it opens with the library's key alone, and destroying the key in the database deletes the sound wherever such
+copies lie.
+
+What this cannot promise: a solid-state disk or a copying file system may keep a block that was overwritten, and a
+backup of the disk keeps what it copied. A copy of the file from before it was taken in, or of the database from before
+the deletion, still opens for somebody who has the library's key. Files of the first format (magic VBTAKE1, no slot)
+are sealed with the library's key itself and go on opening with it, so deleting one is no more than deleting the file.
+"""
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+MAGIC_OF_OLD = b"VBTAKE1\n"
+MAGIC = b"VBTAKE2\n"
+SALT_BYTES = 16
+KEY_BYTES = 32
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+SLOT_BYTES = _NONCE_BYTES + KEY_BYTES + _TAG_BYTES
+SLOT_BEGIN = len(MAGIC) + SALT_BYTES
+BLANK = bytes(SLOT_BYTES)
+
+
+class SealedError(Exception):
+    """A sealed file cannot be read; `str(error)` is one sentence for a person."""
+
+
+class WrongKey(SealedError):
+    """The file was sealed with another key."""
+
+
+class Damaged(SealedError):
+    """The file was changed after it was sealed, or is no sealed file."""
+
+
+class KeyGone(SealedError):
+    """The file's own key is not in it: it is in the library, or was destroyed."""
+
+
+def new_key() -> bytes:
+    """A key at random."""
+    return os.urandom(KEY_BYTES)
+
+
+def new_head(take_key: bytes, library_key: bytes | None) -> tuple[bytes, bytes]:
+    """The beginning of a new file and its salt; the slot is blank if `library_key` is None."""
+    salt = os.urandom(SALT_BYTES)
+    slot = BLANK if library_key is None else _fill(take_key, library_key, salt)
+    return MAGIC + salt + slot, salt
+
+
+def read_head(file: BinaryIO, library_key: bytes, take_key: bytes | None = None) -> tuple[bytes, bytes]:
+    """Read the beginning of a file: the key that its blocks are sealed with, and its salt.
+
+    Args:
+        file: at its beginning; left at the first block.
+        library_key: opens the slot, and files of the first format.
+        take_key: the file's own key as the library keeps it; None looks into the slot.
+
+    Raises:
+        WrongKey: the slot was filled with another library's key.
+        KeyGone: the slot is blank, and no key was given.
+        Damaged: this is no sealed file.
+    """
+    magic, salt = file.read(len(MAGIC)), file.read(SALT_BYTES)
+    if magic == MAGIC_OF_OLD and take_key is None:
+        return library_key, salt
+    slot = file.read(SLOT_BYTES)
+    if magic != MAGIC or len(slot) != SLOT_BYTES:
+        raise Damaged("This is not a recording of the desk.")
+    if take_key is not None:
+        return take_key, salt
+    if slot == BLANK:
+        raise KeyGone("The key to this recording is not here any more, so nobody can open it.")
+    try:
+        opened = AESGCM(library_key).decrypt(slot[:_NONCE_BYTES], slot[_NONCE_BYTES:], _place(salt))
+    except InvalidTag as error:
+        raise WrongKey("This recording was sealed with another key. It is kept as it is.") from error
+    return opened, salt
+
+
+def own_key(path: Path, library_key: bytes) -> bytes | None:
+    """The key in a file's slot; None for a file of the first format, which has none. Raises as `read_head`, OSError."""
+    with path.open("rb") as file:
+        of_old = file.read(len(MAGIC_OF_OLD)) == MAGIC_OF_OLD
+        file.seek(0)
+        return None if of_old else read_head(file, library_key)[0]
+
+
+def has_key(path: Path) -> bool:
+    """Whether a file can be opened with the library's key alone. Raises OSError."""
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            return True
+        file.seek(SLOT_BEGIN)
+        return file.read(SLOT_BYTES) != BLANK
+
+
+def blank(path: Path) -> None:
+    """Overwrite the key in a file's slot, and bring that to the disk; nothing to do for the first format.
+
+    Raises OSError.
+    """
+    with path.open("rb+") as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            file.seek(SLOT_BEGIN)
+            file.write(BLANK)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def shred(path: Path) -> None:
+    """Delete a sealed file, its key first; nothing happens if there is none. Raises OSError."""
+    if path.exists():
+        blank(path)
+        path.unlink()
+
+
+def _fill(take_key: bytes, library_key: bytes, salt: bytes) -> bytes:
+    nonce = os.urandom(_NONCE_BYTES)
+    return nonce + AESGCM(library_key).encrypt(nonce, take_key, _place(salt))
+
+
+def _place(salt: bytes) -> bytes:
+    return b"vbdesk take key" + salt

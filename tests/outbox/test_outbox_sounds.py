@@ -1,0 +1,216 @@
+"""A kill at any moment loses no sound, and what was deleted cannot be opened by anybody."""
+
+import shutil
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vbdesk.capture.take_keys
+import vbdesk.outbox.library
+import vbdesk.outbox.sounds
+import vbdesk.outbox.store
+from vbdesk.capture.rescue import unfinished_takes
+from vbdesk.capture.sealed import KeyGone, SealedTakeWriter, read_take
+from vbdesk.outbox.items import TakeMetadata, Target
+from vbdesk.outbox.library import Library, UnknownTake
+from vbdesk.outbox.states import OutboxState
+
+KEY = bytes(range(32))
+EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
+METADATA = TakeMetadata("ward4-0172", EIGHT, Target("model", "pulse"))
+SAMPLES = np.random.default_rng(5).normal(0, 3000, 800).astype(np.int16)
+OURS = {module.__file__ for module in (vbdesk.capture.take_keys, vbdesk.outbox.library, vbdesk.outbox.sounds)}
+OURS.add(vbdesk.outbox.store.__file__)
+
+
+def record(library, name="a"):
+    path = library.recording_folder / f"{name}.take"
+    writer = SealedTakeWriter(path, KEY, 100)
+    writer.append(SAMPLES)
+    writer.close()
+    return path
+
+
+def end_with_result(library, take_id, result=b"{}"):
+    store = library.store
+    library.queue(take_id)
+    with store.changing():
+        for state in (OutboxState.SUBMITTED, OutboxState.DONE):
+            store.move(take_id, state)
+        store.keep_result(take_id, result, EIGHT)
+        store.remove_event(take_id)
+
+
+@pytest.fixture
+def killed_everywhere(tmp_path, clock):
+    """Do something with a library, and open it as a kill before each line of ours would have left it."""
+    folder, snapshots = tmp_path / "library", tmp_path / "snapshots"
+    snapshots.mkdir()
+
+    def keep(*_unused):
+        shutil.copytree(folder, snapshots / str(len(list(snapshots.iterdir()))))
+        return keep
+
+    def follow(frame, event, argument):
+        return keep if frame.f_code.co_filename in OURS else None
+
+    def run(act):
+        before = sys.gettrace()
+        sys.settrace(follow)
+        try:
+            act()
+        finally:
+            sys.settrace(before)
+        left = sorted(snapshots.iterdir(), key=lambda path: int(path.name))
+        assert len(left) > 30
+        for copy in left:
+            library = Library(copy, KEY, clock)
+            yield library
+            library.close()
+
+    return run
+
+
+def sound_of(library):
+    """Samples wherever they can be found again; exactly one place must have them."""
+    listed = [library.whole_audio(item.take_id).samples for item in library.list()]
+    rescued = [read_take(take.path, KEY).samples for take in unfinished_takes(library.recording_folder, KEY)]
+    (only,) = listed + rescued
+    return only
+
+
+def test_a_kill_while_a_take_comes_in_leaves_it_in_one_place(library, killed_everywhere):
+    path = record(library)
+    for after in killed_everywhere(lambda: library.add_take(path, METADATA)):
+        assert np.array_equal(sound_of(after), SAMPLES)
+        assert after.warnings == ()
+        assert not list(after.store.takes_folder.glob("*.new"))
+        for kept in after.store.takes_folder.glob("*.take"):
+            with pytest.raises(KeyGone):
+                read_take(kept, KEY)
+
+
+def test_a_kill_during_an_import_leaves_it_whole_or_not_at_all(library, killed_everywhere):
+    source = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.mp3"
+    for after in killed_everywhere(lambda: library.import_file(source, METADATA)):
+        assert [after.original(item.take_id) for item in after.list()] in ([], [source.read_bytes()])
+        assert after.warnings == ()
+        assert len(list(after.store.takes_folder.iterdir())) == len(after.list())
+
+
+def test_a_kill_while_deleting_leaves_it_whole_or_gone(library, killed_everywhere):
+    take_id = library.add_take(record(library), METADATA)
+    for after in killed_everywhere(lambda: library.discard(take_id)):
+        if after.list():
+            assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
+        else:
+            assert list(after.store.takes_folder.iterdir()) == []
+        assert after.warnings == ()
+
+
+def test_a_kill_while_the_sound_is_removed_keeps_the_result(library, killed_everywhere):
+    take_id = library.add_take(record(library), METADATA)
+    end_with_result(library, take_id, b'{"a": 1}')
+    for after in killed_everywhere(lambda: library.remove_sounds([take_id])):
+        item = after.get(take_id)
+        assert item.result_json == b'{"a": 1}'
+        if item.audio_gone_at is None:
+            assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
+        else:
+            assert list(after.store.takes_folder.iterdir()) == []
+        assert after.warnings == ()
+
+
+def test_a_kill_while_putting_away_keeps_it_or_has_it_gone(library, killed_everywhere):
+    take_id = library.add_take(record(library), METADATA)
+    for after in killed_everywhere(lambda: library.put_away(take_id)):
+        if after.list():
+            assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
+        assert after.warnings == ()
+
+
+def fragments(sealed):
+    """What to look for of a key that is gone: any 12 bytes in a row of it."""
+    return [sealed[begin : begin + 12] for begin in range(0, len(sealed) - 12, 6)]
+
+
+def everything_under(folder):
+    return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("way", ["discard", "remove_sounds", "put_away"])
+def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
+    """Among others that stay, so that pages of the database are split, moved and used again."""
+    takes = [library.add_take(record(library, str(number)), METADATA) for number in range(60)]
+    chosen = takes[::7]
+    keys = {take_id: library.store.row(take_id)["take_key"] for take_id in takes}
+    copies = {take_id: shutil.copy(library.store.path(take_id), tmp_path / f"{take_id}.copy") for take_id in chosen}
+    if way == "remove_sounds":
+        for take_id in takes:
+            end_with_result(library, take_id)
+    for take_id in chosen:
+        if way == "remove_sounds":
+            library.remove_sounds([take_id])
+        else:
+            getattr(library, way)(take_id)
+    if way == "put_away":
+        library.close()
+    found = everything_under(library.store.folder)
+    assert all(keys[take_id] in found for take_id in takes if take_id not in chosen)
+    for take_id in chosen:
+        assert not any(piece in found for piece in fragments(keys[take_id]))
+        assert not list(library.store.takes_folder.glob(f"{take_id}*"))
+        with pytest.raises(KeyGone):
+            read_take(Path(copies[take_id]), KEY)
+
+
+def test_a_copy_that_the_database_left_when_it_moved_a_key_goes_too(library):
+    """What SQLite leaves in the free space of a page now and then, made here by hand."""
+    take_id, other = (library.add_take(record(library, name), METADATA) for name in "ab")
+    key = library.store.row(take_id)["take_key"]
+    with library.store.changing() as database:
+        database.execute("CREATE TABLE left_over (value BLOB)")
+        database.execute("INSERT INTO left_over VALUES (?)", (key,))
+        database.execute("PRAGMA secure_delete = OFF")
+        database.execute("DROP TABLE left_over")
+    library.store.scrub()
+    assert key in everything_under(library.store.folder)
+    library.discard(take_id)
+    assert key not in everything_under(library.store.folder)
+    assert np.array_equal(library.whole_audio(other).samples, SAMPLES)
+
+
+def test_a_deletion_takes_the_copy_of_a_migration_with_it(library, tmp_path):
+    take_id, other = (library.add_take(record(library, name), METADATA) for name in "ab")
+    copy = tmp_path / "library" / "library.sqlite.v1.bak"
+    copy.write_bytes(b"all that was here before")
+    library.discard(take_id)
+    assert not copy.exists()
+    assert library.get(other).state is OutboxState.CHECKED
+
+
+def test_a_copy_of_a_migration_goes_after_some_days(library, reopen, clock, tmp_path):
+    library.close()
+    copy = tmp_path / "library" / "library.sqlite.v1.bak"
+    copy.write_bytes(b"all that was here before")
+    age_s = clock.now().timestamp() - copy.stat().st_mtime
+    clock.advance(max(0.0, -age_s) + 86_400)
+    reopen()
+    assert copy.exists()
+    clock.advance(14 * 86_400)
+    reopen()
+    assert not copy.exists()
+
+
+def test_sound_that_was_removed_says_so(library):
+    take_id = library.add_take(record(library), METADATA)
+    end_with_result(library, take_id)
+    library.remove_sounds([take_id])
+    with pytest.raises(KeyGone, match="The result is kept"):
+        library.audio(take_id)
+    library.discard(take_id)
+    with pytest.raises(UnknownTake):
+        library.audio(take_id)
