@@ -125,8 +125,8 @@ class Sounds:
     def _is_doomed(self, path: Path, wanted: bool | None) -> bool:
         """Whether a file is to go; its recording's sound is wanted, was removed, or (None) there is no such row."""
         if wanted is None:
-            half_a_copy = path.suffix in (".new", ".arriving") and not has_key(path)
-            return path.suffix == ".away" or half_a_copy or self._was_removed(path.stem)
+            half_a_copy = path.suffix == ".new" and not has_key(path)
+            return path.suffix in (".away", ".arriving") or half_a_copy or self._was_removed(path.stem)
         return not wanted
 
     def _put_right(self, path: Path, known: Collection[str]) -> bool:
