@@ -214,6 +214,8 @@ def test_a_keyring_that_is_started_later_is_found(monkeypatch):
         vault = KeyringVault()
         with pytest.raises(VaultMissing):
             vault.get(NAME)
+        with pytest.raises(VaultMissing, match="no keyring"):
+            keyring_name()
         monkeypatch.setattr(Startable, "running", True)
         vault.set(NAME, "one")
         assert vault.get(NAME) == "one"

@@ -9,13 +9,18 @@ from vbdesk.cli import admin, audit, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
+from vbdesk.cli.doctor import doctor
 from vbdesk.cli.features import features
+from vbdesk.cli.groups import groups
+from vbdesk.cli.jobs import jobs
 from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.norms import norms
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 from vbdesk.cli.signs_check import check
 from vbdesk.cli.signs_fit import fit
+from vbdesk.cli.submit import submit
+from vbdesk.cli.sync import sync
 
 FULL = {errno.ENOSPC, errno.EDQUOT}  # the disk, or the user's share of it
 
@@ -37,6 +42,10 @@ app.command()(desk)
 app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
+app.command()(submit)
+app.command()(sync)
+app.add_typer(jobs, name="jobs")
+app.add_typer(groups, name="groups")
 app.add_typer(simulate.app, name="simulate")
 signs.command()(check)
 signs.command()(fit)
@@ -46,6 +55,7 @@ app.add_typer(norms, name="norms")
 app.command()(serve)
 app.add_typer(admin.app, name="admin")
 app.add_typer(audit.app, name="audit")
+app.command()(doctor)
 
 
 def run() -> None:

@@ -219,6 +219,8 @@ def _usable_keyring() -> Any:
             keyring.backend.get_all_keyring.reset()
         keyring.core.init_backend()
         found = keyring.get_keyring()
+        if isinstance(found, fail.Keyring):
+            raise _missing()
     first = getattr(found, "backends", [found])[0]  # the chain of several writes to its first
     if isinstance(first, null.Keyring) or type(first).__module__.startswith("keyrings.alt."):
         raise VaultMissing(
@@ -257,6 +259,10 @@ def _waiting() -> VaultWaiting:
     )
 
 
+def _missing() -> VaultMissing:
+    return VaultMissing("This computer has no keyring. Start one, or keep the keys for this session only.")
+
+
 def _locked() -> VaultLocked:
     return VaultLocked("The keyring is locked. Nothing was changed; unlock it and try again.")
 
@@ -266,7 +272,7 @@ def _explained(error: Exception) -> VaultError:
     from keyring.errors import KeyringLocked, NoKeyringError
 
     if isinstance(error, NoKeyringError):
-        return VaultMissing("This computer has no keyring. Start one, or keep the keys for this session only.")
+        return _missing()
     if isinstance(error, KeyringLocked):
         return _locked()
     return VaultFailed("The keyring does not answer. Nothing was changed; log in again or restart the computer.")

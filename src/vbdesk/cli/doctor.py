@@ -1,0 +1,70 @@
+"""`vbdesk doctor`: what is in order on this computer, and what needs mending."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.connection import AsJson, DataDir
+from vbdesk.cli.output import fail, wrapped
+from vbdesk.cli.places import places
+
+if TYPE_CHECKING:
+    from vbdesk.outbox.diagnostics import Diagnosis, Finding
+
+NEEDS_MENDING = 1
+_KEYRING_PATIENCE_S = 60.0  # the person is here, and may have to type a password first
+_MARKS = {"good": "ok", "notice": "note", "mend": "MEND"}
+
+
+def doctor(
+    bundle: Annotated[
+        Path | None, typer.Option(help="Write what was found to this file, for whoever helps you; nothing personal.")
+    ] = None,
+    with_hosts: Annotated[
+        bool, typer.Option("--with-hosts", help="Let the file name the hosts of your services.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check this computer, its keyring, recordings and services; ends with status 1 if something needs mending."""
+    from vbdesk.desk.outside import Outside
+    from vbdesk.outbox.diagnostics import diagnose, write_bundle
+    from vbdesk.outbox.vault import KeyringVault
+
+    place = places(data_dir)
+    diagnosis = diagnose(
+        Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S)), with_hosts=with_hosts
+    )
+    if as_json:
+        typer.echo(json.dumps(diagnosis.facts))
+    else:
+        _show(diagnosis)
+    if bundle is not None:
+        try:
+            write_bundle(diagnosis, bundle)
+        except OSError as error:
+            fail(f"{bundle} cannot be written: {error.strerror}.")
+        typer.echo(f"Written to {bundle}. Read it through if you like; it names nobody.", err=True)
+    if not diagnosis.ok:
+        raise typer.Exit(NEEDS_MENDING)
+
+
+def _show(diagnosis: "Diagnosis") -> None:
+    """The computer first, then profile by profile."""
+    place: str | None = None
+    for finding in diagnosis.findings:
+        if finding.profile != place:
+            place = finding.profile
+            typer.echo(f"\n{place}")
+        typer.echo("\n".join(_lines(finding)))
+    mend = sum(_MARKS[finding.health] == "MEND" for finding in diagnosis.findings)
+    if mend:
+        typer.echo(f"\nTo be mended: {mend}. Your recordings are kept.")
+    else:
+        typer.echo("\nNothing needs mending.")
+
+
+def _lines(finding: "Finding") -> list[str]:
+    return wrapped(finding.sentence, f"{_MARKS[finding.health]:4}  {finding.topic}: ", " " * 6)

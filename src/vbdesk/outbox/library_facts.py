@@ -1,0 +1,100 @@
+"""A library looked at from outside: how many recordings are in which state, and what is not as it should be.
+
+It reads with a connection of its own and takes nothing in hand, so it works while the desk has the library open, and on
+a library that cannot be opened. What it gives holds numbers and words of ours alone.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.outbox.opening import LibraryInUse, hold
+from vbdesk.outbox.states import OutboxState
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFacts:
+    """What was found.
+
+    Attributes:
+        exists: there is a list of recordings.
+        open_elsewhere: the desk or a command has it open now.
+        readable: the database is sound, as far as it says itself.
+        schema_version: of the database; 0 if it does not say.
+        counts: recordings by state.
+        asked: recordings for which the service was asked, and whose answer is not known.
+        sounds_missing: recordings whose sound should be on the disk, and is not.
+        unfinished: takes that a crash left, to be taken in by the desk.
+        requests: of the last minute, by bucket.
+        sound_bytes: size of all sounds.
+    """
+
+    exists: bool = False
+    open_elsewhere: bool = False
+    readable: bool = True
+    schema_version: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    asked: int = 0
+    sounds_missing: int = 0
+    unfinished: int = 0
+    requests: Mapping[str, int] = field(default_factory=dict)
+    sound_bytes: int = 0
+
+
+def look_at_library(folder: Path, now: datetime) -> LibraryFacts:
+    """Look at the library in `folder`, which may not exist. Raises OSError."""
+    path = folder / "library.sqlite"
+    if not path.exists():
+        return LibraryFacts()
+    sounds = {file.stem: file.stat().st_size for file in (folder / "takes").glob("*.take")}
+    open_elsewhere = _is_open(folder)
+    unfinished = 0 if open_elsewhere else len(list((folder / "recording").glob("*.take")))
+    facts = LibraryFacts(True, open_elsewhere, unfinished=unfinished, sound_bytes=sum(sounds.values()))
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            return _read(database, facts, frozenset(sounds), now)
+    except sqlite3.Error:
+        return replace(facts, readable=False)
+
+
+def known_words(folder: Path) -> list[str]:
+    """What the library says of people in the clear: subjects and the ids of their recordings, to keep them out."""
+    path = folder / "library.sqlite"
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            rows = database.execute("SELECT group_id, take_id, job_id FROM recordings").fetchall()
+    except sqlite3.Error:
+        return []
+    return [str(value) for row in rows for value in row if value]
+
+
+def _is_open(folder: Path) -> bool:
+    try:
+        hold(folder).release()
+    except LibraryInUse:
+        return True
+    return False
+
+
+def _read(database: sqlite3.Connection, facts: LibraryFacts, sounds: frozenset[str], now: datetime) -> LibraryFacts:
+    (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    (schema_version,) = database.execute("SELECT schema_version FROM library").fetchone()
+    states = dict(database.execute("SELECT state, COUNT(*) FROM recordings GROUP BY state").fetchall())
+    (asked,) = database.execute("SELECT COUNT(*) FROM pending WHERE asked_at IS NOT NULL").fetchone()
+    kept = database.execute("SELECT take_id FROM recordings WHERE audio_gone_at IS NULL").fetchall()
+    since = (now - timedelta(seconds=RATE_WINDOW_S)).isoformat(timespec="microseconds")
+    query = "SELECT bucket, COUNT(*) FROM requests WHERE at >= ? GROUP BY bucket"
+    requests = dict(database.execute(query, (since,)).fetchall())
+    return replace(
+        facts,
+        readable=verdict == "ok",
+        schema_version=int(schema_version),
+        counts={str(state): states.get(state, 0) for state in OutboxState},
+        asked=asked,
+        sounds_missing=sum(take_id not in sounds for (take_id,) in kept),
+        requests={str(bucket): requests.get(bucket, 0) for bucket in Bucket},
+    )
