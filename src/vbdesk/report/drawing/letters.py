@@ -1,5 +1,6 @@
 """Fonts that are embedded: which one has a letter, how wide text is, where a line breaks."""
 
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
@@ -74,7 +75,7 @@ def wrapped(words: str, size: float, width: float, strong: bool = False) -> list
 
 def _wrapped(words: str, size: float, width: float, strong: bool) -> Iterator[str]:
     line = ""
-    for word in words.split():
+    for word in filter(None, re.split(r"[ \t]+", words)):  # other blanks hold together what they part
         longer = f"{line} {word}" if line else word
         if text_width(longer, size, strong) <= width:
             line = longer

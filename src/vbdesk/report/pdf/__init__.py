@@ -1,0 +1,5 @@
+"""The report of a subject as PDF."""
+
+from vbdesk.report.pdf.report import PageSize, ReportOptions, pdf_report
+
+__all__ = ["PageSize", "ReportOptions", "pdf_report"]

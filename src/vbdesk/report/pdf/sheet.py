@@ -1,0 +1,269 @@
+"""Text and tables that flow over pages."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from vbdesk.report.drawing.letters import wrapped
+from vbdesk.report.drawing.look import look
+from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Shape, Text
+
+Align = Literal["left", "middle", "right"]
+
+MARGIN = 48.0
+HEAD_HEIGHT, FOOT_HEIGHT = 26.0, 30.0
+LINE = 1.38
+"""Line height over letter size."""
+BODY, SMALL, CAPTION = 9.0, 8.0, 7.5
+ROW_PADDING = 5.0
+CELL_GAP = 8.0
+
+
+class Pages(Protocol):
+    """Where things are drawn; see `Paper`."""
+
+    width: float
+    height: float
+
+    def element(self, role: str) -> AbstractContextManager[None]:
+        """An element that holds other elements."""
+
+    def tagged(self, role: str, alternative: str = "") -> AbstractContextManager[None]:
+        """An element with what is drawn now."""
+
+    def decoration(self) -> AbstractContextManager[None]:
+        """Drawing that says nothing."""
+
+    def bookmark(self, title: str, level: int = 0) -> None:
+        """An entry of the outline."""
+
+    def next_page(self) -> None:
+        """End this page and begin another."""
+
+    def draw(self, drawing: Drawing, left: float, top: float) -> None:
+        """Put a drawing on the page."""
+
+    def put(self, shape: Shape, left: float = 0.0, top: float = 0.0) -> None:
+        """Draw one shape."""
+
+
+class CountedPages:
+    """Pages that are only counted, to know their number before the first is drawn."""
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.count = 1
+
+    def element(self, role: str) -> AbstractContextManager[None]:
+        """Nothing is kept."""
+        return nullcontext()
+
+    def tagged(self, role: str, alternative: str = "") -> AbstractContextManager[None]:
+        """Nothing is kept."""
+        return nullcontext()
+
+    def decoration(self) -> AbstractContextManager[None]:
+        """Nothing is kept."""
+        return nullcontext()
+
+    def bookmark(self, title: str, level: int = 0) -> None:
+        """Nothing is kept."""
+
+    def next_page(self) -> None:
+        """Count one more."""
+        self.count += 1
+
+    def draw(self, drawing: Drawing, left: float, top: float) -> None:
+        """Nothing is drawn."""
+
+    def put(self, shape: Shape, left: float = 0.0, top: float = 0.0) -> None:
+        """Nothing is drawn."""
+
+
+class Cell(Protocol):
+    """What stands in a cell of a table; `spoken` says it where it is no text."""
+
+    @property
+    def spoken(self) -> str:
+        """What a screen reader says; empty for text, which speaks for itself."""
+
+    def height(self, width: float) -> float:
+        """Height in points, when `width` is given to it."""
+
+    def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
+        """Draw what says something, within a tag that is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A cell of text."""
+
+    words: str
+    size: float = SMALL
+    strong: bool = False
+    colour: str = ""
+    align: Align = "left"
+    spoken: str = ""
+
+    def height(self, width: float) -> float:
+        """As many lines as it takes."""
+        return len(wrapped(self.words, self.size, width, self.strong)) * self.size * LINE
+
+    def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
+        """Line under line."""
+        colour = self.colour or look().colour.text
+        for line in wrapped(self.words, self.size, width, self.strong):
+            x = left + width * {"left": 0.0, "middle": 0.5, "right": 1.0}[self.align]
+            pages.put(Text((x, top + self.size), line, self.size, colour, self.strong, self.align))
+            top += self.size * LINE
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; `share` of the width, `size` of the heading's letters."""
+
+    heading: str
+    share: float
+    align: Align = "left"
+    size: float = CAPTION
+
+
+class Sheet:
+    """A column of text over pages, with what every page shows at its head and foot.
+
+    Attributes:
+        y: where the next thing goes, from the top of the page.
+    """
+
+    def __init__(self, pages: Pages, furniture: Callable[[Pages, int], None]) -> None:
+        """`furniture` draws head and foot of a page, given its number from 1."""
+        self.pages = pages
+        self._furniture = furniture
+        self._page = 1
+        self.y = MARGIN
+        furniture(pages, 1)
+
+    @property
+    def width(self) -> float:
+        """Width between the margins."""
+        return self.pages.width - 2 * MARGIN
+
+    @property
+    def bottom(self) -> float:
+        """Where the foot begins."""
+        return self.pages.height - MARGIN - FOOT_HEIGHT + 12
+
+    def new_page(self) -> None:
+        """Go on at the top of a new page."""
+        self.pages.next_page()
+        self._page += 1
+        self.y = MARGIN + HEAD_HEIGHT
+        self._furniture(self.pages, self._page)
+
+    def need(self, height: float) -> None:
+        """Go to a new page where less than `height` is left, unless this one is still empty."""
+        if self.y + height > self.bottom and self.y > MARGIN + HEAD_HEIGHT:
+            self.new_page()
+
+    def space(self, height: float) -> None:
+        """Leave room."""
+        self.y += height
+
+    def heading(self, words: str, *, role: str = "H2", size: float = 11.0, keep: float = 60.0) -> None:
+        """A heading with an entry in the outline, never alone at the foot of a page."""
+        self.need(size * LINE + keep)
+        self.pages.bookmark(words, 0 if role == "H1" else 1)
+        with self.pages.tagged(role):
+            self._line(words, size, look().colour.text, strong=True)
+        self.space(3)
+
+    def paragraph(
+        self, words: str, *, size: float = BODY, colour: str = "", strong: bool = False, after: float = 6.0
+    ) -> None:
+        """Text over the whole width, line by line over pages."""
+        lines = wrapped(words, size, self.width, strong)
+        while lines:
+            room = max(1, int((self.bottom - self.y) / (size * LINE)))
+            with self.pages.tagged("P"):
+                for line in lines[:room]:
+                    self._line(line, size, colour or look().colour.text2, strong=strong)
+            lines = lines[room:]
+            if lines:
+                self.new_page()
+        self.space(after)
+
+    def table(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Sequence[Cell]],
+        *,
+        padding: float = ROW_PADDING,
+        gap: float = CELL_GAP,
+        at_top: bool = False,
+    ) -> None:
+        """A table with its heading row again on every page; a row is never torn.
+
+        Args:
+            columns: from left to right.
+            rows: as many cells each.
+            padding: above and below the cells of a row.
+            gap: between columns.
+            at_top: cells begin at the top of their row; else they stand in its middle.
+        """
+        if not rows:
+            return
+        places = list(self._places(columns, gap))
+        with self.pages.element("Table"):
+            self._table_head(columns, places)
+            for row in rows:
+                heights = [cell.height(width) for cell, (_, width) in zip(row, places, strict=True)]
+                height = max(heights) + 2 * padding
+                if self.y + height > self.bottom and self.y > MARGIN + HEAD_HEIGHT + 30:
+                    self.new_page()
+                    self._table_head(columns, places)
+                with self.pages.element("TR"):
+                    for cell, own, (left, width) in zip(row, heights, places, strict=True):
+                        top = self.y + (padding if at_top else (height - own) / 2)
+                        with self.pages.tagged("TD", cell.spoken):
+                            cell.draw(self.pages, left, top, width)
+                self.space(height)
+                self.rule()
+        self.space(10)
+
+    def rule(self, colour: str = "") -> None:
+        """A thin line over the whole width."""
+        with self.pages.decoration():
+            ends = ((MARGIN, self.y), (MARGIN + self.width, self.y))
+            self.pages.put(Path(ends, Paint(stroke=colour or look().colour.border, width=0.5)))
+
+    @contextmanager
+    def reserved(self, height: float) -> Iterator[float]:
+        """Room of `height` on one page: yields its top."""
+        self.need(height)
+        yield self.y
+        self.space(height)
+
+    def _line(self, words: str, size: float, colour: str, *, strong: bool = False) -> None:
+        self.pages.put(Text((MARGIN, self.y + size), words, size, colour, strong))
+        self.space(size * LINE)
+
+    def _places(self, columns: Sequence[Column], gap: float) -> Iterator[tuple[float, float]]:
+        room = self.width - gap * (len(columns) - 1)
+        whole = sum(column.share for column in columns)
+        left = MARGIN
+        for column in columns:
+            width = room * column.share / whole
+            yield left, width
+            left += width + gap
+
+    def _table_head(self, columns: Sequence[Column], places: Sequence[tuple[float, float]]) -> None:
+        colour = look().colour.text3
+        cells = [Words(column.heading, column.size, colour=colour, align=column.align) for column in columns]
+        height = max(cell.height(width) for cell, (_, width) in zip(cells, places, strict=True))
+        with self.pages.element("TR"):
+            for cell, (left, width) in zip(cells, places, strict=True):
+                with self.pages.tagged("TH"):
+                    cell.draw(self.pages, left, self.y + height - cell.height(width), width)
+        self.space(height + 4)
+        self.rule(look().colour.control)

@@ -1,0 +1,187 @@
+"""What the printed report says."""
+
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from vbdesk.report.trajectory_chart import zone_words
+from vbdesk.resource_files import resource
+
+
+class _Words(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FactWords(_Words):
+    """Labels and values at the head."""
+
+    subject: str
+    recorded: str
+    analysed: str
+    length: str
+    analysis: str
+    history: str
+    quality: str
+    model: str
+    sign: str
+    version: str
+    no_history: str
+    good_quality: str
+    one_issue: str
+    issues: str
+
+
+class OverallWords(_Words):
+    """The card of the overall level."""
+
+    title: str
+    caption: str
+
+
+class SignalWords(_Words):
+    """The table of signals."""
+
+    title: str
+    signal: str
+    level: str
+    baseline: str
+    lower: str
+    higher: str
+    evidence: str
+    above: str
+    below: str
+    within: str
+    first: str
+    not_compared: str
+    strip: str
+
+
+class CautionWords(_Words):
+    """What a reader must know."""
+
+    title: str
+    what: str
+    flagged: str
+    flagged_unknown: str
+
+
+class ReaderWords(_Words):
+    """The sign-off."""
+
+    title: str
+    name: str
+    time: str
+    signature: str
+    signed: str
+    unsigned: str
+
+
+class DetailWords(_Words):
+    """The pages behind the first."""
+
+    title: str
+    over_time: str
+    over_time_about: str
+    over_time_alternative: str
+    no_trajectory: str
+    recent: str
+    recent_more: str
+    recorded: str
+    notes: str
+    unusual: str
+    quality_notes: str
+    for_staff: str
+    features: str
+    features_about: str
+    feature: str
+    value: str
+    band: str
+    metrics: str
+    metrics_about: str
+    metric: str
+    between: str
+    scale: str
+    quality: str
+    next_time: str
+    quality_good: str
+    speakers: str
+    speakers_about: str
+    speaker: str
+    speech: str
+    too_little: str
+    evidence: str
+    known: str
+    confounders: str
+    scores: str
+    scores_about: str
+    score: str
+    interval: str
+    latest: str
+    baseline: str
+    z: str
+    method: str
+    method_about: str
+    attached: str
+    job: str
+
+
+class AttachmentWords(_Words):
+    """What the attached files are."""
+
+    csv: str
+    dictionary: str
+    fhir: str
+
+
+class ReportWords(_Words):
+    """All of wording.toml; `language` is its BCP 47 tag."""
+
+    language: str
+    title: str
+    not_a_diagnosis: str
+    page: str
+    exported: str
+    one_recording: str
+    recordings: str
+    fact: FactWords
+    overall: OverallWords
+    signals: SignalWords
+    caution: CautionWords
+    reader: ReaderWords
+    details: DetailWords
+    attachment: AttachmentWords
+
+    def counted(self, count: int) -> str:
+        """`1 recording`, `38 recordings`."""
+        return self.one_recording if count == 1 else self.recordings.format(count=count)
+
+
+@cache
+def report_words() -> ReportWords:
+    """The words of wording.toml, none missing and none unknown."""
+    with resource("report", "wording.toml").open("rb") as file:
+        document: Mapping[str, Any] = tomllib.load(file)
+    return ReportWords.model_validate(document)
+
+
+def moment_words(moment: datetime, zone: tzinfo) -> str:
+    """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
+    local = moment.astimezone(zone)
+    return f"{local.day} {local:%B %Y, %H:%M} ({zone_words(moment, zone)})"
+
+
+def short_moment(moment: datetime, zone: tzinfo) -> str:
+    """`21 Nov 2026, 10:41 +01:00`, for tables."""
+    local = moment.astimezone(zone)
+    offset = zone_words(moment, zone).removeprefix("UTC") or "UTC"
+    return f"{local.day} {local:%b %Y, %H:%M}\u00a0{offset}"
+
+
+def duration_words(seconds: float) -> str:
+    """`42 s`, `3 min 05 s`."""
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"

@@ -1,0 +1,294 @@
+"""A subject over time as a drawing: one chart a sign, above each other on one time axis."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
+from vbdesk.report.drawing.glyphs import level_glyph, level_word
+from vbdesk.report.drawing.letters import text_width, wrapped
+from vbdesk.report.drawing.look import look
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Text
+from vbdesk.report.sign_reference import sign_references
+
+SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights can be compared
+GAP = timedelta(days=21)
+DENSE = 150
+"""From this many recordings on the readings stand behind the estimate, small and light."""
+ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
+_NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
+_TREND_WORDS = {"rising": "Rising", "falling": "Falling", "stable": "Steady"}
+_MIN_TICK_WIDTH = 26.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """Where one sign is drawn: its rectangle, and the span of time."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    start: datetime
+    end: datetime
+
+    def x(self, moment: datetime) -> float:
+        return self.left + (self.right - self.left) * ((moment - self.start) / (self.end - self.start))
+
+    def y(self, score: float) -> float:
+        low, high = SCORE_RANGE
+        share = (min(max(score, low), high) - low) / (high - low)
+        return self.bottom - (self.bottom - self.top) * share
+
+
+def charts_height(signs: int) -> float:
+    """Height of a drawing of that many signs, in points."""
+    return signs * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT
+
+
+def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> Drawing:
+    """Draw `signs` of a trajectory, `width` points wide; the axis shows days of `zone`."""
+    drawing = Drawing(
+        width=width,
+        height=charts_height(len(signs)),
+        title=f"{read.group_id} over time",
+        description=" ".join(describe_sign(sign) for sign in signs),
+    )
+    start, end = _span(read)
+    for row, sign in enumerate(signs):
+        top = row * ROW_HEIGHT
+        area = _Area(_NAMES_WIDTH, width - _LADDER_WIDTH - _LADDER_GAP, top + 7, top + ROW_HEIGHT - 7, start, end)
+        if row:
+            drawing.line([(0, top), (width, top)], look().colour.border, 0.5)
+        _draw_name(drawing, sign, read.data_points, top)
+        _draw_sign(drawing, area, sign, read.data_points)
+        _draw_ladder(drawing, area, sign)
+        if row == 0:
+            _name_gaps(drawing, area, sign.series)
+    _draw_axis(drawing, area if signs else None, len(signs) * ROW_HEIGHT, zone)
+    _draw_legend(drawing, drawing.height - 4)
+    return drawing
+
+
+def describe_sign(sign: SignTrajectory) -> str:
+    """What the chart of a sign shows, as a sentence."""
+    trend = trend_words(sign)
+    counted = f"{sign.n_recordings} recording" + ("" if sign.n_recordings == 1 else "s")
+    unusual = len(sign.anomalies)
+    stretches = f"; {unusual} unusual stretch{'' if unusual == 1 else 'es'}" if unusual else ""
+    return f"{sign.label}: {trend[0].lower()}{trend[1:]}, {counted}{stretches}."
+
+
+def trend_words(sign: SignTrajectory) -> str:
+    """Where a sign is going, in words."""
+    known = _TREND_WORDS.get(sign.trend.direction)
+    if known:
+        return known
+    if sign.n_recordings < 2:
+        return "First recording" if sign.n_recordings else "No reading yet"
+    return "Too early for a trend"
+
+
+def _span(read: TrajectoryRead) -> tuple[datetime, datetime]:
+    moments = [point.recorded_at for point in read.data_points]
+    end = max([read.as_of, *moments])
+    start = min(moments, default=end)
+    if end - start < timedelta(days=1):
+        start = end - timedelta(days=7)
+    margin = (end - start) * 0.015
+    return start - margin, end + margin
+
+
+def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
+    for point in reversed(points):
+        for signal in point.signals:
+            if signal.name == name and signal.level is not Level.INCONCLUSIVE:
+                return signal.level
+    return Level.INCONCLUSIVE
+
+
+def _draw_name(drawing: Drawing, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> None:
+    colours, level = look().colour, _newest_level(sign.name, points)
+    lines = wrapped(sign.label, 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
+    y = top + (ROW_HEIGHT - (len(lines) * 11 + 14)) / 2 + 8
+    for line in lines:
+        drawing.add(Text((0, y), line, 8.5, colours.text, strong=True))
+        y += 11
+    word, look_of = level_word(level), look().level[level]
+    width = 12 + text_width(word, 7.5, strong=True) + 11
+    drawing.add(Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5))
+    drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint))
+    drawing.add(Text((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
+    drawing.add(Text((width + 6, y + 4.7), trend_words(sign), 7.5, colours.text2))
+
+
+def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
+    colours = look().colour
+    runs = list(_runs(sign.series))
+    for run in runs:
+        drawing.area(_ribbon(area, run, [point.normal_range for point in run]), colours.base)
+    cuts = sign_references()[sign.name].score_cuts if sign.name in sign_references() else {}
+    if Level.CONSIDER in cuts:
+        y = area.y(cuts[Level.CONSIDER])
+        drawing.line([(area.left, y), (area.right, y)], look().level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
+    for run in runs:
+        drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), colours.accent, 0.16)
+    for before, after in itertools.pairwise(runs):
+        ends = [(area.x(point.t), area.y(point.latest)) for point in (before[-1], after[0])]
+        drawing.line(ends, colours.accent, 0.8, (0.8, 2.6))
+    dense = len(points) > DENSE
+    if dense:
+        _draw_readings(drawing, area, sign, points)
+    for run in runs:
+        drawing.line([(area.x(point.t), area.y(point.latest)) for point in run], colours.accent, 1.1)
+    if not dense:
+        _draw_readings(drawing, area, sign, points)
+
+
+def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
+    colours = look().colour
+    scale, opacity = (0.62, 0.3) if len(points) > DENSE else (1.0, 0.62)
+    unusual = {point.t for point in sign.series if point.anomaly}
+    marked: list[tuple[Point, Level]] = []
+    for point in points:
+        signal = next((signal for signal in point.signals if signal.name == sign.name), None)
+        if signal is None or signal.score is None:
+            continue
+        at = (area.x(point.recorded_at), area.y(signal.score))
+        radius = scale * (0.75 + 0.75 * min(math.sqrt(max(point.relative_weight, 0.0)), 1.2))
+        if point.audio_quality.issues:
+            drawing.add(Circle(at, radius, Paint(fill=colours.surface, stroke=colours.text2, width=0.7)))
+        else:
+            drawing.add(Circle(at, radius, Paint(fill=colours.text2, opacity=opacity)))
+        if point.recorded_at in unusual:
+            marked.append((at, signal.level))
+    for at, level in marked:
+        drawing.add(Circle(at, 3.4, Paint(fill=colours.surface, stroke=colours.text, width=0.9)))
+        drawing.add(Circle(at, 1.9, Paint(fill=look().level[level].shape)))
+
+
+def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
+    """The levels of the shipped calibration at the right edge, and where the estimate stands."""
+    reference = sign_references().get(sign.name)
+    if reference is None:
+        return
+    x = area.right + _LADDER_GAP / 2
+    steps = [SCORE_RANGE[0], *reference.score_cuts.values(), SCORE_RANGE[1]]
+    levels = [Level.NONE, *(level for level in LEVEL_ORDER[1:] if level in reference.score_cuts)]
+    for level, (low, high) in zip(levels, itertools.pairwise(steps), strict=True):
+        y = area.y(high)
+        heat = look().level[level].heat
+        drawing.add(Box(x, y + 0.4, _LADDER_WIDTH, max(area.y(low) - y - 0.8, 0.4), Paint(fill=heat)))
+    if sign.latest_score is not None:
+        y, tip = area.y(sign.latest_score), x + _LADDER_WIDTH + 0.8
+        drawing.add(
+            Path(((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=look().colour.text), closed=True)
+        )
+
+
+def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> None:
+    for before, after in itertools.pairwise(series):
+        if after.t - before.t <= GAP:
+            continue
+        words = f"no recordings, {(after.t - before.t).days} days"
+        left, right = area.x(before.t), area.x(after.t)
+        if right - left > text_width(words, 6.5) + 4:
+            drawing.add(Text(((left + right) / 2, area.top + 1), words, 6.5, look().colour.text3, align="middle"))
+
+
+def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
+    """Stretches without a gap."""
+    edges = [place for place in range(1, len(series)) if series[place].t - series[place - 1].t > GAP]
+    for start, stop in itertools.pairwise([0, *edges, len(series)]):
+        if stop > start:
+            yield series[start:stop]
+
+
+def _ribbon(area: _Area, run: Sequence[SeriesPoint], ends: Sequence[tuple[float, float]]) -> list[Point]:
+    """The outline of a band; a single timepoint is given some width."""
+    xs = [area.x(point.t) for point in run]
+    if len(xs) == 1:
+        xs, ends = [xs[0] - 2, xs[0] + 2], [ends[0], ends[0]]
+    upper = [(x, area.y(high)) for x, (_, high) in zip(xs, ends, strict=True)]
+    lower = [(x, area.y(low)) for x, (low, _) in zip(xs, ends, strict=True)]
+    return [*upper, *reversed(lower)]
+
+
+def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -> None:
+    if area is None:
+        return
+    colours = look().colour
+    drawing.line([(area.left, top), (area.right, top)], colours.control, 0.6)
+    free_from = area.left - 20.0
+    for moment, words in _ticks(area, zone):
+        x = area.x(moment)
+        drawing.line([(x, top), (x, top + 2.5)], colours.control, 0.6)
+        half = text_width(words, 7) / 2
+        if x - half > free_from and x + half < area.right + 8:
+            drawing.add(Text((x, top + 10.5), words, 7, colours.text3, align="middle"))
+            free_from = x + half + 6
+    drawing.add(Text((0, top + 10.5), f"Days in {zone_words(area.end, zone)}", 7, colours.text3))
+
+
+def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
+    """Beginnings of months, or of days where the span is short."""
+    start, end = area.start.astimezone(zone), area.end.astimezone(zone)
+    day = datetime(start.year, start.month, start.day, tzinfo=zone)
+    if end - start < timedelta(days=60):
+        step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
+        for place in itertools.count(1):
+            moment = day + timedelta(days=place)
+            if moment > end:
+                return
+            if place % step == 0:
+                yield moment.astimezone(UTC), f"{moment.day} {moment:%b}"
+    for place in itertools.count(start.month):
+        moment = datetime(start.year + place // 12, place % 12 + 1, 1, tzinfo=zone)
+        if moment > end:
+            return
+        yield moment.astimezone(UTC), f"{moment:%b} {moment.year}" if moment.month == 1 else f"{moment:%b}"
+
+
+def zone_words(moment: datetime, zone: tzinfo) -> str:
+    """`UTC` or `UTC+01:00`: the zone's offset at a moment."""
+    offset = moment.astimezone(zone).utcoffset() or timedelta(0)
+    minutes = round(offset.total_seconds() / 60)
+    if not minutes:
+        return "UTC"
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'+' if minutes > 0 else '−'}{hours:02d}:{rest:02d}"
+
+
+def _draw_legend(drawing: Drawing, y: float) -> None:
+    colours, x = look().colour, 0.0
+    middle = y - 2.4
+    for words in ("Reading", "Quality issue", "Estimate with interval", "Own usual range", "Unusual", "Consider"):
+        match words:
+            case "Reading":
+                drawing.add(Circle((x + 3, middle), 1.6, Paint(fill=colours.text2, opacity=0.62)))
+                mark = 6.0
+            case "Quality issue":
+                paint = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
+                drawing.add(Circle((x + 3, middle), 1.6, paint))
+                mark = 6.0
+            case "Estimate with interval":
+                drawing.add(Box(x, middle - 3, 14, 6, Paint(fill=colours.accent, opacity=0.16)))
+                drawing.line([(x, middle), (x + 14, middle)], colours.accent, 1.1)
+                mark = 14.0
+            case "Own usual range":
+                drawing.add(Box(x, middle - 3, 12, 6, Paint(fill=colours.base)))
+                mark = 12.0
+            case "Unusual":
+                edge = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
+                drawing.add(Circle((x + 3.5, middle), 3.2, edge))
+                drawing.add(Circle((x + 3.5, middle), 1.7, Paint(fill=colours.text2)))
+                mark = 7.0
+            case _:
+                ends = [(x, middle), (x + 12, middle)]
+                drawing.line(ends, look().level[Level.CONSIDER].shape, 0.8, (1.2, 2.4))
+                mark = 12.0
+        drawing.add(Text((x + mark + 3.5, y), words, 7, colours.text2))
+        x += mark + 3.5 + text_width(words, 7) + 12
