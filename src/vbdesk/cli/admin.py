@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, table
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.timestamps import format_timestamp
 
@@ -232,13 +232,7 @@ def _show_list(items: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plain))
         return
-    if not plain:
-        typer.echo("There are none.")
-        return
-    rows = [list(plain[0]), *([("-" if value is None else str(value)) for value in item.values()] for item in plain)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        typer.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+    typer.echo(table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]))
 
 
 def _plain(value: Any) -> Any:

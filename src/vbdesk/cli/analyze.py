@@ -44,7 +44,7 @@ def analyze(
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
-        typer.echo("\n".join([*_readable(result), *_norms_line(norms)]))
+        typer.echo("\n".join([*result_lines(result), *_norms_line(norms)]))
 
 
 def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool) -> "Target | PluginSign":
@@ -94,7 +94,8 @@ def _analyze(
         fail(f"{file} cannot be read: {error.strerror}.", FAILURE)
 
 
-def _readable(result: "ModelResult | SignResult") -> list[str]:
+def result_lines(result: "ModelResult | SignResult") -> list[str]:
+    """A result for people to read."""
     from vbdesk.contract.results import ModelResult, signals_of
 
     lines: list[str] = []

@@ -86,7 +86,7 @@ def open_client(
 @contextmanager
 def told() -> Iterator[None]:
     """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
-    from vbdesk.client import ClientError
+    from vbdesk.client import ClientError, InUse, LinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles import LibraryKeyMissing, ProfilesUnreadable
     from vbdesk.outbox.vault import VaultError
@@ -103,7 +103,9 @@ def told() -> Iterator[None]:
         fail(f"{error} If the desk is open on it, close the desk first.", LATER)
     except (VaultError, LibraryKeyMissing) as error:
         fail(str(error), ACT_FIRST)
-    except ProfilesUnreadable as error:
+    except InUse as error:
+        fail(str(error), LATER)
+    except (ProfilesUnreadable, LinesDamaged, WrongFolder) as error:
         fail(str(error))
 
 

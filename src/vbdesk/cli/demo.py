@@ -1,18 +1,15 @@
 """`vbdesk demo`: the whole way from recordings to a trajectory, on this computer, leaving only the chart."""
 
 import os
-import signal
 import sys
 import tempfile
-import threading
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -21,6 +18,7 @@ from rich.table import Table
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.output import fail
+from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
     from vbdesk.client.client import Client
@@ -72,14 +70,13 @@ def demo(
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.voice.errors import AudioError
 
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job starts with Ctrl-C ignored
-        signal.signal(number, _interrupt)
+    stop_in_order()
     try:
         with tempfile.TemporaryDirectory(prefix="vbdesk-demo-", ignore_cleanup_errors=True) as folder:
             _run(Path(folder), window)
     except KeyboardInterrupt:
         fail("Stopped; nothing is left running.", 130)
-    except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError) as error:
+    except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError, TimeoutError) as error:
         fail(str(error), 1)
     except OSError as error:
         fail(f"{error.strerror or error}. Try again in a folder that can be written to.", 1)
@@ -95,7 +92,7 @@ def _run(folder: Path, window: bool) -> None:
             qualities = _check(samples)
             jobs = _analyze(client, samples)
             _print_results(samples, qualities, jobs)
-            trajectory = _trajectory(client, samples.group_id)
+            trajectory = client.groups.wait_trajectory(samples.group_id, timeout_s=_TRAJECTORY_TIMEOUT_S)
             _print_trajectory(trajectory)
         _draw(trajectory)
         if not window:
@@ -176,29 +173,15 @@ def _analyze(client: "Client", samples: Samples) -> list["Job"]:
             submitted.append(job.job_id)
             progress.advance(sending)
         waiting = progress.add_task("Analysing", total=len(submitted))
-        jobs = []
-        for job_id in submitted:
-            job = client.jobs.get(job_id)  # jobs run side by side: most have ended while an earlier one was awaited
-            jobs.append(job if job.status.terminal else client.jobs.wait(job_id, timeout_s=_JOB_TIMEOUT_S))
+        ended = {}
+        for job in client.jobs.wait_each(submitted, timeout_s=_JOB_TIMEOUT_S):
+            ended[job.job_id] = job
             progress.advance(waiting)
+        jobs = [ended[job_id] for job_id in submitted]
     unfinished = [job for job in jobs if job.status is not JobStatus.DONE]
     if unfinished:
         raise DemoFailed(f"{len(unfinished)} of {len(jobs)} analyses ended {unfinished[0].status}.")
     return jobs
-
-
-def _trajectory(client: "Client", group_id: str) -> "TrajectoryRead":
-    """The trajectory, once it is computed."""
-    from vbdesk.contract.longitudinal import TrajectoryRead
-
-    deadline = datetime.now(UTC) + timedelta(seconds=_TRAJECTORY_TIMEOUT_S)
-    while True:
-        read = client.groups.trajectory(group_id)
-        if isinstance(read, TrajectoryRead):
-            return read
-        if datetime.now(UTC) > deadline:
-            raise DemoFailed("The trajectory was not computed in time. Try again.")
-        threading.Event().wait(read.retry_after_seconds)
 
 
 def _print_results(samples: Samples, qualities: list["Quality"], jobs: list["Job"]) -> None:
@@ -284,7 +267,3 @@ def _progress() -> Progress:
         SpinnerColumn(), TextColumn("{task.description:<26}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
         TimeElapsedColumn(), console=console,
     )  # fmt: skip
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

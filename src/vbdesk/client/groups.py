@@ -5,8 +5,10 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
+from vbdesk.client.errors import Cancelled
 from vbdesk.client.pages import read_all
 from vbdesk.client.paths import path
+from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.groups import (
     AddJobs,
@@ -102,6 +104,33 @@ class Groups:
         params = {"sign": [*signs]} if signs else None
         call = Call("GET", path("groups", group_id, "longitudinal"), repeatable=True, params=params)
         return self._transport.read(call, _TRAJECTORY.validate_json)
+
+    def wait_trajectory(
+        self,
+        group_id: str,
+        signs: Sequence[str] = (),
+        *,
+        timeout_s: float | None = None,
+        cancel: CancelFlag | None = None,
+    ) -> TrajectoryRead:
+        """The subject's trajectory, once the service has computed it.
+
+        Raises:
+            TimeoutError: it was not computed within `timeout_s`.
+            Cancelled: `cancel` was set.
+            ClientError: it could not be read.
+        """
+        clock = self._transport.timekeeper
+        deadline = None if timeout_s is None else clock.monotonic() + timeout_s
+        while True:
+            read = self.trajectory(group_id, signs)
+            if isinstance(read, TrajectoryRead):
+                return read
+            if deadline is not None and clock.monotonic() >= deadline:
+                raise TimeoutError(f"The trajectory was not computed within {timeout_s:.0f} seconds.")
+            clock.sleep(read.retry_after_seconds, cancel)
+            if cancel is not None and cancel.is_set():
+                raise Cancelled
 
     def aggregate(self, group_id: str) -> AggregateRead:
         """The group as a cohort."""

@@ -1,0 +1,261 @@
+"""`vbdesk groups`: subjects and cohorts of an account."""
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.connection import REFUSED, USAGE, AsJson, DataDir, ProfileName, open_client
+from vbdesk.cli.output import fail, local_time, number, table
+from vbdesk.contract.jobs import JobStatus
+
+if TYPE_CHECKING:
+    from vbdesk.contract.base import WireModel
+    from vbdesk.contract.groups import Group, JobsAdded
+    from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
+
+groups = typer.Typer(
+    no_args_is_help=True,
+    help="Groups: one subject's recordings, or a cohort. Ends with 0, 1, 2, 3, 4 or 130: docs/client.md.",
+)
+
+GroupId = Annotated[str, typer.Argument(help="The group's id.", metavar="GROUP_ID")]
+JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="JOB_ID...")]
+
+
+@groups.command("list")
+def list_groups(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List every group, newest first."""
+    with open_client(profile, data_dir) as connection:
+        found = list(connection.client.groups.all())
+    _show_groups(found, as_json)
+
+
+@groups.command()
+def show(group_id: GroupId, profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Show one group."""
+    with open_client(profile, data_dir) as connection:
+        found = next((group for group in connection.client.groups.all() if group.group_id == group_id), None)
+    if found is None:
+        fail(f"There is no group {group_id} in this account.", REFUSED)
+    if as_json:
+        _print_json(found)
+    else:
+        _show_groups([found], as_json)
+
+
+@groups.command("jobs")
+def list_jobs(
+    group_id: GroupId,
+    from_: Annotated[str | None, typer.Option("--from", help="Recorded at this time or later, as ISO 8601.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Recorded at this time or earlier.")] = None,
+    status: Annotated[JobStatus | None, typer.Option(help="Only jobs of this status.")] = None,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List a group's jobs by the time of their recordings."""
+    bounds = _moment(from_), _moment(to)
+    with open_client(profile, data_dir) as connection:
+        found = list(connection.client.groups.all_jobs(group_id, from_=bounds[0], to=bounds[1], status=status))
+    if as_json:
+        typer.echo(json.dumps([job.model_dump(mode="json") for job in found]))
+        return
+    rows = [
+        (
+            local_time(job.recorded_at),
+            job.job_id,
+            job.status,
+            job.model_name or job.sign_name or job.use_case or job.condition,
+            f"{job.audio_duration_seconds:.0f} s",
+        )
+        for job in found
+    ]
+    typer.echo(table(("recorded", "job", "status", "asked for", "length"), rows))
+
+
+@groups.command()
+def longitudinal(
+    group_id: GroupId,
+    sign: Annotated[list[str] | None, typer.Option(help="Only this sign; may be given several times.")] = None,
+    timeout: Annotated[float, typer.Option(min=0, help="Give up after this many seconds of computing.")] = 60.0,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a subject's trajectory: where each sign stands against the subject's own baseline."""
+    with open_client(profile, data_dir) as connection:
+        read = connection.client.groups.wait_trajectory(group_id, sign or (), timeout_s=timeout)
+    if as_json:
+        _print_json(read)
+    else:
+        typer.echo(_trajectory_text(read))
+
+
+@groups.command()
+def aggregate(
+    group_id: GroupId, profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Show a group as a cohort."""
+    with open_client(profile, data_dir) as connection:
+        read = connection.client.groups.aggregate(group_id)
+    if as_json:
+        _print_json(read)
+    else:
+        typer.echo(_aggregate_text(read))
+
+
+@groups.command()
+def create(group_id: GroupId, profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Make an empty group."""
+    with open_client(profile, data_dir) as connection:
+        made = connection.client.groups.create(group_id)
+    _done(made, f"{made.group_id} is there, empty.", as_json)
+
+
+@groups.command()
+def delete(
+    group_id: GroupId,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a group and what was computed of it; its jobs are kept."""
+    if not yes:
+        typer.confirm(f"Delete the group {group_id}? Its jobs are kept, their order over time is not", abort=True)
+    with open_client(profile, data_dir) as connection:
+        gone = connection.client.groups.delete(group_id)
+    _done(gone, f"{gone.group_id} is deleted; its jobs are kept.", as_json)
+
+
+@groups.command()
+def add(
+    group_id: GroupId,
+    job_ids: JobIds,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put jobs into a group; ends with 1 if one does not exist."""
+    from vbdesk.contract.limits import MAX_JOBS_PER_ADD
+
+    if len(job_ids) > MAX_JOBS_PER_ADD:
+        fail(f"Give at most {MAX_JOBS_PER_ADD} jobs at once.", USAGE)
+    with open_client(profile, data_dir) as connection:
+        answer = connection.client.groups.add_jobs(group_id, job_ids)
+    _done(answer, _added(answer), as_json)
+    if answer.not_found:
+        raise typer.Exit(REFUSED)
+
+
+@groups.command()
+def remove(
+    group_id: GroupId,
+    job_id: Annotated[str, typer.Argument(help="The job's id.")],
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take a job out of a group; the job is kept."""
+    with open_client(profile, data_dir) as connection:
+        answer = connection.client.groups.remove_job(group_id, job_id)
+    _done(answer, f"{answer.removed} is no longer in {group_id}; it is kept.", as_json)
+
+
+def _moment(text: str | None) -> datetime | None:
+    from vbdesk.contract.timestamps import parse_timestamp
+
+    try:
+        return None if text is None else parse_timestamp(text)
+    except ValueError as error:
+        fail(str(error), USAGE)
+
+
+def _print_json(model: "WireModel") -> None:
+    typer.echo(model.model_dump_json(indent=2, by_alias=True))
+
+
+def _done(answer: "WireModel", sentence: str, as_json: bool) -> None:
+    if as_json:
+        _print_json(answer)
+    else:
+        typer.echo(sentence)
+
+
+def _added(answer: "JobsAdded") -> str:
+    parts = [f"{len(answer.added)} added"]
+    if answer.skipped:
+        parts.append(f"{len(answer.skipped)} there already")
+    if answer.not_found:
+        parts.append(f"not found: {', '.join(answer.not_found)}")
+    return "; ".join(parts) + "."
+
+
+def _show_groups(found: "list[Group]", as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([group.model_dump(mode="json") for group in found]))
+        return
+    rows = [
+        (
+            group.group_id,
+            group.job_count,
+            group.done_job_count,
+            local_time(group.earliest_recorded_at),
+            local_time(group.latest_recorded_at),
+        )
+        for group in found
+    ]
+    typer.echo(table(("group", "jobs", "done", "first recorded", "last recorded"), rows))
+
+
+def _trajectory_text(read: "TrajectoryRead") -> str:
+    rows = [
+        (
+            sign.label,
+            sign.n_recordings,
+            number(sign.latest_score),
+            None if sign.latest_interval is None else "{:.2f} to {:.2f}".format(*sign.latest_interval),
+            number(sign.baseline_score),
+            number(sign.z_score, "+.1f"),
+            None if sign.anomaly is None else "yes" if sign.anomaly else "no",
+            "early" if sign.trend.direction == "insufficient_data" else sign.trend.direction,
+        )
+        for sign in read.signs
+    ]
+    heads = ("sign", "recordings", "latest", f"{read.interval_level:.0%} interval", "baseline", "z", "unusual", "trend")
+    used = f"{read.window.jobs_used} of {read.done_job_count} recordings, the last {read.window.days} days"
+    pending = f"; {read.pending_job_count} not done yet" if read.pending_job_count else ""
+    return "\n".join(
+        [
+            f"{read.group_id}: {used}{pending}",
+            table(heads, rows),
+            "Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people.",
+        ]
+    )
+
+
+def _aggregate_text(read: "AggregateRead") -> str:
+    recordings, adherence = read.recordings, read.adherence
+    rows = [
+        (
+            sign.label,
+            sign.n,
+            number(sign.score.p50),
+            number(sign.score.p10),
+            number(sign.score.p90),
+            number(sign.flagged_share, ".0%"),
+            None if sign.flagged_share_interval is None else "{:.0%} to {:.0%}".format(*sign.flagged_share_interval),
+        )
+        for sign in read.signs
+    ]
+    return "\n".join(
+        [
+            f"{read.group_id}: {recordings.n} recordings, {recordings.total_minutes:.0f} minutes, "
+            f"the last {read.window.days} days",
+            f"Recorded on {adherence.active_days} days, {number(adherence.recordings_per_week, '.1f') or '-'} a week; "
+            f"fit to raise an alarm: {number(recordings.usable_share, '.0%') or '-'}",
+            table(("sign", "recordings", "median", "p10", "p90", "flagged", "95% interval"), rows),
+        ]
+    )

@@ -1,0 +1,94 @@
+"""`vbdesk jobs`: the analyses of an account."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.connection import REFUSED, AsJson, DataDir, ProfileName, open_client
+from vbdesk.cli.output import local_time, table
+
+if TYPE_CHECKING:
+    from vbdesk.contract.jobs import Job
+
+jobs = typer.Typer(no_args_is_help=True, help="Analyses of an account. Ends with 0, 1, 2, 3, 4 or 130: docs/client.md.")
+
+JobId = Annotated[str, typer.Argument(help="The job's id.")]
+
+
+@jobs.command("list")
+def list_jobs(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 50,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs, newest first."""
+    with open_client(profile, data_dir) as connection:
+        found = list(islice(connection.client.jobs.all(), limit))
+    if as_json:
+        typer.echo(json.dumps([job.model_dump(mode="json") for job in found]))
+    else:
+        rows = [(job.job_id, job.status, local_time(job.created_at)) for job in found]
+        typer.echo(table(("job", "status", "made"), rows))
+
+
+@jobs.command()
+def show(job_id: JobId, profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Show a job as it stands, with its result once there is one."""
+    with open_client(profile, data_dir) as connection:
+        job = connection.client.jobs.get(job_id)
+    typer.echo(job.model_dump_json(indent=2) if as_json else "\n".join(_lines(job)))
+
+
+@jobs.command()
+def wait(
+    job_ids: Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="JOB_ID...")],
+    timeout: Annotated[float | None, typer.Option(min=0, help="Give up after this many seconds.")] = None,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Wait until jobs have ended, and show each; ends with 1 if one has not ended as done."""
+    with open_client(profile, data_dir) as connection:
+        done = wait_for(connection.client.jobs.wait_each(job_ids, timeout_s=timeout), quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps([job.model_dump(mode="json") for job in done]))
+    if any(job.result is None for job in done):
+        raise typer.Exit(REFUSED)
+
+
+def wait_for(ended: Iterator["Job"], *, quiet: bool) -> "list[Job]":
+    """Every job as it ends, told in a line unless `quiet`."""
+    done = []
+    for job in ended:
+        done.append(job)
+        if not quiet:
+            typer.echo(_line(job))
+    return done
+
+
+def _line(job: "Job") -> str:
+    from vbdesk.contract.results import ModelResult
+
+    target = job.model_name or job.sign_name or ""
+    if job.result is None:
+        return f"{job.job_id}  {target}  {job.status}"
+    level = job.result.summary.overall_level if isinstance(job.result, ModelResult) else job.result.signal.level
+    return f"{job.job_id}  {target}  {job.status}  {level}"
+
+
+def _lines(job: "Job") -> list[str]:
+    from vbdesk.cli.analyze import result_lines
+
+    lines = [
+        f"Job                 {job.job_id}",
+        f"Asked for           {job.job_type} {job.model_name or job.sign_name or job.use_case or job.condition}",
+        f"Status              {job.status}",
+        f"Made                {local_time(job.created_at)}",
+        f"Ended               {local_time(job.completed_at) or '-'}",
+        f"Recording           {job.audio_duration_seconds:.1f} s, {job.audio_content_type}",
+    ]
+    return lines if job.result is None else [*lines, "", *result_lines(job.result)]

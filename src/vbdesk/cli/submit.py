@@ -1,0 +1,260 @@
+"""`vbdesk submit`: recordings in files, sent for analysis, each once."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from vbdesk.cli.connection import REFUSED, USAGE, AsJson, Connection, DataDir, ProfileName, open_client
+from vbdesk.cli.output import fail, local_time
+
+if TYPE_CHECKING:
+    from vbdesk.client import FileToSubmit, Submitted
+    from vbdesk.client.uploads import Progress
+    from vbdesk.contract.jobs import Job
+    from vbdesk.outbox.intake import IntakeRow
+    from vbdesk.outbox.items import Target
+
+NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """Where the times of recording come from: one time, the names of the files, or else the files' own times."""
+
+    given: datetime | None
+    from_name: bool
+    zone: tzinfo
+
+
+def submit(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Recordings (WAV, FLAC, MP3 or M4A), and folders of them.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="The subject that all the files belong to.")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="A list instead, with the columns path and group_id, and recorded_at and model if wanted."),
+    ] = None,
+    recorded_at: Annotated[
+        str | None, typer.Option(help="When the one file was recorded, as ISO 8601; without a zone UTC.")
+    ] = None,
+    from_name: Annotated[
+        bool, typer.Option("--from-name", help="Take the time from each name, as in ward4_2026-03-01_09-30-12.wav.")
+    ] = False,
+    zone: Annotated[str, typer.Option(help="Zone of the times in names, such as Europe/Berlin.")] = "UTC",
+    model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
+    sign: Annotated[str | None, typer.Option(help="Analyse for this sign alone, such as stress.")] = None,
+    longitudinal: Annotated[
+        bool, typer.Option("--longitudinal", help="Read each against the subject's history.")
+    ] = False,
+    diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart; costs more.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the results and show them.")] = False,
+    journal: Annotated[
+        Path | None,
+        typer.Option(help="Where it is written down what was sent. Default: one of the account, in the desk's folder."),
+    ] = None,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send recordings for analysis. A second run sends nothing twice, also after a break in the middle.
+
+    The time of a recording is --recorded-at, --from-name or a column of --csv, else when the file was last written.
+    Files that cannot be analysed are named, and do not keep the others back. Ends with 0 when everything was taken, 1
+    when something was not, 2, 3, 4 or 130: docs/client.md.
+    """
+    paths = files or []
+    _check_usage(paths, group, csv, recorded_at, from_name)
+    moments = _Moments(_moment(recorded_at), from_name, _zone(zone))
+    target = _target(model, sign)
+    with open_client(profile, data_dir) as connection:
+        rows = _looked_at(paths, group or "", csv, target, moments, connection)
+        if recorded_at is not None and len(rows) > 1:
+            fail(f"--recorded-at is for one file; these are {len(rows)}. Use --from-name or --csv.", USAGE)
+        sender = _Sender(connection, journal or _journal_of(connection, data_dir), longitudinal, diarize)
+        outcomes = []
+        try:
+            for outcome in sender.send(rows):
+                outcomes.append(outcome)
+                if not as_json:
+                    typer.echo(_line(outcome))
+        except OSError as error:
+            fail(f"The journal cannot be written, so nothing more was sent: {error.strerror}.")
+        ended = _ended(connection, outcomes, quiet=as_json) if wait else {}
+    if as_json:
+        typer.echo(json.dumps([_document(outcome, ended) for outcome in outcomes]))
+    elif not outcomes:
+        typer.echo("There is no recording there.", err=True)
+    refused = [outcome for outcome in outcomes if outcome.job_id is None]
+    if refused or not outcomes or any(job.result is None for job in ended.values()):
+        raise typer.Exit(REFUSED)
+
+
+def _check_usage(
+    paths: Sequence[Path], group: str | None, csv: Path | None, recorded_at: str | None, from_name: bool
+) -> None:
+    from vbdesk.contract.groups import group_id_fault
+
+    if (csv is None) == (not paths):
+        fail("Name files, or a list with --csv.", USAGE)
+    if csv is None and group is None:
+        fail("Name the subject with --group.", USAGE)
+    if csv is not None and (group is not None or recorded_at is not None or from_name):
+        fail("With --csv, subjects and times stand in the list.", USAGE)
+    if recorded_at is not None and from_name:
+        fail("Give --recorded-at or --from-name, not both.", USAGE)
+    if group is not None and (fault := group_id_fault(group)) is not None:
+        fail(fault, USAGE)
+    for path in [*paths, *([csv] if csv else [])]:
+        if not path.exists():
+            fail(f"There is no {path}.", USAGE)
+
+
+def _moment(text: str | None) -> datetime | None:
+    from vbdesk.contract.timestamps import parse_timestamp
+
+    try:
+        return None if text is None else parse_timestamp(text)
+    except ValueError as error:
+        fail(str(error), USAGE)
+
+
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        fail(f"There is no zone {name}. Zones are called like Europe/Berlin.", USAGE)
+
+
+def _target(model: str | None, sign: str | None) -> "Target":
+    from vbdesk.outbox.items import Target
+
+    if (model is None) == (sign is None):
+        fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
+    return Target("model", model) if model is not None else Target("sign", sign or "")
+
+
+def _looked_at(
+    paths: Sequence[Path],
+    group: str,
+    csv: Path | None,
+    target: "Target",
+    moments: _Moments,
+    connection: Connection,
+) -> "list[IntakeRow]":
+    """Every recording with its length and moment, or with what is wrong with it, before anything is sent."""
+    from vbdesk.outbox.intake import IntakeError, IntakeRow, preview_csv, preview_files
+
+    if csv is None:
+        preview = preview_files(paths, group, target, progress=_counter("Read"))
+        foreign = [IntakeRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
+        return [*foreign, *(_with_moment(row, moments) for row in preview.rows)]
+    try:
+        offered = {sign.name for sign in connection.client.signs.list()}
+        return list(preview_csv(csv, target, signs=offered, progress=_counter("Read")).rows)
+    except IntakeError as error:
+        fail(str(error), USAGE)
+
+
+def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
+    from vbdesk.client import recorded_at_in_name
+    from vbdesk.outbox.intake import CLOCK_DRIFT
+
+    if row.error is not None or not (moments.given or moments.from_name):
+        return row
+    moment = moments.given or recorded_at_in_name(row.path.name, moments.zone)
+    if moment is None:
+        return replace(row, error="There is no date and time in the name of the file.")
+    if moment > datetime.now(UTC) + CLOCK_DRIFT:
+        return replace(row, error="The time of the recording lies in the future.")
+    return replace(row, recorded_at=moment, notes=())
+
+
+def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
+    from vbdesk.cli.places import places
+
+    return places(data_dir).data / "submitted" / f"{quote(connection.account_id, safe='')}.jsonl"
+
+
+def _is_foreign(path: Path) -> bool:
+    from vbdesk.outbox.intake import SUFFIXES
+
+    return path.is_file() and path.suffix.lower() not in SUFFIXES
+
+
+class _Sender:
+    """Sends what can be sent, and says of the rest why not."""
+
+    def __init__(self, connection: Connection, journal: Path, longitudinal: bool, diarize: bool) -> None:
+        self._client = connection.client
+        self._journal = journal
+        self._longitudinal = longitudinal
+        self._diarize = diarize
+
+    def send(self, rows: "Sequence[IntakeRow]") -> "Iterator[Submitted]":
+        from vbdesk.client import Submitted, submit_files
+
+        for row in rows:
+            if row.error is not None:
+                yield Submitted(self._file(row), None, row.error)
+        ready = [self._file(row) for row in rows if row.error is None]
+        yield from submit_files(self._client, ready, self._journal, progress=_counter("Sent", " MB", 1e6))
+
+    def _file(self, row: "IntakeRow") -> "FileToSubmit":
+        from vbdesk.client import FileToSubmit
+
+        moment = row.recorded_at or datetime.fromtimestamp(0, UTC)  # only what is not sent has none
+        return FileToSubmit(
+            row.path, row.group_id, moment, row.target, self._longitudinal, self._diarize, row.duration_s
+        )
+
+
+def _counter(verb: str, unit: str = "", factor: float = 1) -> "Progress | None":
+    """How far it is, on a terminal; nothing in a log."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        line = f"{verb} {done / factor:.3g} of {total / factor:.3g}{unit}"
+        typer.echo(f"\r\x1b[K{line if done < total else ''}", err=True, nl=False)
+
+    return show
+
+
+def _ended(connection: Connection, outcomes: "Sequence[Submitted]", *, quiet: bool) -> "dict[str, Job]":
+    from vbdesk.cli.jobs import wait_for
+
+    job_ids = [outcome.job_id for outcome in outcomes if outcome.job_id is not None]
+    return {job.job_id: job for job in wait_for(connection.client.jobs.wait_each(job_ids), quiet=quiet)}
+
+
+def _line(outcome: "Submitted") -> str:
+    name = outcome.file.path.name
+    if outcome.job_id is None:
+        return f"{name}: not sent. {outcome.refusal}"
+    sent = "sent before" if outcome.earlier else "sent"
+    return f"{name}: {sent}, recorded {local_time(outcome.file.recorded_at)}, job {outcome.job_id}"
+
+
+def _document(outcome: "Submitted", ended: "dict[str, Job]") -> dict[str, Any]:
+    from vbdesk.contract.timestamps import format_timestamp
+
+    job = ended.get(outcome.job_id or "")
+    return {
+        "file": str(outcome.file.path),
+        "group_id": outcome.file.group_id,
+        "recorded_at": format_timestamp(outcome.file.recorded_at),
+        "job_id": outcome.job_id,
+        "refusal": outcome.refusal,
+        "earlier": outcome.earlier,
+        "job": None if job is None else job.model_dump(mode="json"),
+    }

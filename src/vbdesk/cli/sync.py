@@ -1,0 +1,213 @@
+"""`vbdesk sync`: what waits in the library goes to the service, and results come back, without a window."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vbdesk.cli.connection import (
+    ACCOUNT,
+    ACT_FIRST,
+    ADDRESS,
+    KEY,
+    LATER,
+    REFUSED,
+    USAGE,
+    AsJson,
+    DataDir,
+    ProfileName,
+    api_key,
+    open_client,
+    running,
+)
+from vbdesk.cli.output import fail
+from vbdesk.cli.signals import stop_in_order
+
+if TYPE_CHECKING:
+    from vbdesk.cli.held_library import Held
+    from vbdesk.outbox.courier import Courier
+    from vbdesk.outbox.items import RecordingItem
+
+GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
+LOOK_EVERY_S = 0.2
+STOP_WITHIN_S = 30.0
+
+
+def sync(
+    results: Annotated[
+        Path | None, typer.Option(help="Keep results in this folder too, as JSON lines and a table.", file_okay=False)
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(help="Results of this subject alone; may be given several times.")
+    ] = None,
+    send: Annotated[bool, typer.Option("--send/--no-send", help="Send what waits in the library.")] = True,
+    keep_trying: Annotated[
+        bool, typer.Option("--keep-trying", help="Wait for the service for as long as it takes.")
+    ] = False,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a profile's waiting recordings to the service and their results back; with --results, into a folder too.
+
+    It is the same line as the desk's, so the desk must be closed. What is sent by hand in the desk is sent: this is the
+    hand. Ends with 0 when everything has its result, 1 when a recording needs a person or an analysis failed, 2, 3, 4
+    or 130: docs/client.md.
+    """
+    if group and results is None:
+        fail("--group chooses results: name their folder with --results.", USAGE)
+    stop_in_order()
+    report: dict[str, Any] = {}
+    if send and _has_library(profile):
+        report["sent"] = _send(profile, data_dir, keep_trying, quiet=as_json)
+    elif results is None:
+        fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
+    if results is not None:
+        report["results"] = _fetch(profile, data_dir, results, group, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps(report))
+    if report.get("sent", {}).get("unsettled"):
+        raise typer.Exit(REFUSED)
+
+
+def _has_library(profile: str | None) -> bool:
+    return profile is not None or not any(os.environ.get(name) for name in (ADDRESS, ACCOUNT, KEY))
+
+
+def _send(profile: str | None, data_dir: Path | None, keep_trying: bool, *, quiet: bool) -> dict[str, Any]:
+    from vbdesk.cli.held_library import held_library
+    from vbdesk.cli.places import places
+    from vbdesk.client import Client, Credentials, RetryRule
+    from vbdesk.outbox.courier import Courier
+    from vbdesk.outbox.log_file import keep_log
+
+    place = places(data_dir)
+    keep_log(place.data)
+    with held_library(profile, data_dir) as held:
+        if held.library.settings().paused:
+            fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
+        held.library.send_now()
+        key = api_key(held.profile, held.vault)
+        with running(held.profile, place) as base_url:
+            courier = Courier(
+                held.library,
+                lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
+                plan=held.profile.plan,
+            )
+            return _Watch(held, courier, keep_trying, quiet).until_settled()
+
+
+def _fetch(
+    profile: str | None, data_dir: Path | None, folder: Path, groups: list[str] | None, *, quiet: bool
+) -> dict[str, Any]:
+    from vbdesk.client import sync as fetch
+
+    with open_client(profile, data_dir) as connection:
+        try:
+            done = fetch(connection.client, folder, groups or None)
+        except OSError as error:
+            fail(f"{folder} cannot be used: {error.strerror}.")
+    if not quiet:
+        unfinished = f"; {done.unfinished} not done yet" if done.unfinished else ""
+        typer.echo(f"{done.new} new results, {done.kept} in {folder}{unfinished}.")
+    return asdict(done)
+
+
+class _Watch:
+    """Lets the courier work until nothing is on its way, and says what happens."""
+
+    def __init__(self, held: "Held", courier: "Courier", keep_trying: bool, quiet: bool) -> None:
+        from vbdesk.outbox.items import ItemFilter
+        from vbdesk.outbox.states import ON_THEIR_WAY
+
+        self._library = held.library
+        self._courier = courier
+        self._keep_trying = keep_trying
+        self._quiet = quiet
+        self._version = held.library.store.version()
+        self._chosen = {item.take_id for item in held.library.list(ItemFilter(states=ON_THEIR_WAY))}
+        self._ended: dict[str, RecordingItem] = {}
+
+    def until_settled(self) -> dict[str, Any]:
+        with self._at_work():
+            unreachable_since: float | None = None
+            while self._on_their_way():
+                time.sleep(LOOK_EVERY_S)
+                self._tell()
+                status = self._courier.status
+                if status.on_hold is not None:
+                    fail(status.sentence, ACT_FIRST)
+                if status.connected is not False:
+                    unreachable_since = None
+                else:
+                    unreachable_since = unreachable_since or time.monotonic()
+                    if not self._keep_trying and time.monotonic() - unreachable_since > GIVE_UP_AFTER_S:
+                        fail(status.sentence, LATER)
+            self._tell()
+        return self._report()
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        stop = threading.Event()
+        thread = threading.Thread(target=self._courier.run, args=(stop,), name="courier")
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join(STOP_WITHIN_S)
+
+    def _on_their_way(self) -> bool:
+        from vbdesk.outbox.states import ON_THEIR_WAY
+
+        counts = self._library.counts()
+        return any(counts[state] for state in ON_THEIR_WAY)
+
+    def _tell(self) -> None:
+        """Say of every recording that came to rest since the last look how it ended."""
+        from vbdesk.outbox.states import ON_THEIR_WAY
+
+        changes = self._library.changes_since(self._version)
+        self._version = changes.version
+        for item in changes.items:
+            if item.state in ON_THEIR_WAY or item.take_id not in self._chosen:
+                continue
+            self._ended[item.take_id] = item
+            if not self._quiet:
+                typer.echo(_line(item))
+
+    def _report(self) -> dict[str, Any]:
+        from vbdesk.outbox.states import OutboxState
+
+        recordings = [_document(item) for item in self._ended.values()]
+        done = sum(item.state is OutboxState.DONE for item in self._ended.values())
+        if not self._quiet:
+            typer.echo(f"{done} of {len(recordings)} have their result; nothing waits.")
+        return {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
+
+
+def _line(item: "RecordingItem") -> str:
+    from vbdesk.cli.output import local_time
+
+    reason = f" {item.reason}" if item.reason else ""
+    return f"{item.group_id}, {local_time(item.recorded_at)}: {item.state}.{reason}"
+
+
+def _document(item: "RecordingItem") -> dict[str, Any]:
+    from vbdesk.contract.timestamps import format_timestamp
+
+    return {
+        "take_id": item.take_id,
+        "group_id": item.group_id,
+        "recorded_at": format_timestamp(item.recorded_at),
+        "state": item.state.value,
+        "job_id": item.job_id,
+        "reason": item.reason,
+    }
