@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli import admin, audit, simulate
 from vbdesk.cli.analyze import analyze
+from vbdesk.cli.bundle import bundle
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
 from vbdesk.cli.doctor import doctor
@@ -53,6 +54,7 @@ app.add_typer(signs, name="signs")
 app.add_typer(features, name="features")
 app.add_typer(norms, name="norms")
 app.command()(serve)
+app.add_typer(bundle, name="bundle")
 app.add_typer(admin.app, name="admin")
 app.add_typer(audit.app, name="audit")
 app.command()(doctor)

@@ -1,0 +1,200 @@
+"""`vbdesk bundle`: recordings of a computer without network, carried to one that sends them."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.connection import AsJson, DataDir, named_profile, told
+from vbdesk.cli.held_library import held_library
+from vbdesk.cli.output import fail
+
+if TYPE_CHECKING:
+    from vbdesk.outbox.bundle import Bundle
+
+OwnProfile = Annotated[
+    str | None, typer.Option("--profile", help="A profile of the desk, by name or id. Default: the one in use.")
+]
+
+bundle = typer.Typer(
+    no_args_is_help=True, help="Hand recordings to another computer that sends them: sealed, and each sent once."
+)
+
+
+@bundle.command()
+def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
+    """Print the public key of this computer: who has it can make bundles that only this computer opens."""
+    from vbdesk.cli.places import places
+    from vbdesk.outbox.bundle_keys import public_key
+    from vbdesk.outbox.vault import KeyringVault, patiently
+
+    with _told(), told():  # the desk may be open meanwhile
+        known, vault = named_profile(profile, places(data_dir)), KeyringVault()
+        typer.echo(patiently(lambda: public_key(vault, known), lambda sentence: typer.echo(sentence, err=True)))
+
+
+@bundle.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="Where the bundle is written, such as a stick.", file_okay=False)],
+    for_key: Annotated[
+        str | None,
+        typer.Option("--for", help="Public key of the computer that sends. Default: a passphrase, which is asked for."),
+    ] = None,
+    group: Annotated[list[str] | None, typer.Option("--group", help="Only recordings of this subject.")] = None,
+    profile: OwnProfile = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Hand over the recordings that wait to be sent, in one sealed file; they stay here too, but are not sent here."""
+    from vbdesk.outbox.bundle import export_bundle, owner_of, ready
+    from vbdesk.outbox.bundle_keys import ForKey, ForPassphrase
+
+    with _told(), held_library(profile, data_dir) as held:
+        chosen = None
+        if group:
+            waiting = ready(held.library)
+            items = [*waiting.items, *(left.item for left in waiting.left_out)]
+            chosen = [item.take_id for item in items if item.group_id in group]
+        lock = ForPassphrase(_new_passphrase()) if for_key is None else ForKey(for_key)
+        with _progress("Writing and reading back") as progress:
+            done = export_bundle(held.library, owner_of(held.profile), folder, lock, take_ids=chosen, progress=progress)
+    typer.echo(done.path)
+    typer.echo(f"{_recordings(len(done.take_ids))} handed over.", err=True)
+    for left in done.left_out:
+        typer.echo(f"Not handed over: {left.item.group_id}, {_local(left.item.recorded_at)}. {left.reason}", err=True)
+
+
+@bundle.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="The bundle.", exists=True, dir_okay=False)],
+    profile: OwnProfile = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Take over the recordings of a bundle; the desk, or `vbdesk sync`, sends them."""
+    from vbdesk.outbox.bundle import owner_of
+    from vbdesk.outbox.bundle_file import read_head
+    from vbdesk.outbox.bundle_import import import_bundle
+    from vbdesk.outbox.bundle_keys import secret_of
+
+    with _told(), held_library(profile, data_dir) as held:
+        passphrase = None
+        if read_head(file).needs_passphrase:
+            passphrase = typer.prompt("Passphrase of the bundle", hide_input=True, err=True)
+        secret = secret_of(held.vault, held.profile, passphrase)
+        with _progress("Taking over") as progress:
+            taken = import_bundle(held.library, owner_of(held.profile), file, secret, progress=progress)
+    typer.echo(f"{_recordings(len(taken.added))} taken over, in the line now.")
+    if taken.known:
+        typer.echo(f"{_recordings(len(taken.known))} had been here before, and stay as they are.")
+    if taken.deleted:
+        typer.echo(f"{_recordings(len(taken.deleted))} had been deleted here, and do not come back.")
+    for take in taken.clashing:
+        typer.echo(
+            f"Not taken over: {take.group_id}, {_local(take.recorded_at)}. Another recording here has this subject "
+            "and moment. Take it back on the computer that made the bundle.",
+            err=True,
+        )
+
+
+@bundle.command("list")
+def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the bundles made here, and what has become of their recordings; finish those that were left open."""
+    from vbdesk.outbox.bundle import bundles, settle
+
+    with _told(), held_library(profile, data_dir) as held:
+        settle(held.library)
+        known = bundles(held.library)
+    if as_json:
+        typer.echo(json.dumps([_document(each) for each in known], indent=1))
+        return
+    if not known:
+        typer.echo("No bundle was made here.")
+    for each in known:
+        states = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in sorted(each.states.items()))
+        to = each.public_key or "a passphrase"
+        typer.echo(f"{each.path.name}: {_local(each.made_at)}, for {to}")
+        typer.echo(f"  {_recordings(each.recordings)}: {states or 'none here any more, or all in a later bundle'}")
+        if not each.settled:
+            typer.echo(
+                f"  Its file is not finished. Put the stick of {each.path} back and list again, or take it back."
+            )
+
+
+@bundle.command("take-back")
+def take_back(
+    name: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle's file name or id; see `list`.")],
+    profile: OwnProfile = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Let this computer send what is still handed over in a bundle, for example when the stick is lost."""
+    from vbdesk.outbox import bundle as outbox
+
+    with _told(), held_library(profile, data_dir) as held:
+        wanted = [
+            each for each in outbox.bundles(held.library) if name in (each.bundle_id, each.path.name, str(each.path))
+        ]
+        if not wanted:
+            fail(f"No bundle {name} was made here. `vbdesk bundle list` shows those that were.", 2)
+        handed_over = outbox.still_handed_over(held.library, wanted[0].bundle_id)
+        back = outbox.take_back(held.library, handed_over)
+    if not back:
+        fail("Nothing of this bundle is left to take back: its recordings were sent, or are back already.")
+    typer.echo(f"{_recordings(len(back))} back in the line. Each is looked for at the service before it is sent.")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """End the command with the sentence of what went wrong with a bundle."""
+    from vbdesk.capture.sealed import SealedError
+    from vbdesk.outbox.bundle_errors import BundleError
+
+    try:
+        yield
+    except (BundleError, SealedError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}. Nothing was changed.")
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    bar = Progress(TextColumn(label), BarColumn(), DownloadColumn(), console=Console(stderr=True), transient=True)
+    with bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _new_passphrase() -> str:
+    text: str = typer.prompt(
+        "Passphrase for the bundle (tell it by another way than the stick)",
+        hide_input=True,
+        confirmation_prompt="The same again",
+        err=True,
+    )
+    return text
+
+
+def _document(each: "Bundle") -> dict[str, object]:
+    return {
+        "bundle_id": each.bundle_id,
+        "file": str(each.path),
+        "made_at": each.made_at.isoformat(),
+        "public_key": each.public_key,
+        "finished": each.settled,
+        "recordings": each.recordings,
+        "states": each.states,
+    }
+
+
+def _recordings(count: int) -> str:
+    return "1 recording" if count == 1 else f"{count} recordings"
+
+
+def _local(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
