@@ -58,8 +58,8 @@ def reopen(tmp_path, clock):
 def new_take(library):
     """Write a sealed take and take it in; returns its take id."""
 
-    def make(group_id="ward4-0172", seconds=20, **more):
-        path = write_take(library.recording_folder / f"{len(library.list())}.take", seconds)
+    def make(group_id="ward4-0172", seconds=20, rate=8000, **more):
+        path = write_take(library.recording_folder / f"{new_id()}.take", seconds, rate)
         facts = {"recorded_at": datetime(2026, 3, 1, 8, 30, tzinfo=UTC), "target": Target("model", "pulse"), **more}
         return library.add_take(path, TakeMetadata(group_id=group_id, **facts))
 
@@ -156,6 +156,7 @@ class FakeService(httpx.BaseTransport):
         self.plan: Plan | None = None  # enforces its limits
         self.clock_ahead: timedelta | None = None  # tells its time
         self.digits = 6  # of recorded_at
+        self.recomputes = 0  # reads of a subject that are put off
         self.latency_s = 0.0
         self.upload_bytes_per_s = float("inf")
         self.faults: dict[str, deque] = {kind: deque() for kind in KINDS}
@@ -317,7 +318,25 @@ class FakeService(httpx.BaseTransport):
         done = [job for job in self.jobs.values() if job["group_id"] == group_id]
         if not done:
             return self._refusal(404)
-        body = {"status": "running", "group_id": group_id, "retry_after_seconds": 20, "done_job_count": len(done)}
+        if self.recomputes:
+            self.recomputes -= 1
+            body = {"status": "running", "group_id": group_id, "retry_after_seconds": 20, "done_job_count": len(done)}
+            return httpx.Response(200, json=body)
+        now = format_timestamp(self.clock.now())
+        window = {"days": 270, "from": now, "to": now, "max_jobs": 1000, "jobs_used": len(done)}
+        body = {
+            "status": "done",
+            "group_id": group_id,
+            "as_of": now,
+            "computed_at": now,
+            "method": "test",
+            "interval_level": 0.9,
+            "window": window | {"truncated": False, "future_excluded": 0},
+            "done_job_count": len(done),
+            "pending_job_count": 0,
+            "signs": [],
+            "data_points": [],
+        }
         return httpx.Response(200, json=body)
 
     def _group(self, request: httpx.Request) -> httpx.Response:

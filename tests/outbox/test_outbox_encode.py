@@ -1,4 +1,5 @@
 import io
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.encode import encode_flac
+from vbdesk.outbox.encode import BLOCK_FRAMES, encode_flac
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.upload import upload_of
 
@@ -58,8 +59,23 @@ def test_an_imported_file_is_sent_as_it_is_and_trimmed_as_flac(library):
     path = DATA / "speech_kathleen_20s.m4a"
     facts = TakeMetadata("s-1", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse"))
     whole = upload_of(library, library.get(library.import_file(path, facts)))
-    assert (whole.content_type, whole.read()) == ("audio/mp4", path.read_bytes())
+    assert (whole.content_type, whole.content) == ("audio/mp4", path.read_bytes())
     trimmed_facts = TakeMetadata("s-1", facts.recorded_at, facts.target, trim_s=(0.0, 16.0))
     part = upload_of(library, library.get(library.import_file(path, trimmed_facts)))
     assert part.content_type == "audio/flac"
-    assert sf.info(io.BytesIO(part.read())).duration == pytest.approx(16.0)
+    assert sf.info(io.BytesIO(part.content)).duration == pytest.approx(16.0)
+
+
+def test_the_same_take_gives_the_same_bytes_each_time(library, new_take):
+    item = library.get(new_take())
+    assert upload_of(library, item).sha256 == upload_of(library, item).sha256
+
+
+def test_a_try_that_grows_over_the_limit_is_not_kept_in_memory():
+    audio = noise(60)
+    tracemalloc.start()
+    encoded = encode_flac(audio, 2_000_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rate_of(encoded) == 16_000
+    assert peak < 3 * 2_000_000 + 12 * BLOCK_FRAMES

@@ -69,9 +69,13 @@ class Connection:
         """Whether the last answer shows that our clock is wrong."""
         return self.clock_error is not None and abs(self.clock_error) > TOLERANCE
 
+    def heard_time(self) -> datetime | None:
+        """The time of day by the service's clock; None if it never told."""
+        return None if self.clock_error is None else self._clock.now() + self.clock_error
+
     def service_time(self) -> datetime:
         """The time of day by the service's clock where that is known, else by ours."""
-        return self._clock.now() + (self.clock_error or timedelta())
+        return self.heard_time() or self._clock.now()
 
     def drop(self) -> None:
         """Let go of the connections; the next request makes new ones."""

@@ -29,6 +29,7 @@ from vbdesk.outbox.network import Network, NetworkState, UnknownNetwork
 from vbdesk.outbox.planning import Agenda, Follow, Gate, LookFor, ReadCredits, ReadSubject, Search, Send, Task
 from vbdesk.outbox.reach import CONNECTED, NO_NETWORK, PORTAL, CourierStatus, way_of
 from vbdesk.outbox.request_journal import StoredRequests
+from vbdesk.outbox.retention import SoundRetention
 from vbdesk.outbox.settings import SendRule
 from vbdesk.outbox.sleep_watch import SleepWatch
 from vbdesk.outbox.standing import PROBE_S, Standing
@@ -52,6 +53,7 @@ __all__ = ["Courier", "CourierStatus"]
 
 LONGEST_SLEEP_S = 0.5  # how late the loop may notice that it is to stop, or that the network is back
 SETTLING_S = 3.0  # after sleep the network comes back piece by piece
+HOUSE_EVERY_S = 30.0
 COMPARED_AGAIN_S = 180.0  # a clock known to be wrong is compared with each balance, so it need not be tried
 
 log = logging.getLogger(__name__)
@@ -99,6 +101,8 @@ class Courier:
         self._clock_check = ClockCheck(self._clock)
         self._standing = Standing(self._clock, on_status)
         self._reconnect = threading.Event()
+        self._retention = SoundRetention(library)
+        self._house_due = 0.0
         self._quiet_until = 0.0
         self._seen = NetworkState()
 
@@ -195,10 +199,19 @@ class Courier:
         if now < self._quiet_until:
             return self._quiet_until - now
         task, wait_s = self._agenda.next(self._line.events(), self._line.handed_over(), self._gate())
-        if task is None:
+        if task is not None:
+            self._do(task)
+            return 0.0
+        return self._keep_house(now, wait_s)
+
+    def _keep_house(self, now: float, wait_s: float) -> float:
+        """While nothing is to be sent or read: remove sounds as the rule says. Seconds until the next step."""
+        if now < self._house_due:
             return wait_s
-        self._do(task)
-        return 0.0
+        if self._retention.step(self._connection.heard_time()):
+            return 0.0
+        self._house_due = now + HOUSE_EVERY_S
+        return wait_s
 
     def _has_network(self) -> bool:
         """What the system knows; when it finds a network again, the line goes on at once."""

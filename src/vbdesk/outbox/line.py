@@ -144,13 +144,16 @@ class Line:
 
     def try_again(self) -> None:
         """The service is back: let those that have had their retries go once more."""
-        query = "SELECT 1 FROM pending WHERE attempts > ? AND not_before IS NOT NULL"
-        if self._store.rows(query, (MAX_RETRIES,)):
+        query = "SELECT take_id FROM pending WHERE attempts > ? AND not_before IS NOT NULL"
+        rows = self._store.rows(query, (MAX_RETRIES,))
+        if rows:
             with self._store.changing() as database:
                 database.execute("UPDATE pending SET not_before = NULL WHERE attempts > ?", (MAX_RETRIES,))
+                for row in rows:
+                    self._store.touch(row["take_id"])
 
-    def doubt_moments(self, since: datetime, reason: str) -> int:
-        """Say of every take made here at `since` or later, by a wrong clock, that its time may be wrong; how many."""
+    def doubt_moments(self, since: datetime, reason: str) -> None:
+        """Say of every take made here at `since` or later, by a wrong clock, that its time may be wrong."""
         query = (
             "SELECT take_id FROM recordings WHERE created_at >= ? AND NOT imported AND bundle_id IS NULL "
             "AND state IN (?, ?, ?) AND fix IS NOT ?"
@@ -161,7 +164,6 @@ class Line:
             with self._store.changing():
                 for row in rows:
                     self._store.update(row["take_id"], {"reason": reason, "fix": Fix.SET_CLOCK})
-        return len(rows)
 
     def need_attention(self, event: Event, reason: str, fix: Fix) -> None:
         """Out of the line, until a person decides."""
@@ -215,7 +217,8 @@ class Line:
             f"WHERE state IN ({marks}) ORDER BY recorded_at, take_id",
             tuple(states),
         )
-        return [_event(row, self._store.clock.now()) for row in rows]
+        now, faulty = self._store.clock.now(), self._store.faulty
+        return [_event(row, now) for row in rows if row["take_id"] not in faulty]
 
     def _move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
         """Along the table; a doubt about the recording's time stays with it unless there is something else to say."""
@@ -236,10 +239,12 @@ class Line:
 
     def _write(self, event: Event, assignment: str, *values: object) -> None:
         with self._store.changing() as database:
-            database.execute(
+            written = database.execute(
                 f"UPDATE pending SET {assignment} WHERE event_id = ?",  # noqa: S608 - assignments are ours
                 (*values, event.event_id),
             )
+            if written.rowcount:
+                self._store.touch(event.take_id)
 
 
 def _event(row: sqlite3.Row, now: datetime) -> Event:

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from vbdesk.capture.clock import Clock
 from vbdesk.client import RequestBudget
+from vbdesk.client.lost_answers import SEARCH_AFTER_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 from vbdesk.outbox.line import Event
 from vbdesk.outbox.verdicts import PATIENCE_S
 
-GRACES_S = (5.0, 20.0)  # before each search: a request on its way when the line broke may still arrive
 POLL_GROWTH = 1.25
 CREDITS_EVERY_S = 60.0
 HANDED_OVER_EVERY_S = 600.0
@@ -95,7 +95,8 @@ class Agenda:
         self._clock = clock
         self._budget = budget
         self._polls: dict[str, tuple[float, float]] = {}  # take id: interval, when due
-        self._searches: dict[str, tuple[int, float]] = {}  # event id: searches still to be done, when due
+        self._polled_at = 0.0
+        self._searches: dict[str, list[float]] = {}  # event id: when each search still to be done is due
         self._looks: dict[str, float] = {}  # take id: when due
         self._subjects: dict[str, float] = {}  # group id: when due, in the order of results
         self._credits_due = 0.0
@@ -129,8 +130,8 @@ class Agenda:
             self._polls[event.take_id] = (shortest, now + shortest)
         elif odd:
             self._polls[event.take_id] = (longest, now + CREDITS_EVERY_S)
-        elif self._budget.wait_s(Bucket.POLLING, now, SCARCE) > 0:
-            self._polls[event.take_id] = (longest, now + max(interval, TURN_S * len(self._polls)))
+        else:
+            self._polled_at = now
 
     def ended(self, event: Event) -> None:
         """A job has ended: its subject is to be read, and what it cost."""
@@ -140,17 +141,16 @@ class Agenda:
         self._credits_due = min(self._credits_due, now + POLL_INTERVAL_S[1])
 
     def answer_lost(self, event: Event, *, may_still_arrive: bool) -> None:
-        """A submit was not answered; what may still arrive is searched for once more, a little later."""
-        graces = GRACES_S if may_still_arrive else ()
-        self._searches[event.event_id] = (len(graces), self._clock.monotonic() + (graces[0] if graces else 0.0))
+        """A submit was not answered; one that may still arrive is searched for again, a little later."""
+        now = self._clock.monotonic()
+        self._searches[event.event_id] = [now + after_s for after_s in SEARCH_AFTER_S] if may_still_arrive else [now]
 
     def searched(self, event: Event) -> bool:
         """A search has found nothing; True if it was the last."""
-        left, _ = self._searches.pop(event.event_id, (1, 0.0))
-        if left <= 1:
-            return True
-        self._searches[event.event_id] = (left - 1, self._clock.monotonic() + GRACES_S[len(GRACES_S) - left + 1])
-        return False
+        left = self._searches.pop(event.event_id, [])[1:]
+        if left:
+            self._searches[event.event_id] = left
+        return not left
 
     def looked_for(self, event: Event) -> None:
         """A recording that was handed over has not been sent yet."""
@@ -176,6 +176,8 @@ class Agenda:
 
     def _polls_of(self, events: list[Event], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.POLLING, now)
+        if self._budget.wait_s(Bucket.POLLING, now, SCARCE) > 0:
+            room_s = max(room_s, self._polled_at + TURN_S - now)
         for event in events:
             if event.follows:
                 due = self._polls.setdefault(event.take_id, (POLL_INTERVAL_S[0], now))[1]
@@ -185,7 +187,9 @@ class Agenda:
         room_s = self._room_s(Bucket.GENERAL, now, leave=ROOM_FOR_PAGES[Bucket.GENERAL] // 2)
         for event in events:
             if event.asked_at is not None and not event.follows:
-                due = self._searches.setdefault(event.event_id, (len(GRACES_S), now + GRACES_S[0]))[1]
+                if event.event_id not in self._searches:  # the answer was lost in an earlier run
+                    self.answer_lost(event, may_still_arrive=True)
+                due = self._searches[event.event_id][0]
                 yield _Planned((1, due), max(due - now, room_s), Search(event))
 
     def _sends_of(self, events: list[Event], gate: Gate, now: float) -> Iterator[_Planned]:

@@ -8,6 +8,7 @@ from vbdesk.capture.clock import Clock
 from vbdesk.client import AudioSource
 from vbdesk.client.errors import ClientError, NotFound, UnexpectedAnswer, UploadFailed
 from vbdesk.client.lost_answers import CLOCKS_APART, is_job_of_bytes, job_in_group, searched_span
+from vbdesk.client.lost_answers import may_have_been_taken as may_still_arrive
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
@@ -22,7 +23,7 @@ from vbdesk.outbox.planning import Agenda
 from vbdesk.outbox.states import Fix
 from vbdesk.outbox.upload import Upload, upload_of
 from vbdesk.outbox.vault import VaultError
-from vbdesk.outbox.verdicts import ALREADY_THERE, may_have_been_taken, may_still_arrive
+from vbdesk.outbox.verdicts import ALREADY_THERE, may_have_been_taken
 
 SUBJECT_AGAIN_S = 60.0
 PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for one that is in no group any more

@@ -17,6 +17,7 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
+from vbdesk.client.lost_answers import may_have_been_taken as may_still_arrive
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES
 from vbdesk.outbox.states import Fix
 
@@ -102,21 +103,11 @@ def judge(error: ClientError) -> Verdict:
 
 
 def may_have_been_taken(error: ClientError) -> bool:
-    """Whether a submit that ended in `error` may have been accepted all the same."""
-    match error:
-        case ConnectionFailed():
-            return error.maybe_delivered
-        case ServiceUnavailable() | UnexpectedAnswer() | CaptivePortal():
-            return True
-        case _:
-            return False
+    """Whether a submit that ended in `error` may have been accepted all the same.
 
-
-def may_still_arrive(error: ClientError) -> bool:
-    """Whether such a submit may even reach the service after we gave up: nobody but a gateway, or nobody, answered."""
-    return may_have_been_taken(error) and not (
-        isinstance(error, ServiceUnavailable) and error.status not in _UNREACHABLE
-    )
+    A service that failed inside says that nothing was done; looking costs one request, a second analysis a person.
+    """
+    return isinstance(error, ServiceUnavailable) or may_still_arrive(error)
 
 
 def backoff_s(attempts: int) -> float:

@@ -1,0 +1,122 @@
+"""Inside the plan: by the service's own windows, nothing is ever refused, whatever else the account's program asks."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from vbdesk.client import RequestBudget
+from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.outbox.planning import ROOM_FOR_PAGES
+from vbdesk.outbox.request_journal import StoredRequests
+from vbdesk.outbox.states import OutboxState
+
+EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def waiting(library, new_take):
+    """Recordings in the line, a minute apart."""
+
+    def make(count, **more):
+        for number in range(count):
+            facts = {"recorded_at": EIGHT + timedelta(minutes=number), **more}
+            library.queue(new_take(f"ward4-{number % 40}", seconds=15, rate=1000, **facts))
+
+    return make
+
+
+def all_done(library, count):
+    return lambda: library.counts()[OutboxState.DONE] == count
+
+
+def test_two_hundred_recordings_on_the_standard_plan_never_meet_a_refusal(
+    library, waiting, new_courier, service, drive, clock
+):
+    """On a line whose delays vary by seconds, with restarts that forget everything but the library."""
+    service.plan, service.analysis_s, service.credits = Plan.STANDARD, 6.0, 10_000
+    dice = random.Random(5)
+    waiting(200)
+    courier = new_courier(plan=Plan.STANDARD)
+    for _ in range(100):
+        if all_done(library, 200)():
+            break
+        service.latency_s = dice.choice([0.02, 0.3, 5.0])
+        drive(courier, all_done(library, 200), seconds=dice.uniform(20, 200))
+        if dice.random() < 0.2:
+            courier = new_courier(plan=Plan.STANDARD)
+            courier.recover()
+    assert library.counts()[OutboxState.DONE] == 200
+    assert service.refused_by_rate == []
+    assert len(service.jobs) == 200
+    assert clock.monotonic() < 200 * 2 / 5 * 60 * 1.15  # two requests each, five a minute
+
+
+def test_pages_that_ask_meanwhile_find_room_and_nothing_is_refused(
+    library, waiting, new_courier, service, drive, clock
+):
+    budget = RequestBudget.of_plan(Plan.STANDARD)
+    service.plan, service.analysis_s = Plan.STANDARD, 6.0
+    courier = new_courier(budget=budget)
+    waiting(12)
+    for _ in range(60):
+        drive(courier, seconds=7)
+        assert all(
+            budget.wait_s(bucket, clock.monotonic(), room) == 0 for bucket, room in ROOM_FOR_PAGES.items() if room
+        )
+    assert library.counts()[OutboxState.DONE] == 12
+    assert service.refused_by_rate == []
+
+
+def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting, new_courier, service, drive, clock):
+    waiting(60)
+    drive(new_courier(), lambda: len(service.jobs) == 60)
+    began = clock.monotonic()
+    service.requests.clear()
+    service.polls.clear()
+    service.plan, service.polls_until_done = Plan.STANDARD, 10**6
+    drive(new_courier(plan=Plan.STANDARD), seconds=600)
+    assert service.refused_by_rate == []
+    assert set(service.polls) == set(service.jobs)
+    assert max(service.polls.values()) - min(service.polls.values()) <= 1
+    moments = [moment for moment, kind in service.requests if kind == "job" and moment > began + 120]
+    assert 0.9 * 27 < len(moments) / 8 <= 27  # a minute, less what is left for pages
+    assert np.diff(moments).max() < 15  # evenly, not all at the beginning of a minute
+
+
+def test_a_restart_remembers_the_requests_of_the_last_minute(
+    library, waiting, new_courier, service, drive, reopen, clock
+):
+    service.plan = Plan.STANDARD
+    waiting(12)
+    drive(new_courier(plan=Plan.STANDARD), lambda: service.count("analyze") + service.count("mint") == 5)
+    library.close()
+    again = reopen()
+    courier = new_courier(again, plan=Plan.STANDARD)
+    courier.recover()
+    drive(courier, all_done(again, 12), seconds=1000)
+    assert again.counts()[OutboxState.DONE] == 12
+    assert service.refused_by_rate == []
+
+
+def test_the_journal_forgets_what_is_long_past_and_counts_from_the_arrival(library, clock):
+    journal = StoredRequests(library.store)
+    journal.append(Bucket.ANALYZE, 0.0)
+    clock.advance(30)
+    assert list(journal.recent()) == [(Bucket.ANALYZE, 20.0)]  # it may have been ten seconds on its way
+    clock.advance(100)
+    journal.append(Bucket.POLLING, 0.0)
+    assert list(journal.recent()) == [(Bucket.POLLING, -10.0)]
+
+
+def test_a_pause_that_others_of_the_account_caused_is_obeyed_and_logged_without_names(
+    library, waiting, courier, service, drive, caplog
+):
+    service.faults["job"].append(429)
+    waiting(1)
+    drive(courier, all_done(library, 1))
+    first, second = [moment for moment, kind in service.requests if kind == "job"][:2]
+    assert 7.0 <= second - first <= 7.1
+    [record] = [record for record in caplog.records if "pause" in record.message]
+    assert "ward4" not in record.getMessage()
