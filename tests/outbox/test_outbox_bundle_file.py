@@ -102,23 +102,6 @@ def test_what_is_written_for_a_key_is_read_with_its_secret(tmp_path, vault, lock
     assert (got.manifest, got.sounds, got.ended) == (manifest, known, list(known))
 
 
-def test_a_passphrase_opens_and_another_one_does_not(tmp_path, vault):
-    path = tmp_path / "b"
-    _, known = write(path, [b"one" * 50_000], ForPassphrase("correct horse battery"))
-    finish(path)
-    assert read_head(path).needs_passphrase
-    assert read(path, secret_of(vault, PROFILE, "correct horse battery")).sounds == known
-    with pytest.raises(BundleForOther, match="passphrase does not open"):
-        read(path, secret_of(vault, PROFILE, "correct horse batterz"))
-    with pytest.raises(BundleError, match="opened with a passphrase"):
-        read(path, secret_of(vault, PROFILE, None))
-    damaged = bytearray(path.read_bytes())
-    damaged[60] ^= 4  # in the locked secret: not the passphrase is wrong
-    path.write_bytes(damaged)
-    with pytest.raises(BundleDamaged, match="changed on its way"):
-        read(path, secret_of(vault, PROFILE, "correct horse battery"))
-
-
 def test_a_short_passphrase_is_refused(tmp_path):
     with pytest.raises(BundleError, match="at least 12"):
         write(tmp_path / "b", [b"one"], ForPassphrase("short"))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 from vbdesk.cli.connection import AsJson, DataDir, named_profile, told
 from vbdesk.cli.held_library import held_library
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, local_time
 
 if TYPE_CHECKING:
     from vbdesk.outbox.bundle import Bundle
@@ -64,7 +63,9 @@ def export(
     typer.echo(done.path)
     typer.echo(f"{_recordings(len(done.take_ids))} handed over.", err=True)
     for left in done.left_out:
-        typer.echo(f"Not handed over: {left.item.group_id}, {_local(left.item.recorded_at)}. {left.reason}", err=True)
+        typer.echo(
+            f"Not handed over: {left.item.group_id}, {local_time(left.item.recorded_at)}. {left.reason}", err=True
+        )
 
 
 @bundle.command("import")
@@ -93,7 +94,7 @@ def import_(
         typer.echo(f"{_recordings(len(taken.deleted))} had been deleted here, and do not come back.")
     for take in taken.clashing:
         typer.echo(
-            f"Not taken over: {take.group_id}, {_local(take.recorded_at)}. Another recording here has this subject "
+            f"Not taken over: {take.group_id}, {local_time(take.recorded_at)}. Another recording here has this subject "
             "and moment. Take it back on the computer that made the bundle.",
             err=True,
         )
@@ -115,7 +116,7 @@ def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson 
     for each in known:
         states = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in sorted(each.states.items()))
         to = each.public_key or "a passphrase"
-        typer.echo(f"{each.path.name}: {_local(each.made_at)}, for {to}")
+        typer.echo(f"{each.path.name}: {local_time(each.made_at)}, for {to}")
         typer.echo(f"  {_recordings(each.recordings)}: {states or 'none here any more, or all in a later bundle'}")
         if not each.settled:
             typer.echo(
@@ -164,7 +165,11 @@ def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-    bar = Progress(TextColumn(label), BarColumn(), DownloadColumn(), console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn(label), BarColumn(), DownloadColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
     with bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -194,7 +199,3 @@ def _document(each: "Bundle") -> dict[str, object]:
 
 def _recordings(count: int) -> str:
     return "1 recording" if count == 1 else f"{count} recordings"
-
-
-def _local(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
