@@ -5,6 +5,7 @@ A schedule is played by `Bench.play` against the real service in process; `gener
 """
 
 import itertools
+import logging
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -232,18 +233,33 @@ class Broken(AssertionError):
     """Something that must hold did not."""
 
 
+class FaultsOfOurs(logging.Handler):
+    """Errors that the outbox logs: something in it went wrong that no schedule explains."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.ERROR:
+            self.said.append(f"{record.getMessage()} {record.exc_info and record.exc_info[1]!r}")
+
+
 class Bench:
     """The service that all schedules share; each has an account of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.tally = Tally()
         self._folder = folder
+        self._faults = FaultsOfOurs()
+        logging.getLogger("vbdesk").addHandler(self._faults)
         (folder / "service").mkdir()
         self._clock = Clock(MONDAY)
         self._service = ServiceInProcess(folder / "service", self._clock)
 
     def close(self) -> None:
         self._service.close()
+        logging.getLogger("vbdesk").removeHandler(self._faults)
 
     def play(self, schedule: Schedule) -> None:
         """Play a schedule to its end; raises Broken."""
@@ -252,7 +268,9 @@ class Bench:
             game = _Game(schedule, self._service, self._clock, Path(folder), self.tally)
             try:
                 game.play()
+                game.holds(not self._faults.said, "; ".join(self._faults.said))
             finally:
+                self._faults.said.clear()
                 game.close()
         self.tally.schedules += 1
 
@@ -285,7 +303,7 @@ class _Game:
     def close(self) -> None:
         self.tally.kills += self.laptop.lives - 1
         self.tally.requests += sum(self.network.statuses.values())
-        self.tally.refused_by_limit += sum(n for (_, status), n in self.network.statuses.items() if status == 429)
+        self.tally.refused_by_limit += self.refused_by_limit
         self.tally.simulated_s += (self.world.clock.moment - self.began).total_seconds()
         self.tally.faults.update(self.network.met)
         for job_id in self.service.queued():  # of a schedule that broke off
@@ -299,6 +317,10 @@ class _Game:
             self.look()
         self.settle()
         self.judge()
+
+    @property
+    def refused_by_limit(self) -> int:
+        return sum(count for (_, status), count in self.network.statuses.items() if status == 429)
 
     # Moves
 
@@ -430,6 +452,8 @@ class _Game:
         self.holds(len(jobs) == sum(self.expected_jobs.values()), "a job belongs to no take")
         self.holds(not self.laptop.raw("SELECT * FROM pending"), "something is still to be done")
         self.judge_ledger(jobs)
+        if not self.network.met[Fault.LATE]:  # else the service counts a request seconds after the laptop does
+            self.holds(not self.refused_by_limit, f"{self.refused_by_limit} requests were refused for the rate")
         self.tally.takes += len(items)
         self.tally.jobs += len(jobs)
 

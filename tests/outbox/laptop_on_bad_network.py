@@ -146,6 +146,7 @@ class BadNetwork(httpx.BaseTransport):
         self.online = True
         self.statuses: Counter[tuple[str, int]] = Counter()  # what the service itself answered
         self.met: Counter[str] = Counter()  # faults that hit a request
+        self.base_url = API
         self._knows_keys, self._precision = knows_keys, precision
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -302,7 +303,7 @@ class Laptop:
         self.courier.recover()
 
     def _connect(self) -> Client:
-        return Client(API, self.key_here, retries=RetryRule.NEVER, transport=self.network)
+        return Client(self.network.base_url, self.key_here, retries=RetryRule.NEVER, transport=self.network)
 
     def do(self, deed: Callable[[], object]) -> object:
         """Do something in this life; if it ends on the way, the next one begins. None then."""
@@ -334,7 +335,7 @@ class Laptop:
         self._let_go()
 
     def _let_go(self) -> None:
-        self.courier._drop_client()
+        self.courier.disconnect()
         self.library.close()
 
     def record(self, number: int, recorded_at: datetime, group_id: str, target: Target) -> None:

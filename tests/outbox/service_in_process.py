@@ -5,9 +5,12 @@ result when it is told to: a schedule of faults is about everything around it.
 """
 
 import asyncio
+import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.errors import audio_rejected
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.servers import run_servers
 from vbdesk.service.settings import load_settings
 from vbdesk.service.storage.origin import create_storage_app
 
@@ -67,25 +71,30 @@ class _Queue:
 
 
 class ServiceInProcess:
-    """One service for as many accounts as wanted; `close` ends it."""
+    """One service for as many accounts as wanted; `close` ends it.
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    Attributes:
+        books: what it really has.
+        answered: how often the API gave which status on its socket, whatever arrived of it.
+    """
+
+    def __init__(self, folder: Path, clock: Clock, storage_origin: str = STORAGE) -> None:
         self.clock = clock
         settings = load_settings(folder)
         database = open_database(settings)
         upgrade(database, folder)
         self._queue = _Queue()
-        self.context = open_context(settings, database, self._queue, _Inspector(), clock, STORAGE)
-        self._apps = {
-            httpx.URL(API).host: create_app(self.context),
-            httpx.URL(STORAGE).host: create_storage_app(self.context.storage, self.context.signer, clock),
-        }
+        self.context = open_context(settings, database, self._queue, _Inspector(), clock, storage_origin)
+        self._api = create_app(self.context)
+        self._store = create_storage_app(self.context.storage, self.context.signer, clock)
         self._lifecycle = lifecycle_of(self.context)
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)
         self.books = Books(folder)
         self._loop = asyncio.new_event_loop()
         self._ending = asyncio.Event()
+        self._serving: Future[None] | None = None
+        self.answered: Counter[int] = Counter()
         self._thread = threading.Thread(target=self._run, name="service", daemon=True)
         self._thread.start()
 
@@ -97,7 +106,12 @@ class ServiceInProcess:
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._ending.wait())  # one task to the end, so that threads of the pool stay
+            runner.run(self._until_the_end())  # one task to the end, so that threads of the pool stay
+
+    async def _until_the_end(self) -> None:
+        await self._ending.wait()
+        if self._serving is not None:
+            await asyncio.wrap_future(self._serving)
 
     # Requests
 
@@ -135,8 +149,29 @@ class ServiceInProcess:
             else:
                 content.extend(message.get("body", b""))
 
-        await self._apps[request.url.host](scope, receive, send)
+        app = self._api if request.url.host == httpx.URL(API).host else self._store
+        await app(scope, receive, send)
         return httpx.Response(status, headers=headers, content=bytes(content), request=request)
+
+    def listen(self, api: socket.socket, store: socket.socket) -> None:
+        """Answer on two sockets too, until `close`."""
+        ready = threading.Event()
+        apps = [(self._counted(self._api), api), (self._store, store)]
+        serving = run_servers(apps, self._ending, ready.set)
+        self._serving = asyncio.run_coroutine_threadsafe(serving, self._loop)
+        assert ready.wait(10), "the service did not start"
+
+    def _counted(self, app: Any) -> Any:
+        async def counting(scope: Any, receive: Any, send: Any) -> None:
+            async def watched(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    self.answered[message["status"]] += 1
+                await send(message)
+
+            await app(scope, receive, watched)
+
+        counting.state = app.state
+        return counting
 
     # What an operator and a worker do
 

@@ -1,0 +1,419 @@
+"""A week offline: 200 recordings, then a bad network, kills and a standard plan; the Outbox page is asked all along.
+
+    python tests/soak/field_week.py [--takes 200] [--seed 1] [--good]
+
+Real: the takes (speech, through the writer of the recorder), the library, the courier, the client, TCP through two
+flaky proxies at their worst settings, the service (its routes, storage, ledger, jobs, groups, and its rate limits, which it
+enforces on its own clock), the page's view model with its workers. Simulated: time that would be waited for. Both the
+laptop and the service live by one clock, which runs with the real one and is put forward whenever the courier says
+that nothing is due; what takes real time (uploads, latency, stalls) takes it. The analysis is a ready result after 3 to
+25 s of that clock. A kill is the copy of the folder at one step of the database or the network, as in
+tests/outbox/laptop_on_bad_network.py; real kills of processes are in outbox_processes.py. `--good` leaves the network
+good and nobody is killed: then the estimate told at the start can be held against the time it took.
+
+Prints one JSON object and ends with 0 when each take arrived once, no request was refused for the rate, and the page
+never said anything else than what the database and the service had at that moment.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+
+import httpx
+import numpy as np
+import soundfile as sf
+from laptop_on_bad_network import KEY, MONDAY, Killed, Laptop, Tripwire, World
+from processes import SPEECH, Proxy
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication
+from service_books import StoredJob, samples_sha256
+from service_in_process import ServiceInProcess
+
+from vbdesk.capture.microphone import FileMicrophone
+from vbdesk.capture.playback import SilentPlayer
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.contract.limits import Plan
+from vbdesk.desk.models.cells import StateMark
+from vbdesk.desk.navigation import Navigator
+from vbdesk.desk.outside import Outside
+from vbdesk.desk.tasks import TaskOwner
+from vbdesk.desk.viewmodels.outbox import OutboxViewModel
+from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.items import TakeMetadata, Target
+from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.vault import MemoryVault
+
+TARGET, COST, CREDITS = Target("sign", "stress"), 10, 100_000
+ANALYSIS_S = (3.0, 25.0)
+TAKE_S = (15.5, 19.5)
+SUBJECTS = 12
+LONGEST_SKIP_S = 2.0
+GIVEN_UP_AFTER_S = 24 * 3600.0
+WORST = (
+    ("latency=90", "jitter=150"),
+    ("latency=30", "rate=300000"),
+    ("lose_reply=1", "faults=3"),
+    ("lose_reply=1", "faults=1", "latency=60"),
+    ("up_limit=2000", "then=rst", "faults=2"),
+    ("up_limit=120000", "then=rst", "faults=1"),
+    ("down_limit=60", "then=fin", "faults=3"),
+    ("up_limit=400", "then=stall", "faults=1"),
+    ("link=stall",),
+    ("link=down",),
+)
+STALLING = {("up_limit=400", "then=stall", "faults=1"), ("link=stall",)}  # given up after a second
+QUICK = Path("/dev/shm")  # in memory, where there is one
+
+
+class RunningClock:
+    """The real time from Monday on, and what was skipped of it; for the laptop and the service alike."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+        self.skipped_s = 0.0
+
+    @property
+    def moment(self) -> datetime:
+        return MONDAY + timedelta(days=7, seconds=time.perf_counter() - self._began + self.skipped_s)
+
+    def now(self) -> datetime:
+        return self.moment
+
+
+class Road(httpx.BaseTransport):
+    """Real TCP to the proxies; a life may end at any step of it, and somebody looks at the page meanwhile."""
+
+    def __init__(self, service: ServiceInProcess, clock: RunningClock, base_url: str) -> None:
+        self.service, self.base_url = service, base_url
+        self.world = World(clock)
+        self.tripwire: Tripwire | None = None
+        self.meanwhile: Callable[[], None] = lambda: None
+        self._real = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._pass()
+        stream = _Watched(request.stream, self._pass)
+        request = httpx.Request(
+            request.method, request.url, headers=request.headers, stream=stream, extensions=request.extensions
+        )
+        response = self._real.handle_request(request)
+        content = response.read()
+        self._pass()
+        headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
+        return httpx.Response(response.status_code, headers=headers, content=content, request=request)
+
+    def _pass(self) -> None:
+        assert self.tripwire is not None
+        self.tripwire.step()
+        if self.tripwire.dead:
+            raise Killed
+        self.meanwhile()
+
+
+class _Watched(httpx.SyncByteStream):
+    def __init__(self, stream, step) -> None:
+        self._stream, self._step = stream, step
+
+    def __iter__(self):
+        for chunk in self._stream:
+            self._step()
+            yield chunk
+
+
+@dataclass
+class Tally:
+    """What was seen."""
+
+    looks: int = 0
+    checks: int = 0
+    uploading_seen: int = 0
+    offline_seen: int = 0
+    roads: Counter[str] = field(default_factory=Counter)
+    told: list[tuple[float, float]] = field(default_factory=list)  # when, and how many seconds to go
+
+    def holds(self, fact: bool, otherwise: str) -> None:
+        self.checks += 1
+        if not fact:
+            raise AssertionError(otherwise)
+
+
+class Page:
+    """The Outbox page without its widgets, over the library of one life."""
+
+    def __init__(self, folder: Path, laptop: Laptop, tally: Tally) -> None:
+        self._laptop, self._tally, self._tasks = laptop, tally, TaskOwner()
+        clock, silence = laptop.clock, FileMicrophone(np.zeros(1, np.int16), 48_000)
+        outside = Outside(folder, folder, clock, silence, silence, SilentPlayer, MemoryVault())
+        profile = Profile("p1", "Field", "service", laptop.network.base_url, laptop.account_id, plan=laptop.plan)
+        self._workspace = Workspace(profile, laptop.library, self._tasks, outside, Navigator())
+        self._shown = OutboxViewModel(self._workspace)
+
+    def close(self) -> None:
+        self._workspace.close()
+        self._shown.deleteLater()
+        self._workspace.deleteLater()
+        self._pump()
+
+    def look(self, jobs: list[StoredJob]) -> None:
+        """Read it as a person does, and hold every word against the database and the service."""
+        laptop, tally, shown = self._laptop, self._tally, self._shown
+        status = laptop.courier.status
+        self._workspace._on_status(status)  # as the courier's thread tells it
+        shown.refresh()
+        self._pump()
+        tally.looks += 1
+        state_of = {row["take_id"]: row for row in laptop.raw("SELECT take_id, state, job_id FROM recordings")}
+        count = Counter(row["state"] for row in state_of.values())
+        rows = {row.key: row for row in shown.table.rows()}
+        tally.holds(rows.keys() == state_of.keys(), "the page lists other recordings")
+        figures = shown.figures
+        told = (figures.waiting, figures.uploading, figures.running, figures.attention)
+        stopped = count["failed"] + count["timed_out"] + count["needs_attention"]
+        true = (count["waiting"], count["uploading"], count["submitted"] + count["running"], stopped)
+        tally.holds(told == true, f"the page counts {told}, the database {true}")
+        there = {job.job_id: job.status for job in jobs}
+        for take_id, fact in state_of.items():
+            [mark] = [cell for cell in rows[take_id].cells if isinstance(cell, StateMark)]
+            tally.holds(mark.state == fact["state"], f"{mark.state} on the page, {fact['state']} in the database")
+            allowed = _TRUE_OF_SERVICE.get(OutboxState(fact["state"]))
+            tally.holds(
+                allowed is None or there.get(fact["job_id"]) in allowed, f"{mark.state}, and the service knows better"
+            )
+        self._look_at_news(count, status)
+        tally.uploading_seen += bool(figures.uploading)
+
+    def _look_at_news(self, count: Counter[str], status: CourierStatus) -> None:
+        news, moving = self._shown.news, sum(count[state] for state in ON_THEIR_WAY)
+        if not moving:
+            self._tally.holds(news is None or status.on_hold is not None, "the page speaks of what is done")
+            return
+        self._tally.holds(news is not None, "the page says nothing of what is on its way")
+        assert news is not None
+        self._tally.offline_seen += status.connected is False
+        self._tally.holds(news.warning == (status.connected is False), f"{status.connected}: {news.sentence}")
+        numbers = [int(number) for number in re.findall(r"(\d+) (?:recordings?|on)", news.sentence)]
+        self._tally.holds(all(number == moving for number in numbers), f"{moving} on their way: {news.sentence}")
+
+    def _pump(self) -> None:
+        app = QApplication.instance()
+        assert app is not None
+        quiet = 0
+        while quiet < 2:  # what a task has found is told after it has ended
+            app.processEvents()
+            quiet = 0 if self._tasks.busy else quiet + 1
+            time.sleep(0.0005)
+        app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+
+
+_TRUE_OF_SERVICE = {
+    OutboxState.WAITING: {None},
+    OutboxState.UPLOADING: {None},
+    OutboxState.SUBMITTED: {"queued", "running", "done"},
+    OutboxState.RUNNING: {"running", "done"},
+    OutboxState.DONE: {"done"},
+}
+"""What the service may say of the job that the database names."""
+
+
+class Week:
+    """One laptop, one service, and everything between them."""
+
+    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
+        self.options, self.chance, self.tally = options, random.Random(options.seed), Tally()
+        self.folder, self.clock = folder, RunningClock()
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+        ports = [bound.getsockname()[1] for bound in sockets]
+        self.proxies = [Proxy(folder, name, port) for name, port in zip(("api", "storage"), ports, strict=True)]
+        (folder / "service").mkdir()
+        self.service = ServiceInProcess(folder / "service", self.clock, self.proxies[1].address)
+        self.service.listen(*sockets)
+        credentials = self.service.add_account(Plan.STANDARD, CREDITS)
+        self.road = Road(self.service, self.clock, self.proxies[0].address)
+        self.laptop = Laptop(folder, self.road, credentials, Plan.STANDARD)
+        self.page = Page(folder, self.laptop, self.tally)
+        self.road.meanwhile = self.look
+        self.ends_at: dict[str, datetime] = {}
+        self.timers: list[threading.Timer] = []
+
+    def close(self) -> None:
+        for timer in self.timers:
+            timer.join()
+        self.page.close()
+        self.laptop.close()
+        for proxy in self.proxies:
+            proxy.stop()
+        self.service.close()
+
+    # The week
+
+    def record(self) -> None:
+        """Takes of a week, made and queued without a network."""
+        speech, rate = sf.read(SPEECH, dtype="int16")
+        for number in range(self.options.takes):
+            length = round(self.chance.uniform(*TAKE_S) * rate)
+            first = self.chance.randrange(len(speech) - length)
+            path = self.laptop.library.recording_folder / f"{number}.take"
+            writer = SealedTakeWriter(path, KEY, rate)
+            for start in range(first, first + length, rate):
+                writer.append(speech[start : min(start + rate, first + length)] + np.int16(number % 5))
+            writer.close()
+            moment = MONDAY + timedelta(minutes=number * 7 * 24 * 60 / self.options.takes)
+            facts = TakeMetadata(f"village-{number % SUBJECTS}", moment, TARGET)
+            take_id = self.laptop.library.add_take(path, facts)
+            self.laptop.takes[take_id] = self.laptop.library.audio(take_id).sha256()
+            self.laptop.library.queue(take_id)
+
+    def offline(self) -> None:
+        """Nobody answers, and the page says so."""
+        for proxy in self.proxies:
+            proxy.say("link=down")
+        for _ in range(4):
+            self.step()
+
+    def send(self) -> float:
+        """Everything arrives; seconds of the clock that it took."""
+        began = self.clock.now()
+        self.mend()
+        self.laptop.courier.resume()
+        for number in range(1_000_000):
+            if not self.options.good and number % 25 == 0:
+                self.mend() if number % 100 == 0 else self.worsen()
+            if not self.options.good and self.chance.random() < 1 / 80 and self.laptop.tripwire.ends_in is None:
+                self.laptop.tripwire.ends_in = self.chance.randint(1, 60)
+            self.step()
+            counts = self.laptop.library.counts()
+            if not any(counts[state] for state in ON_THEIR_WAY):
+                break
+            self.tally.holds(counts[OutboxState.NEEDS_ATTENTION] == 0, f"a person was asked: {self.reasons()}")
+            self.tally.holds(self.clock.now() - began < timedelta(seconds=GIVEN_UP_AFTER_S), f"stuck: {counts}")
+        return (self.clock.now() - began).total_seconds()
+
+    def step(self) -> None:
+        lives = self.laptop.lives
+        due_s = self.laptop.do(self.laptop.courier.step)
+        if self.laptop.lives != lives:
+            self.page.close()
+            self.page = Page(self.folder, self.laptop, self.tally)
+        self.analyse()
+        self.look()
+        self.clock.skipped_s += min(max(float(str(due_s or 0.0)), 0.0), LONGEST_SKIP_S)
+
+    def look(self) -> None:
+        if self.laptop.tripwire.dead:
+            return
+        with self.laptop.tripwire.off():
+            self.page.look(self.service.books.jobs(self.laptop.account_id))
+            forecast = self.laptop.courier.forecast()
+            if forecast.whole_s is not None:
+                self.tally.told.append(((self.clock.now() - MONDAY).total_seconds(), forecast.whole_s))
+
+    def analyse(self) -> None:
+        """The service's worker."""
+        now = self.clock.now()
+        for job_id in self.service.queued():
+            if job_id not in self.ends_at:
+                self.ends_at[job_id] = now + timedelta(seconds=self.chance.uniform(*ANALYSIS_S))
+                self.service.start(job_id)
+            elif now >= self.ends_at[job_id]:
+                self.service.finish(job_id)
+
+    def mend(self) -> None:
+        for proxy in self.proxies:
+            proxy.say("reset", "cut")
+
+    def worsen(self) -> None:
+        for proxy in self.proxies:
+            words = self.chance.choice(WORST)
+            self.tally.roads[" ".join(words)] += 1
+            proxy.say("reset", *words)
+            if words in STALLING:
+                timer = threading.Timer(1.0, proxy.say, ("link=up", "then=rst", "cut"))
+                self.timers.append(timer)
+                timer.start()
+
+    def reasons(self) -> list[str | None]:
+        return [item.reason for item in self.laptop.library.list() if item.state is OutboxState.NEEDS_ATTENTION]
+
+    # What must hold at the end
+
+    def judge(self) -> None:
+        jobs = self.service.books.jobs(self.laptop.account_id)
+        items = {item.job_id: item for item in self.laptop.library.list()}
+        tally = self.tally
+        tally.holds(len(items) == len(self.laptop.takes) == self.options.takes, "a take was lost, or is there twice")
+        tally.holds(len(jobs) == self.options.takes, f"{len(jobs)} jobs for {self.options.takes} takes")
+        for job in jobs:
+            item = items[job.job_id]
+            sound = samples_sha256(self.service.books.audio(job))
+            tally.holds(sound == self.laptop.takes[item.take_id], "another sound at the service")
+            tally.holds((item.state, job.status) == ("done", "done"), f"{item.state} here, {job.status} there")
+        tally.holds(not self.laptop.raw("SELECT 1 FROM pending"), "something is still to be done")
+        balance, _ = self.service.books.ledger(self.laptop.account_id)
+        tally.holds(balance == CREDITS - COST * self.options.takes, "paid more or less than once")
+        tally.holds(self.service.answered[429] == 0, f"{self.service.answered[429]} requests were refused for the rate")
+
+    def figures(self, took_s: float) -> dict[str, object]:
+        done_at = self.tally.told[-1][0] if self.tally.told else 0.0
+        off = [told / (done_at - when) for when, told in self.tally.told if done_at - when > 120]
+        first = self.tally.told[0][1] if self.tally.told else None
+        return {
+            "takes": self.options.takes,
+            "network": "good" if self.options.good else "worst",
+            "clock_minutes": round(took_s / 60, 1),
+            "told_at_start_minutes": first and round(first / 60, 1),
+            "told_against_true": [round(share, 2) for share in statistics.quantiles(off, n=10)]
+            if len(off) > 10
+            else off,
+            "kills": self.laptop.lives - 1,
+            "answers": dict(self.service.answered),
+            "faulted": [proxy.say("status")["faulted"] for proxy in self.proxies],
+            **{name: value for name, value in vars(self.tally).items() if name != "told"},
+        }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--takes", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--good", action="store_true", help="no faults and no kills")
+    options = parser.parse_args()
+    app = QApplication(sys.argv[:1])
+    began, failure, took_s = time.monotonic(), "", 0.0
+    with tempfile.TemporaryDirectory(prefix="vbdesk-soak-", dir=QUICK if os.access(QUICK, os.W_OK) else None) as folder:
+        week = Week(Path(folder), options)
+        try:
+            week.record()
+            week.offline()
+            took_s = week.send()
+            week.judge()
+        except AssertionError as error:
+            failure = f"FAILED: {error}"
+        figures = week.figures(took_s)
+        week.close()
+    print(json.dumps({"seed": options.seed, "real_s": round(time.monotonic() - began, 1), **figures}, indent=1))
+    if failure:
+        print(failure)
+    app.shutdown()
+    return 1 if failure else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
