@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+MAX_NAME_LENGTH = 200
+
 
 @dataclass(frozen=True, slots=True)
 class SignOff:
@@ -13,7 +15,9 @@ class SignOff:
 
     def __post_init__(self) -> None:
         """Refuse a sign-off that names nobody or no moment."""
-        if not self.name.strip():
-            raise ValueError("Give the name of the person who has read the report.")
+        if not self.name.strip() or len(self.name) > MAX_NAME_LENGTH:
+            raise ValueError(
+                f"Give the name of the person who has read the report, with at most {MAX_NAME_LENGTH} characters."
+            )
         if self.at.tzinfo is None:
             raise ValueError("The time of a sign-off needs a zone.")

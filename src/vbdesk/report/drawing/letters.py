@@ -55,6 +55,13 @@ def _set_in(letter: str, strong: bool) -> tuple[str, str] | None:
     return _fonts(strong)[-1][0], MISSING
 
 
+def missing_letters(words: str) -> str:
+    """The letters of `words` that no font has, each once; a document shows an empty square for them."""
+    fonts = [letters for _, letters in _fonts(False)]
+    seen = (letter for letter in dict.fromkeys(words) if letter >= " " and letter not in _UNSEEN)
+    return "".join(letter for letter in seen if not any(ord(letter) in letters for letters in fonts))
+
+
 @lru_cache(maxsize=8192)
 def _em_width(words: str, strong: bool) -> float:
     return float(sum(pdfmetrics.stringWidth(part, font, 1.0) for font, part in font_runs(words, strong)))

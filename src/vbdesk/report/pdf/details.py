@@ -84,9 +84,8 @@ def _recent(sheet: Sheet, subject: Reported) -> None:
     words, finished = report_words().details, subject.record.finished
     newest = finished[::-1][:RECENT]
     signals = subject.signals
-    sheet.heading(words.recent)
-    if len(finished) > len(newest):
-        sheet.paragraph(words.recent_more.format(shown=len(newest), total=len(finished)), size=SMALL)
+    more = words.recent_more.format(shown=len(newest), total=len(finished))
+    sheet.heading(words.recent, more if len(finished) > len(newest) else "")
     points = (
         {point.job_id: point for point in subject.record.trajectory.data_points} if subject.record.trajectory else {}
     )
@@ -153,8 +152,7 @@ def _features(sheet: Sheet, subject: Reported) -> None:
     features = subject.result.summary.description.vocal_features if isinstance(subject.result, ModelResult) else []
     if not features:
         return
-    sheet.heading(words.features, keep=90)
-    sheet.paragraph(words.features_about, size=SMALL)
+    sheet.heading(words.features, words.features_about)
     rows: list[list[Cell]] = [
         [
             Words(feature.label, BODY),
@@ -173,8 +171,7 @@ def _metrics(sheet: Sheet, subject: Reported) -> None:
     metrics = subject.result.extended_metrics if isinstance(subject.result, ModelResult) else []
     if not metrics:
         return
-    sheet.heading(words.metrics, keep=90)
-    sheet.paragraph(words.metrics_about, size=SMALL)
+    sheet.heading(words.metrics, words.metrics_about)
     rows: list[list[Cell]] = [
         [
             Words(metric.label, BODY),
@@ -198,8 +195,7 @@ def _speakers(sheet: Sheet, subject: Reported) -> None:
     words, speakers = report_words().details, subject.result.speakers or []
     if not speakers:
         return
-    sheet.heading(words.speakers)
-    sheet.paragraph(words.speakers_about, size=SMALL)
+    sheet.heading(words.speakers, words.speakers_about)
     rows: list[list[Cell]] = []
     for speaker in speakers:
         levels = {signal.name: signal.level for signal in signals_of_speaker(speaker)}
@@ -222,8 +218,7 @@ def _speakers(sheet: Sheet, subject: Reported) -> None:
 
 def _scores(sheet: Sheet, subject: Reported) -> None:
     words = report_words().details
-    sheet.heading(words.scores)
-    sheet.paragraph(words.scores_about, size=SMALL)
+    sheet.heading(words.scores, words.scores_about)
     rows: list[list[Cell]] = []
     for signal in subject.signals:
         low, high = signal.score_interval or (None, None)
@@ -246,7 +241,7 @@ def _evidence(sheet: Sheet, subject: Reported) -> None:
     known = [(signal, references[signal.name]) for signal in subject.signals if signal.name in references]
     if not known:
         return
-    sheet.heading(words.evidence, keep=90)
+    sheet.heading(words.evidence)
     rows: list[list[Cell]] = [
         [
             Words(signal.label, SMALL, strong=True),
@@ -267,7 +262,7 @@ def _method(sheet: Sheet, subject: Reported, attachments: Sequence[Attachment]) 
     sheet.paragraph(words.job.format(job_id=subject.recording.job.job_id), size=SMALL, after=10)
     if not attachments:
         return
-    sheet.heading(words.attached, keep=40)
+    sheet.heading(words.attached)
     for attachment in attachments:
         sheet.paragraph(f"{attachment.name}: {attachment.description}", size=SMALL, after=1)
 

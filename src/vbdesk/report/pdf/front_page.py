@@ -15,6 +15,7 @@ from vbdesk.report.sign_reference import healthy_flagged_share, sign_references
 from vbdesk.report.wording import quality_words, result_words
 
 _SIGN_OFF_HEIGHT = 80.0
+_SIGN_OFF_SHARES = (0.37, 0.40, 0.23)
 _FACT_SHARES = (0.38, 0.38, 0.24)
 
 
@@ -25,6 +26,7 @@ def front_page(sheet: Sheet, subject: Reported) -> None:
     _overall(sheet, subject)
     _signals(sheet, subject)
     _caution(sheet, subject)
+    _quality_notes(sheet, subject)
     _sign_off(sheet, subject)
 
 
@@ -143,23 +145,38 @@ def _signals(sheet: Sheet, subject: Reported) -> None:
 
 def _caution(sheet: Sheet, subject: Reported) -> None:
     words = report_words().caution
-    sheet.heading(words.title, size=9.5, keep=40)
+    sheet.heading(words.title, size=9.5)
     share = healthy_flagged_share().get(subject.model or "")
     flagged = words.flagged_unknown
     if share is not None and subject.model:
         flagged = words.flagged.format(model=subject.model, percent=round(share * 100))
     sheet.paragraph(f"{words.what} {flagged}", size=SMALL, after=8)
-    if subject.quality.issues:
-        said = quality_words(subject.quality)
-        sheet.heading(report_words().fact.quality, size=9.5, keep=40)
-        sheet.paragraph(" ".join((*said.issues, *said.advice)), size=SMALL, after=8)
+
+
+def _quality_notes(sheet: Sheet, subject: Reported) -> None:
+    """What was wrong with the sound, where the page has room for it; the details tell it again."""
+    said = quality_words(subject.quality)
+    notes = " ".join((*said.issues, *said.advice))
+    height = (len(wrapped(notes, SMALL, sheet.width)) + 2) * SMALL * LINE + 12
+    if said.issues and sheet.y + height + _sign_off_height(sheet, subject) <= sheet.bottom:
+        sheet.heading(report_words().fact.quality, size=9.5)
+        sheet.paragraph(notes, size=SMALL, after=8)
+
+
+def _reader(sheet: Sheet, subject: Reported) -> list[str]:
+    """The reader's name in lines."""
+    sign_off = subject.options.sign_off
+    return wrapped(sign_off.name, BODY, (sheet.width - 28) * _SIGN_OFF_SHARES[0] - 14) if sign_off else []
+
+
+def _sign_off_height(sheet: Sheet, subject: Reported) -> float:
+    return _SIGN_OFF_HEIGHT + max(0, len(_reader(sheet, subject)) - 1) * BODY * LINE
 
 
 def _sign_off(sheet: Sheet, subject: Reported) -> None:
     """The reader's name and time, and room to sign by hand; at the foot of the page."""
     words, colours, pages, sign_off = report_words().reader, look().colour, sheet.pages, subject.options.sign_off
-    name = wrapped(sign_off.name, BODY, (sheet.width - 28) * 0.37 - 14)[:3] if sign_off else []
-    height = _SIGN_OFF_HEIGHT + max(0, len(name) - 1) * BODY * LINE
+    height = _sign_off_height(sheet, subject)
     sheet.need(height)
     sheet.y = max(sheet.y, sheet.bottom - height)
     with sheet.reserved(height) as top:
@@ -173,10 +190,9 @@ def _sign_off(sheet: Sheet, subject: Reported) -> None:
             pages.put(Text((MARGIN + 62, top + 18), note, CAPTION, colours.text2))
         line, inner = top + height - 24, sheet.width - 28
         when = [moment_words(sign_off.at, subject.options.zone)] if sign_off else []
-        fields: tuple[tuple[str, list[str], float], ...]
-        fields = ((words.name, name, 0.37), (words.time, when, 0.40), (words.signature, [], 0.23))
+        fields = ((words.name, _reader(sheet, subject)), (words.time, when), (words.signature, list[str]()))
         left = MARGIN + 14
-        for label, values, share in fields:
+        for (label, values), share in zip(fields, _SIGN_OFF_SHARES, strict=True):
             width = inner * share - 14
             with pages.decoration():
                 ends = ((left, line), (left + width, line))

@@ -18,6 +18,7 @@ LINE = 1.38
 BODY, SMALL, CAPTION = 9.0, 8.0, 7.5
 ROW_PADDING = 5.0
 CELL_GAP = 8.0
+_TABLE_HEAD_ROOM = 34.0  # a heading row of three lines
 
 
 class Pages(Protocol):
@@ -129,6 +130,14 @@ class Column:
     size: float = CAPTION
 
 
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    words: str
+    role: str
+    size: float
+    about: str
+
+
 class Sheet:
     """A column of text over pages, with what every page shows at its head and foot.
 
@@ -141,6 +150,7 @@ class Sheet:
         self.pages = pages
         self._furniture = furniture
         self._page = 1
+        self._heading: _Heading | None = None  # drawn together with what follows it
         self.y = MARGIN
         furniture(pages, 1)
 
@@ -170,19 +180,16 @@ class Sheet:
         """Leave room."""
         self.y += height
 
-    def heading(self, words: str, *, role: str = "H2", size: float = 11.0, keep: float = 60.0) -> None:
-        """A heading with an entry in the outline, never alone at the foot of a page."""
-        self.need(size * LINE + keep)
-        self.pages.bookmark(words, 0 if role == "H1" else 1)
-        with self.pages.tagged(role):
-            self._line(words, size, look().colour.text, strong=True)
-        self.space(3)
+    def heading(self, words: str, about: str = "", *, role: str = "H2", size: float = 11.0) -> None:
+        """A heading with an entry in the outline, and a line about what follows; both go to the page of that."""
+        self._heading = _Heading(words, role, size, about)
 
     def paragraph(
         self, words: str, *, size: float = BODY, colour: str = "", strong: bool = False, after: float = 6.0
     ) -> None:
         """Text over the whole width, line by line over pages."""
         lines = wrapped(words, size, self.width, strong)
+        self._begin(min(len(lines), 2) * size * LINE)
         while lines:
             room = max(1, int((self.bottom - self.y) / (size * LINE)))
             with self.pages.tagged("P"):
@@ -214,12 +221,14 @@ class Sheet:
         if not rows:
             return
         places = list(self._places(columns, gap))
+        first = max(cell.height(width) for cell, (_, width) in zip(rows[0], places, strict=True))
+        self._begin(_TABLE_HEAD_ROOM + first + 2 * padding)
         with self.pages.element("Table"):
             self._table_head(columns, places)
             for row in rows:
                 heights = [cell.height(width) for cell, (_, width) in zip(row, places, strict=True)]
                 height = max(heights) + 2 * padding
-                if self.y + height > self.bottom and self.y > MARGIN + HEAD_HEIGHT + 30:
+                if self.y + height > self.bottom and row is not rows[0]:
                     self.new_page()
                     self._table_head(columns, places)
                 with self.pages.element("TR"):
@@ -240,9 +249,27 @@ class Sheet:
     @contextmanager
     def reserved(self, height: float) -> Iterator[float]:
         """Room of `height` on one page: yields its top."""
-        self.need(height)
+        self._begin(height)
         yield self.y
         self.space(height)
+
+    def _begin(self, height: float) -> None:
+        """Make room for something and for the heading that waits for it, and draw the heading."""
+        heading, self._heading = self._heading, None
+        if heading is None:
+            self.need(height)
+            return
+        about = wrapped(heading.about, SMALL, self.width) if heading.about else []
+        self.need(heading.size * LINE + 3 + len(about) * SMALL * LINE + 6 + height)
+        self.pages.bookmark(heading.words, 0 if heading.role == "H1" else 1)
+        with self.pages.tagged(heading.role):
+            self._line(heading.words, heading.size, look().colour.text, strong=True)
+        self.space(3)
+        if about:
+            with self.pages.tagged("P"):
+                for line in about:
+                    self._line(line, SMALL, look().colour.text2)
+            self.space(6)
 
     def _line(self, words: str, size: float, colour: str, *, strong: bool = False) -> None:
         self.pages.put(Text((MARGIN, self.y + size), words, size, colour, strong))

@@ -1,0 +1,161 @@
+"""Drawings as SVG, read by an XML parser, and the setting of text."""
+
+from collections import Counter
+from datetime import UTC, timedelta, timezone
+from xml.etree import ElementTree
+
+import pytest
+from report_cases import AS_OF
+
+from vbdesk.contract.levels import Level
+from vbdesk.report.drawing.glyphs import level_glyph
+from vbdesk.report.drawing.letters import font_runs, missing_letters, shortened, text_width, wrapped
+from vbdesk.report.drawing.look import look
+from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
+from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Text
+from vbdesk.report.drawing.svg import to_svg
+from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.trajectory_chart import trajectory_drawing, zone_words
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def chart(record: SubjectRecord) -> ElementTree.Element:
+    assert record.trajectory is not None
+    drawing = trajectory_drawing(record.trajectory, record.trajectory.signs, 500.0, UTC)
+    return ElementTree.fromstring(to_svg(drawing))
+
+
+def words(svg: ElementTree.Element) -> list[str]:
+    return [text.text or "" for text in svg.iter(f"{SVG}text")]
+
+
+def inside(svg: ElementTree.Element) -> bool:
+    """Whether every point lies within the drawing."""
+    _, _, width, height = (float(part) for part in svg.attrib["viewBox"].split())
+    points = [tuple(map(float, pair.split(","))) for e in svg.iter() for pair in e.get("points", "").split()]
+    points += [(float(e.attrib["cx"]), float(e.attrib["cy"])) for e in svg.iter(f"{SVG}circle")]
+    return all(-1 <= x <= width + 4 and -1 <= y <= height + 1 for x, y in points)
+
+
+def test_every_trajectory_is_drawn_within_its_bounds(cases: dict[str, SubjectRecord]) -> None:
+    for record in cases.values():
+        if record.trajectory is not None:
+            svg = chart(record)
+            assert inside(svg)
+            for sign in record.trajectory.signs:
+                assert sign.label in words(svg)
+                assert sign.label in svg.findtext(f"{SVG}desc", "")
+
+
+def test_what_stands_out_is_ringed_and_gaps_are_named(cases: dict[str, SubjectRecord]) -> None:
+    svg = chart(cases["gaps and anomalies"])
+    rings = [e for e in svg.iter(f"{SVG}circle") if e.get("r") == "3.4"]
+    read = cases["gaps and anomalies"].trajectory
+    assert read is not None
+    assert len(rings) == sum(point.anomaly for sign in read.signs for point in sign.series)
+    assert rings
+    assert "no recordings, 150 days" in words(svg)
+
+
+def test_a_first_recording_is_a_reading_without_an_estimate(cases: dict[str, SubjectRecord]) -> None:
+    svg = chart(cases["first recording"])
+    assert words(svg).count("First recording") == 6
+    accents = Counter(e.get("stroke") for e in svg.iter(f"{SVG}polyline"))
+    assert accents[look().colour.accent] == 1  # the one of the legend
+
+
+def test_a_thousand_recordings_draw_every_reading(thousand: SubjectRecord) -> None:
+    svg = chart(thousand)
+    assert sum(1 for _ in svg.iter(f"{SVG}circle")) > 6 * 1000
+
+
+def test_hostile_words_are_no_markup() -> None:
+    drawing = Drawing(10, 10, "<t>&", 'd"\x00', [Text((0, 0), "<script>&\x1b🎙", 8, "#000000")])
+    svg = ElementTree.fromstring(to_svg(drawing))
+    assert words(svg) == ["<script>&🎙"]
+    assert svg.findtext(f"{SVG}title") == "<t>&"
+
+
+def test_an_empty_path_and_a_drawing_without_signs_are_harmless(cases: dict[str, SubjectRecord]) -> None:
+    assert ElementTree.fromstring(to_svg(Drawing(1, 1, "t", "d", [Path((), Paint(stroke="#000000"))]))) is not None
+    read = cases["two"].trajectory
+    assert read is not None
+    assert trajectory_drawing(read, [], 300, UTC).shapes
+
+
+def test_the_glyphs_of_all_levels_differ_without_colour() -> None:
+    outlines = [str([(type(shape), getattr(shape, "points", ""), shape.paint.dash, bool(shape.paint.fill))
+                     for shape in level_glyph(level, 0, 0, 16, "#FFFFFF")]) for level in Level]  # fmt: skip
+    assert len(set(outlines)) == len(Level)
+
+
+def test_the_colours_of_words_can_be_read_on_their_ground() -> None:
+    for level in Level:
+        assert contrast(look().level[level].ink, look().level[level].tint) >= 4.5
+        assert contrast(look().level[level].ink, look().colour.surface) >= 4.5
+    for ink in (look().colour.text, look().colour.text2, look().colour.text3):
+        assert contrast(ink, look().colour.surface) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2 contrast of two colours."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_lines_hold_to_their_width() -> None:
+    lines = wrapped("a few words and " + "x" * 300 + "\nthen\u00a0more", 9, 120)
+    assert all(text_width(line, 9) <= 120 for line in lines)
+    assert "".join("".join(lines).split()) == "afewwordsand" + "x" * 300 + "thenmore"
+    assert "then\u00a0more" in lines
+    assert wrapped("", 9, 120) == [""]
+    assert wrapped("wide", 9, 0.1) == ["w", "i", "d", "e"]
+
+
+def test_a_long_name_loses_its_middle() -> None:
+    short = shortened("a" * 250 + "b" * 250, 8, 100)
+    assert text_width(short, 8) <= 100
+    assert short[0] == "a"
+    assert short[-1] == "b"
+    assert shortened("short", 8, 100) == "short"
+
+
+def test_letters_of_the_languages_have_a_font() -> None:
+    assert missing_letters("Äßéñçøłőžğ Ελληνικά Кириллица Հայերեն ქართული עברית العربية “–…−") == ""
+    assert missing_letters("王小王🎙a") == "王小🎙"
+    assert [font for font, _ in font_runs("aא", False)] == ["Inter-Regular", "DejaVuSans-Regular"]
+    assert font_runs("\u202ex\ufe0f", True) == (("Inter-SemiBold", "x"),)
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("plain 12", "plain 12"),
+        ("אבג", "גבא"),
+        ("Dr. אב, MD", "Dr. בא, MD"),
+        ("אב 12 ג", "ג 12 בא"),
+        ("(אב) x", "(בא) x"),
+        ("א(ב)ג", "ג(ב)א"),
+    ],
+)
+def test_hebrew_is_set_in_the_order_of_the_eye(written: str, seen: str) -> None:
+    assert in_order_of_the_eye(written) == seen
+
+
+def test_arabic_letters_join() -> None:
+    assert in_order_of_the_eye("ببب") == "\ufe90\ufe92\ufe91"
+    assert in_order_of_the_eye("دب") == "\ufe8f\ufea9"
+    assert in_order_of_the_eye("لا") == "\ufefb"
+    assert in_order_of_the_eye("بِب") == "\ufe90\ufe91\u0650"
+
+
+@pytest.mark.parametrize(("minutes", "said"), [(0, "UTC"), (60, "UTC+01:00"), (-210, "UTC−03:30"), (345, "UTC+05:45")])
+def test_a_zone_is_said_by_its_offset(minutes: int, said: str) -> None:
+    assert zone_words(AS_OF, timezone(timedelta(minutes=minutes))) == said
