@@ -1,9 +1,15 @@
+import base64
 import hashlib
+import hmac
 import tracemalloc
 from datetime import UTC, datetime
 
 import pyrage
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +24,7 @@ from vbdesk.outbox.bundle_errors import (
     BundleUnfinished,
 )
 from vbdesk.outbox.bundle_file import MAGIC, finish, read_bundle, read_head, write_unfinished
-from vbdesk.outbox.bundle_keys import ForKey, ForPassphrase, public_key, secret_of
+from vbdesk.outbox.bundle_keys import ForKey, ForPassphrase, public_key, secret_of, unlock_identity
 from vbdesk.outbox.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundle_stream import Watch
 from vbdesk.outbox.profiles import Profile
@@ -100,6 +106,34 @@ def test_what_is_written_for_a_key_is_read_with_its_secret(tmp_path, vault, lock
     finish(path)
     got = read(path, secret_of(vault, PROFILE, None))
     assert (got.manifest, got.sounds, got.ended) == (manifest, known, list(known))
+
+
+def locked_in_no_time(secret, passphrase):
+    """What `lock_identity` makes, by the age format (C2SP age.md), but with the least work for whoever guesses."""
+
+    def text(content):
+        return base64.b64encode(content).rstrip(b"=")
+
+    def derived(salt, info):
+        return HKDF(SHA256(), 32, salt, info).derive(file_key)
+
+    file_key, salt, nonce = bytes(range(16)), bytes(16), bytes(16)
+    wrap = Scrypt(b"age-encryption.org/v1/scrypt" + salt, 32, 2**4, 8, 1).derive(passphrase.encode())
+    body = ChaCha20Poly1305(wrap).encrypt(bytes(12), file_key, None)
+    head = b"age-encryption.org/v1\n-> scrypt " + text(salt) + b" 4\n" + text(body) + b"\n---"
+    proof = hmac.digest(derived(None, b"header"), head, "sha256")
+    sealed = ChaCha20Poly1305(derived(nonce, b"payload")).encrypt(bytes(11) + b"\1", secret.encode(), None)
+    return head + b" " + text(proof) + b"\n" + nonce + sealed
+
+
+def test_the_right_passphrase_opens_and_another_one_does_not():
+    identity = pyrage.x25519.Identity.generate()
+    locked = locked_in_no_time(str(identity), "seven boats on the lake")
+    assert str(unlock_identity(locked, "seven boats on the lake")) == str(identity)
+    with pytest.raises(BundleForOther, match="passphrase does not open"):
+        unlock_identity(locked, "seven boats on the sea")
+    with pytest.raises(BundleError, match="opened with a passphrase"):
+        secret_of(MemoryVault(), PROFILE, None)(locked)
 
 
 def test_a_short_passphrase_is_refused(tmp_path):
