@@ -3,7 +3,7 @@
 import hmac
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -14,6 +14,7 @@ __all__ = ["ColumnSeal", "InvalidTag", "open_sum", "seal_sum"]
 
 NONCE_BYTES = 12
 MAC_BYTES = 32
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 _MODULUS = 1 << (8 * MAC_BYTES)
 
 
@@ -33,13 +34,13 @@ class ColumnSeal:
         """Open what `seal` made; InvalidTag if it is another's."""
         return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place.encode())
 
-    def mac(self, columns: Mapping[str, object]) -> bytes:
-        """MAC over a row's columns but its `mac`.
+    def mac(self, values: Iterable[object]) -> bytes:
+        """MAC over the values of a row, in their order.
 
-        A sealed column counts by its nonce: it was made at random, and no other text opens under it.
+        A sealed value counts by its nonce: it was made at random, and no other text opens under it.
         """
-        known = {name: _comparable(value) for name, value in columns.items() if name != "mac"}
-        return self.mac_of(json.dumps(known, sort_keys=True, separators=(",", ":")))
+        known = [value[:NONCE_BYTES].hex() if isinstance(value, bytes) else value for value in values]
+        return self.mac_of(_to_json(known))
 
     def mac_of(self, text: str) -> bytes:
         """MAC of a text."""
@@ -65,7 +66,3 @@ def open_sum(seal: ColumnSeal, kept: bytes, version: int) -> int | None:
     """The sum of all rows at `version`; None if somebody else wrote it."""
     total = int.from_bytes(kept[:MAC_BYTES], "big")
     return total if hmac.compare_digest(kept, seal_sum(seal, total, version)) else None
-
-
-def _comparable(value: object) -> object:
-    return value[:NONCE_BYTES].hex() if isinstance(value, bytes) else value

@@ -7,7 +7,6 @@ as the desk left it at that time, and only the service knows better.
 """
 
 from vbdesk.outbox.column_seal import open_sum, sum_of
-from vbdesk.outbox.rows import ITEMS
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.store import FOLLOW, SEND, Store
 
@@ -25,21 +24,19 @@ FAULTY = "{} changed by something other than vbdesk, and will not be sent."
 
 
 def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str, ...]:
-    """Read every row, mend what can be mended; one sentence for each thing that a person should know.
+    """Look at the library as a whole, mend what can be mended; one sentence for each thing that a person should know.
+
+    Rows are proved one by one as they are read (`rows.item_of`), so that 10,000 of them keep nobody waiting here.
 
     Args:
         store: the library's.
         missing: recordings whose sound is missing, as `Sounds.tidy` found.
         unclaimed: files that belong to no recording.
     """
-    rows = store.rows(ITEMS)
-    for row in rows:
-        store.item(row)
     said: list[str] = []
-    if store.faulty:
-        said.append(FAULTY.format(_many(len(store.faulty), "recording was", "recordings were")))
     library = store.rows("SELECT version, rows_sum FROM library")[0]
-    if open_sum(store.seal, library["rows_sum"], library["version"]) != sum_of(row["mac"] or b"" for row in rows):
+    macs = [row["mac"] or b"" for row in store.rows("SELECT mac FROM recordings")]
+    if open_sum(store.seal, library["rows_sum"], library["version"]) != sum_of(macs):
         said.append(ROWS_MISSING)
         store.count_rows_anew()
     if store.high_water.known() > library["version"]:
@@ -53,13 +50,20 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
     return tuple(said)
 
 
+def of_faulty(store: Store) -> tuple[str, ...]:
+    """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
+    count = len(store.faulty)
+    return (FAULTY.format(_many(count, "recording was", "recordings were")),) if count else ()
+
+
 def _search_first(store: Store) -> None:
     """Have the service searched for everything in the line before it is sent: it may have been since."""
     with store.changing() as database:
         rows = store.rows("SELECT take_id FROM pending WHERE kind = ? AND asked_at IS NULL", (SEND,))
         for row in rows:
-            database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
-            store.touch(row["take_id"])
+            if store.get(row["take_id"]).fault is None:
+                database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
+                store.touch(row["take_id"])
 
 
 def _restore_events(store: Store) -> None:
@@ -71,7 +75,7 @@ def _restore_events(store: Store) -> None:
         "WHERE event_id IS NULL AND state IN (?, ?, ?, ?, ?)",
         (*states, *following),
     )
-    lost = [row for row in lost if row["take_id"] not in store.faulty]
+    lost = [row for row in lost if store.get(row["take_id"]).fault is None]
     if not lost:
         return
     with store.changing() as database:

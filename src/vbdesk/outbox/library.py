@@ -16,7 +16,7 @@ from vbdesk.capture.sealed import TakeAudio, read_take
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.audit import Actor, Deed
-from vbdesk.outbox.examine import examine
+from vbdesk.outbox.examine import examine, of_faulty
 from vbdesk.outbox.items import TakeMetadata, details_json, metadata_of
 from vbdesk.outbox.listing import Listing
 from vbdesk.outbox.opened import decode_file
@@ -49,7 +49,6 @@ class Library(Listing):
     Attributes:
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the courier's line.
-        warnings: sentences on what was found amiss when it was opened, for a banner; empty as a rule.
     """
 
     def __init__(self, folder: Path, key: bytes, clock: Clock | None = None, actor: Actor | None = None) -> None:
@@ -62,10 +61,15 @@ class Library(Listing):
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self._sounds = Sounds(self.store, self.recording_folder)
         try:
-            self.warnings = examine(self.store, *self._sounds.tidy())
+            self._warnings = examine(self.store, *self._sounds.tidy())
         except sqlite3.DatabaseError as error:
             self.store.close()
             raise unreadable(folder) from error
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what was found amiss at the opening and since, for a banner; empty as a rule."""
+        return self._warnings + of_faulty(self.store)
 
     def close(self) -> None:
         """Let go of the database; what was put away goes for good."""

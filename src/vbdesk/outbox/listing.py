@@ -3,7 +3,6 @@
 from collections.abc import Collection
 
 from vbdesk.outbox.items import Changes, ItemFilter, RecordingItem
-from vbdesk.outbox.rows import ITEMS
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.store import Store
 
@@ -35,8 +34,7 @@ class Listing:
             conditions.append(f"(state IN ({_marks(only.states)}) OR take_id IN ({_marks(faulty)}))")
             values.extend([*only.states, *faulty])
         where = " AND ".join(conditions)
-        query = f"{ITEMS} WHERE {where} ORDER BY recorded_at DESC, take_id DESC"
-        items = [self.store.item(row) for row in self.store.rows(query, tuple(values))]
+        items = self.store.items(where, tuple(values), "recorded_at DESC, take_id DESC")
         return items if only.states is None else [item for item in items if item.state in only.states]
 
     def versions(self, take_id: str) -> "tuple[RecordingItem, ...]":
@@ -78,9 +76,9 @@ class Listing:
         """What changed after `version`; 0 gives everything. Recordings being uploaded are always among it."""
         now = self.store.version()
         moving = self.store.in_progress()
-        rows = self.store.rows(f"{ITEMS} WHERE version > ? OR take_id IN ({_marks(moving)})", (version, *moving))
+        items = self.store.items(f"version > ? OR take_id IN ({_marks(moving)})", (version, *moving))
         gone = self.store.rows("SELECT take_id FROM removed WHERE version > ?", (version,))
-        return Changes(now, [self.store.item(row) for row in rows], [row["take_id"] for row in gone])
+        return Changes(now, items, [row["take_id"] for row in gone])
 
 
 def _marks(values: Collection[object]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vbdesk.outbox.audit import Head, seal_head
 from vbdesk.outbox.column_seal import ColumnSeal, seal_sum, sum_of
+from vbdesk.outbox.rows import mac_of
 
 
 class MigrationFailed(Exception):
@@ -80,7 +81,7 @@ def back_up(connection: sqlite3.Connection, target: Path) -> None:
 def _prove_rows(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
     """Give every recording its MAC, and the library the sum of them and an audit log to begin."""
     rows = connection.execute("SELECT * FROM recordings").fetchall()
-    macs = [seal.mac(dict(row)) for row in rows]
+    macs = [mac_of(dict(row), seal) for row in rows]
     changes = [(mac, row["take_id"]) for mac, row in zip(macs, rows, strict=True)]
     connection.executemany("UPDATE recordings SET mac = ? WHERE take_id = ?", changes)
     version = connection.execute("SELECT version FROM library").fetchone()["version"]

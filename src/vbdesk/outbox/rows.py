@@ -9,18 +9,44 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 from vbdesk.outbox.column_seal import ColumnSeal, InvalidTag
 from vbdesk.outbox.items import RecordingItem, SealedResult, Target
 from vbdesk.outbox.states import Fix, OutboxState
 
+PROVED = (
+    "take_id",
+    "group_id",
+    "recorded_at",
+    "target",
+    "longitudinal",
+    "duration_s",
+    "imported",
+    "details",
+    "state",
+    "reason",
+    "fix",
+    "job_id",
+    "created_at",
+    "updated_at",
+    "version",
+    "take_key",
+    "sound_sha256",
+    "sent_sha256",
+    "result_at",
+    "audio_gone_at",
+    "bundle_id",
+)
+"""The columns of `recordings` that its MAC speaks for: all but the MAC itself."""
 ITEMS = (
     "SELECT recordings.*, results.sealed AS result, pending.asked_at, pending.released, pending.not_before "
     "FROM recordings LEFT JOIN results USING (take_id) LEFT JOIN pending USING (take_id)"
 )
 """What `item_of` takes."""
-_JOINED = frozenset({"result", "asked_at", "released", "not_before"})
+
+_proved_values = itemgetter(*PROVED)
 
 ROW_CHANGED = "The entry of this recording was changed by something other than vbdesk, so it is not sent."
 DETAILS_CHANGED = "What was written about this recording was changed by something other than vbdesk, so it is not sent."
@@ -36,14 +62,19 @@ _NO_DETAILS: dict[str, Any] = {
 }
 
 
-def is_proved(row: sqlite3.Row, seal: ColumnSeal) -> bool:
-    """Whether a row of `recordings` is as the desk wrote it."""
-    columns = {name: row[name] for name in row.keys() if name not in _JOINED}  # noqa: SIM118 - a Row is no dict
-    return row["mac"] is not None and hmac.compare_digest(row["mac"], seal.mac(columns))
+def is_proved(row: Mapping[str, Any], seal: ColumnSeal) -> bool:
+    """Whether a row of `ITEMS` or of `recordings` is as the desk wrote it."""
+    return isinstance(row["mac"], bytes) and hmac.compare_digest(row["mac"], mac_of(row, seal))
 
 
-def item_of(row: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
+def mac_of(row: Mapping[str, Any], seal: ColumnSeal) -> bytes:
+    """The MAC of a row as it is."""
+    return seal.mac(_proved_values(row))
+
+
+def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
     """A row of `ITEMS` as an item; one that is not proved, or does not open, with its fault."""
+    row = dict(found)
     take_id: str = row["take_id"]
     fault = None if is_proved(row, seal) else ROW_CHANGED
     details, result = _NO_DETAILS, None
@@ -65,7 +96,7 @@ def item_of(row: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
         return _item(_readable(row), details, result, fault)
 
 
-def _readable(row: sqlite3.Row) -> dict[str, Any]:
+def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row in which every value that cannot be read gives way to one that says nothing."""
     known = dict(row)
     for name, (read, instead) in _READS.items():
@@ -77,7 +108,7 @@ def _readable(row: sqlite3.Row) -> dict[str, Any]:
 
 
 def _item(
-    row: sqlite3.Row | Mapping[str, Any], details: Mapping[str, Any], result: SealedResult | None, fault: str | None
+    row: Mapping[str, Any], details: Mapping[str, Any], result: SealedResult | None, fault: str | None
 ) -> RecordingItem:
     trim_s = details["trim_s"]
     return RecordingItem(

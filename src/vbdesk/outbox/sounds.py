@@ -112,15 +112,17 @@ class Sounds:
         """
         self._drop_copies(COPIES_KEPT_S)
         known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
+        settled = {f"{take_id}.take" for take_id, wanted in known.items() if wanted}
         with os.scandir(self._store.takes_folder) as entries:
-            paths = [Path(entry.path) for entry in entries]
+            names = {entry.name for entry in entries}
+        paths = [self._store.takes_folder / name for name in names - settled]
         doomed = [path for path in paths if self._is_doomed(path, known.get(path.stem))]
         self._scrub(whole=bool(doomed))  # a kill may have come between a deletion and this
         for path in doomed:
             self._remove(path)
         unclaimed = [path.name for path in paths if path not in doomed and not self._put_right(path, known)]
-        there = {path.stem for path in self._store.takes_folder.glob("*.take")}
-        return [take_id for take_id, wanted in known.items() if wanted and take_id not in there], unclaimed
+        missing = [Path(name).stem for name in settled - names]
+        return [take_id for take_id in missing if not self._store.path(take_id).exists()], unclaimed
 
     def _is_doomed(self, path: Path, wanted: bool | None) -> bool:
         """Whether a file is to go; its recording's sound is wanted, was removed, or (None) there is no such row."""

@@ -17,11 +17,12 @@ from vbdesk.outbox.audit import Actor, AuditLog, Deed, Part
 from vbdesk.outbox.column_seal import moved, open_sum, seal_sum, sum_of
 from vbdesk.outbox.high_water import HighWater
 from vbdesk.outbox.items import RecordingItem, TakeMetadata, details_json
-from vbdesk.outbox.rows import ITEMS, ROW_CHANGED, is_proved, item_of
+from vbdesk.outbox.rows import ITEMS, ROW_CHANGED, is_proved, item_of, mac_of
 from vbdesk.outbox.schema import ColumnSeal, open_database
 from vbdesk.outbox.states import Fix, IllegalMove, OutboxState, check_move
 
 SEND, FOLLOW = "send", "follow"
+READ_TOGETHER = 500  # rows in one query
 
 
 class UnknownTake(Exception):
@@ -132,21 +133,20 @@ class Store:
 
     def get(self, take_id: str) -> RecordingItem:
         """One recording. Raises UnknownTake."""
-        rows = self.rows(f"{ITEMS} WHERE take_id = ?", (take_id,))
-        if not rows:
+        items = self.items("take_id = ?", (take_id,))
+        if not items:
             raise UnknownTake("This recording is no longer on this computer.")
-        return self.item(rows[0])
+        return items[0]
 
-    def item(self, row: sqlite3.Row) -> RecordingItem:
-        """A row as an item; opened once for each version of the row."""
-        take_id: str = row["take_id"]
-        known = self._items.get(take_id)
-        if known is None or known.version != row["version"]:
-            known = self._items[take_id] = item_of(row, self.seal)
-            if known.fault is not None:
-                self._faulty.add(take_id)
-        sent, total = self._progress.get(take_id, (0, 0))
-        return replace(known, bytes_sent=sent, bytes_total=total) if total else known
+    def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
+        """Recordings that meet a condition of ours; each row is read and opened once for each version of it."""
+        query = f"SELECT take_id, version FROM recordings WHERE {condition} ORDER BY {order}"  # noqa: S608
+        with self._lock:
+            found = self.rows(query, values)
+            unread = [row["take_id"] for row in found if not self._is_read(row)]
+            for begin in range(0, len(unread), READ_TOGETHER):
+                self._read(unread[begin : begin + READ_TOGETHER])
+            return [self._with_progress(row["take_id"]) for row in found]
 
     @property
     def faulty(self) -> frozenset[str]:
@@ -213,7 +213,7 @@ class Store:
         """
         before = self._row(take_id)
         self._items.pop(take_id, None)  # a second change within one transaction has the same version
-        if not is_proved(before, self.seal):
+        if not is_proved(dict(before), self.seal):
             self._faulty.add(take_id)
             raise IllegalMove(ROW_CHANGED)
         changed = {**columns, "version": self.version()}
@@ -372,6 +372,21 @@ class Store:
     def _sum_of_rows(self) -> int:
         return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings WHERE mac IS NOT NULL"))
 
+    def _is_read(self, row: sqlite3.Row) -> bool:
+        known = self._items.get(row["take_id"])
+        return known is not None and known.version == row["version"]
+
+    def _read(self, take_ids: list[str]) -> None:
+        for row in self.rows(f"{ITEMS} WHERE take_id IN ({', '.join('?' * len(take_ids))})", tuple(take_ids)):
+            item = self._items[row["take_id"]] = item_of(row, self.seal)
+            if item.fault is not None:
+                self._faulty.add(item.take_id)
+
+    def _with_progress(self, take_id: str) -> RecordingItem:
+        item = self._items[take_id]
+        sent, total = self._progress.get(take_id, (0, 0))
+        return replace(item, bytes_sent=sent, bytes_total=total) if total else item
+
     def _row(self, take_id: str) -> sqlite3.Row:
         rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
         if not rows:
@@ -389,7 +404,7 @@ class Store:
     def _prove(self, take_id: str) -> None:
         """Give a row that has changed its new MAC."""
         row = self._row(take_id)
-        mac = self.seal.mac(dict(row))
+        mac = mac_of(dict(row), self.seal)
         self._rows_sum = moved(self._rows_sum, row["mac"], mac)
         self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
 

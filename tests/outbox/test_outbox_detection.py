@@ -1,0 +1,289 @@
+"""What somebody else changed is noticed and said, nothing is sent of it, and no other recording is hidden by it."""
+
+import shutil
+import sqlite3
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from vbdesk.capture.sealed import Damaged, SealedError
+from vbdesk.outbox.examine import OLDER_COPY, ROWS_MISSING
+from vbdesk.outbox.items import ItemFilter
+from vbdesk.outbox.library import NotAllowed
+from vbdesk.outbox.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
+from vbdesk.outbox.states import IllegalMove, OutboxState
+
+EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
+FILE = "library.sqlite"
+
+
+@contextmanager
+def by_hand(folder):
+    """The database of a library that is closed, as anybody with the disk can write to it."""
+    database = sqlite3.connect(folder / FILE)
+    database.row_factory = sqlite3.Row
+    yield database
+    database.commit()
+    database.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "library"
+
+
+@pytest.fixture
+def three(library, new_take):
+    """Two that wait and one with a result; the library is closed."""
+    takes = [new_take("ward4-1", seconds=1, note="one"), new_take("ward4-2", seconds=1), new_take("ward4-3", seconds=1)]
+    for take_id in takes:
+        library.queue(take_id)
+    with library.store.changing():
+        for state in (OutboxState.SUBMITTED, OutboxState.DONE):
+            library.store.move(takes[2], state)
+        library.store.keep_result(takes[2], b'{"a": 1}', EIGHT)
+        library.store.remove_event(takes[2])
+    library.close()
+    return takes
+
+
+CHANGES = {
+    "group_id": "somebody-else",
+    "recorded_at": "2020-01-01T00:00:00.000000+00:00",
+    "target": "model:other",
+    "longitudinal": 0,
+    "duration_s": 19.0,
+    "imported": 1,
+    "state": "checked",
+    "reason": "r",
+    "job_id": "another-job",
+    "created_at": "2020-01-01T00:00:00.000000+00:00",
+    "take_key": b"\1" * 60,
+    "sound_sha256": "0" * 64,
+    "sent_sha256": "0" * 64,
+    "bundle_id": "b",
+    "audio_gone_at": "2020-01-01T00:00:00.000000+00:00",
+    "mac": bytes(32),
+}
+
+
+@pytest.mark.parametrize("column", CHANGES)
+def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column):
+    with by_hand(folder) as database:
+        database.execute(f"UPDATE recordings SET {column} = ? WHERE take_id = ?", (CHANGES[column], three[0]))
+    again = reopen()
+    items = {item.take_id: item for item in again.list()}
+    assert {take_id: item.fault for take_id, item in items.items()} == {
+        three[0]: ROW_CHANGED,
+        three[1]: None,
+        three[2]: None,
+    }
+    assert (items[three[0]].state, items[three[0]].reason) == (OutboxState.NEEDS_ATTENTION, ROW_CHANGED)
+    assert any("1 recording was changed" in sentence for sentence in again.warnings)
+    assert again.counts()[OutboxState.NEEDS_ATTENTION] == 1
+    assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.NEEDS_ATTENTION})))] == [three[0]]
+    assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.WAITING})))] == [three[1]]
+    for act in (again.queue, again.retry, again.put_away):
+        with pytest.raises(NotAllowed):
+            act(three[0])
+    with pytest.raises(IllegalMove), again.store.changing():
+        again.store.update(three[0], {"job_id": "j"})
+    again.cancel(three[1])
+    again.discard(three[0])
+    assert [item.fault for item in again.list()] == [None, None]
+    assert again.counts()[OutboxState.NEEDS_ATTENTION] == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("state", "gone mad"),
+        ("target", "nothing"),
+        ("recorded_at", "yesterday"),
+        ("created_at", "2026-03-01 08:00"),
+        ("group_id", b"\xff\xfe"),
+        ("duration_s", "long"),
+        ("result_at", 17),
+        ("audio_gone_at", "soon"),
+        ("details", "plain"),
+    ],
+)
+def test_values_that_cannot_even_be_read_hide_no_other_recording(three, folder, reopen, column, value):
+    with by_hand(folder) as database:
+        database.execute(f"UPDATE recordings SET {column} = ? WHERE take_id = ?", (value, three[0]))
+    again = reopen()
+    assert {item.take_id: item.fault is None for item in again.list()} == {
+        three[0]: False,
+        three[1]: True,
+        three[2]: True,
+    }
+    assert sum(again.counts().values()) == 3
+    again.discard(three[0])
+
+
+def test_sealed_columns_moved_between_recordings_do_not_open(three, folder, reopen):
+    with by_hand(folder) as database:
+        rows = database.execute("SELECT * FROM recordings ORDER BY take_id").fetchall()
+        for column in ("details", "take_key"):
+            for row, other in zip(rows, [*rows[1:], rows[0]], strict=True):
+                database.execute(
+                    f"UPDATE recordings SET {column} = ? WHERE take_id = ?", (other[column], row["take_id"])
+                )
+    again = reopen()
+    assert {item.fault for item in again.list()} == {ROW_CHANGED}
+    assert all(item.note == "" for item in again.list())
+    for take_id in three:
+        with pytest.raises(Damaged):
+            again.audio(take_id)
+
+
+def test_rows_that_changed_their_names_are_noticed(three, folder, reopen):
+    with by_hand(folder) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        for before, after in ((three[0], "x"), (three[1], three[0]), ("x", three[1])):
+            database.execute("UPDATE recordings SET take_id = ? WHERE take_id = ?", (after, before))
+    again = reopen()
+    assert {item.take_id for item in again.list() if item.fault} == {three[0], three[1]}
+
+
+def test_details_and_results_put_in_by_hand_are_said(three, folder, reopen):
+    with by_hand(folder) as database:
+        sealed = database.execute("SELECT details FROM recordings WHERE take_id = ?", (three[0],)).fetchone()[0]
+        flipped = sealed[:-1] + bytes([sealed[-1] ^ 1])  # behind the nonce, which is what the row's proof looks at
+        database.execute("UPDATE recordings SET details = ? WHERE take_id = ?", (flipped, three[0]))
+        database.execute("UPDATE results SET sealed = zeroblob(100) WHERE take_id = ?", (three[2],))
+    again = reopen()
+    assert {item.take_id: item.fault for item in again.list()} == {
+        three[0]: DETAILS_CHANGED,
+        three[1]: None,
+        three[2]: RESULT_CHANGED,
+    }
+    assert again.get(three[2]).result_json is None
+
+
+def test_a_row_put_back_in_an_older_form_or_removed_is_said(library, new_take, folder, reopen):
+    take_id = new_take(seconds=1)
+    older = library.store.row(take_id)
+    library.queue(take_id)
+    library.close()
+    with by_hand(folder) as database:
+        names = ", ".join(f"{name} = ?" for name in older)
+        database.execute(f"UPDATE recordings SET {names} WHERE take_id = ?", (*older.values(), take_id))
+    again = reopen()
+    assert ROWS_MISSING in again.warnings
+    again.close()
+    again = reopen()
+    assert again.warnings == ()
+    again.close()
+    with by_hand(folder) as database:
+        database.execute("DELETE FROM recordings")
+    assert ROWS_MISSING in reopen().warnings
+
+
+def test_a_recording_on_its_way_whose_event_was_removed_is_looked_for_before_it_is_sent(three, folder, reopen):
+    with by_hand(folder) as database:
+        database.execute("DELETE FROM pending WHERE take_id = ?", (three[0],))
+    again = reopen()
+    assert (again.store.asked(three[0]), again.store.asked(three[1])) == (True, False)
+
+
+def test_an_older_database_is_said_and_everything_looked_for_before_it_is_sent(
+    library, new_take, folder, reopen, tmp_path
+):
+    first = new_take(seconds=1)
+    library.queue(first)
+    library.close()
+    shutil.copy(folder / FILE, tmp_path / "older")
+    between = reopen()
+    between.cancel(first)
+    between.close()
+    shutil.copy(tmp_path / "older", folder / FILE)
+    again = reopen()
+    assert OLDER_COPY in again.warnings
+    assert again.store.asked(first)
+    again.close()
+    assert OLDER_COPY not in reopen().warnings
+
+
+def test_sounds_of_a_newer_list_are_left_where_they_are(three, folder, reopen, tmp_path):
+    shutil.copytree(folder / "takes", tmp_path / "takes")
+    again = reopen()
+    for take_id in three[:2]:
+        again.cancel(take_id)
+        again.discard(take_id)
+    again.close()
+    for name in three[:2]:
+        shutil.copy(tmp_path / "takes" / f"{name}.take", folder / "takes" / "of-a-newer-list.take")
+    again = reopen()
+    assert any("1 file" in sentence for sentence in again.warnings)
+    assert (folder / "takes" / "of-a-newer-list.take").exists()
+
+
+def test_another_database_of_the_same_key_is_said(three, folder, reopen, tmp_path, library):
+    """As two laptops with one key have: its rows are proved, but its sounds are not here."""
+    other = type(library)(tmp_path / "other", library.store.key, library.store.clock)
+    other.close()
+    shutil.copy(tmp_path / "other" / FILE, folder / FILE)
+    again = reopen()
+    assert again.list() == []
+    assert any("3 files" in sentence for sentence in again.warnings)
+    assert len(list((folder / "takes").iterdir())) == 3
+
+
+def _exchange(folder, three):
+    first, second = (folder / "takes" / f"{take_id}.take" for take_id in three[:2])
+    first.rename(folder / "x")
+    second.rename(first)
+    (folder / "x").rename(second)
+
+
+def _cut(folder, three, kept=0.5):
+    path = folder / "takes" / f"{three[0]}.take"
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * kept)])
+
+
+def _flip(folder, three, at):
+    path = folder / "takes" / f"{three[0]}.take"
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _exchange,
+        _cut,
+        lambda folder, three: _cut(folder, three, kept=0.01),
+        lambda folder, three: _flip(folder, three, 3),  # the magic
+        lambda folder, three: _flip(folder, three, 12),  # the salt
+        lambda folder, three: _flip(folder, three, 100),
+        lambda folder, three: _flip(folder, three, 8000),
+        lambda folder, three: (folder / "takes" / f"{three[0]}.take").unlink(),
+        lambda folder, three: (folder / "takes" / f"{three[0]}.take").write_bytes(b""),
+    ],
+)
+def test_a_sound_that_was_exchanged_cut_or_changed_is_never_passed_off_as_the_recording(three, folder, reopen, spoil):
+    spoil(folder, three)
+    again = reopen()
+    with pytest.raises(SealedError) as raised:
+        again.audio(three[0])
+    assert str(raised.value).endswith(".")
+    assert again.audio(three[2]).duration_s == 1.0
+
+
+@pytest.mark.parametrize("spoil", [lambda *about: _cut(*about, kept=0.999), lambda *about: _flip(*about, at=-1)])
+def test_a_sound_whose_closing_alone_is_lost_is_still_known_for_the_same(three, folder, reopen, spoil):
+    spoil(folder, three)
+    audio = reopen().audio(three[0])
+    assert (audio.complete, audio.duration_s) == (False, 1.0)
+
+
+def test_settings_put_in_by_hand_count_as_none(library, folder, reopen):
+    library.change_settings(paused=True)
+    library.close()
+    with by_hand(folder) as database:
+        database.execute("UPDATE settings SET sealed = zeroblob(64)")
+    assert not reopen().settings().paused
