@@ -24,9 +24,9 @@ from vbdesk.client import Client, ClientError, Credentials, Kind
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.outbox.audit import AuditReader, AuditUnreadable, Verification
+from vbdesk.outbox.audit import AuditReader, AuditUnreadable
 from vbdesk.outbox.diagnostic_logs import crash_places, log_lines, service_log_counts
-from vbdesk.outbox.library_facts import LibraryFacts, known_words, look_at_library
+from vbdesk.outbox.library_facts import LibraryFacts, known_words, look_at_library, prove_list
 from vbdesk.outbox.profiles import Profile, ProfileStore, ProfilesUnreadable, known_library_key, library_folder
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.vault import Vault, VaultError, VaultMissing, keyring_name
@@ -239,7 +239,11 @@ class _Examination:
     def facts(self, with_host: bool) -> dict[str, Any]:
         profile = self._profile
         host = urlsplit(profile.base_url).hostname if profile.base_url is not None and with_host else None
+        said = len(self._findings)
         library = self._library()
+        proofs = self._proofs() if library.exists else None
+        if library.exists and not any(finding.topic == "recordings" for finding in self._findings[said:]):
+            self._say("recordings", Health.GOOD, f"Recordings in good order: {sum(library.counts.values())}.")
         return {
             "kind": profile.kind,
             "secrets": profile.secrets,
@@ -247,7 +251,7 @@ class _Examination:
             "plan": profile.plan,
             "requests_a_minute": {str(bucket): n for bucket, n in REQUESTS_PER_WINDOW[profile.plan].items()},
             "library": asdict(library),
-            "audit": self._audit() if library.exists else None,
+            "proofs": proofs,
             "connection": self._connection(),
         }
 
@@ -260,7 +264,6 @@ class _Examination:
         except OSError as error:
             self._say("recordings", Health.MEND, f"The recordings cannot be read: {error.strerror}.")
             return LibraryFacts(exists=True, readable=False)
-        said = len(self._findings)
         if not facts.readable:
             self._say("recordings", Health.MEND, "The list of recordings is damaged. Put back a copy of the folder.")
         if facts.sounds_missing:
@@ -270,24 +273,33 @@ class _Examination:
         if facts.unfinished:
             told = f"Recordings that were broken off: {facts.unfinished}. The desk offers them at its next start."
             self._say("recordings", Health.NOTICE, told)
-        if facts.exists and said == len(self._findings):
-            self._say("recordings", Health.GOOD, f"Recordings in good order: {sum(facts.counts.values())}.")
         return facts
 
-    def _audit(self) -> dict[str, Any]:
+    def _proofs(self) -> dict[str, Any]:
+        """What can be told with the key of the recordings: whether somebody else wrote in the list or in the log."""
         try:
             key = known_library_key(self._vault, self._profile)
-            if key is None:
-                return self._no_library_key()
-            found = AuditReader(self._folder, key).verify()
         except VaultError as error:
             self._say("key of the recordings", Health.MEND, str(error))
             return {"error": type(error).__name__}
+        if key is None:
+            return self._no_library_key()
+        try:
+            log = AuditReader(self._folder, key).verify()
         except AuditUnreadable as error:
             self._say("audit log", Health.MEND, str(error))
             return {"error": type(error).__name__}
-        self._say("audit log", Health.GOOD if found.ok else Health.MEND, found.sentence)
-        return _audit_facts(found)
+        self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
+        proof = prove_list(self._folder, key)
+        if proof is not None and (proof.changed or not proof.complete):
+            told = (
+                "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
+            )
+            self._say("recordings", Health.MEND, told)
+        return {
+            "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
+            "list": None if proof is None else asdict(proof),
+        }
 
     def _no_library_key(self) -> dict[str, Any]:
         if self._profile.secrets == "session":
@@ -337,10 +349,6 @@ class _Examination:
             self._say("service", Health.MEND, "It answers, but the account has no credits left. Add credits.")
         took_s = round(time.monotonic() - started, 3)
         return {"answered_in_s": took_s, "has_credits": credits_left > 0, "clock_ahead_s": round(ahead_s)}
-
-
-def _audit_facts(found: Verification) -> dict[str, Any]:
-    return {"ok": found.ok, "entries": found.count, "broken_at": found.broken_at}
 
 
 def _private_words(around: Surroundings, profiles: list[Profile]) -> list[str]:

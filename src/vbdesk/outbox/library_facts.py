@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.outbox.column_seal import ColumnSeal, open_sum, sum_of
 from vbdesk.outbox.opening import LibraryInUse, hold
+from vbdesk.outbox.rows import ITEMS, is_proved
 from vbdesk.outbox.states import OutboxState
 
 
@@ -47,29 +49,61 @@ class LibraryFacts:
 
 def look_at_library(folder: Path, now: datetime) -> LibraryFacts:
     """Look at the library in `folder`, which may not exist. Raises OSError."""
-    path = folder / "library.sqlite"
-    if not path.exists():
+    if not (folder / "library.sqlite").exists():
         return LibraryFacts()
     sounds = {file.stem: file.stat().st_size for file in (folder / "takes").glob("*.take")}
     open_elsewhere = _is_open(folder)
     unfinished = 0 if open_elsewhere else len(list((folder / "recording").glob("*.take")))
     facts = LibraryFacts(True, open_elsewhere, unfinished=unfinished, sound_bytes=sum(sounds.values()))
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        with closing(_connect(folder)) as database:
             return _read(database, facts, frozenset(sounds), now)
     except sqlite3.Error:
         return replace(facts, readable=False)
 
 
+@dataclass(frozen=True, slots=True)
+class ListProof:
+    """Whether the list of recordings is as the desk wrote it.
+
+    Attributes:
+        changed: recordings whose entry was changed by something else.
+        complete: no entry was removed, or put back in an older form.
+    """
+
+    changed: int
+    complete: bool
+
+
+def prove_list(folder: Path, key: bytes) -> ListProof | None:
+    """Prove every entry of the library in `folder`; None where that cannot be read."""
+    seal = ColumnSeal(key)
+    try:
+        with closing(_connect(folder)) as database:
+            database.row_factory = sqlite3.Row
+            database.execute("BEGIN")
+            library = database.execute("SELECT version, rows_sum FROM library").fetchone()
+            rows = database.execute(ITEMS).fetchall()
+    except sqlite3.Error:
+        return None
+    total = sum_of(row["mac"] or b"" for row in rows)
+    complete = open_sum(seal, library["rows_sum"] or b"", library["version"]) == total
+    return ListProof(sum(not is_proved(row, seal) for row in rows), complete)
+
+
 def known_words(folder: Path) -> list[str]:
     """What the library says of people in the clear: subjects and the ids of their recordings, to keep them out."""
-    path = folder / "library.sqlite"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        with closing(_connect(folder)) as database:
             rows = database.execute("SELECT group_id, take_id, job_id FROM recordings").fetchall()
     except sqlite3.Error:
         return []
     return [str(value) for row in rows for value in row if value]
+
+
+def _connect(folder: Path) -> sqlite3.Connection:
+    uri = (folder / "library.sqlite").absolute().as_uri()
+    return sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
 
 
 def _is_open(folder: Path) -> bool:
