@@ -1,5 +1,6 @@
 """What every test of the desk gets: a theme, and a check that nothing is left running."""
 
+import errno
 import threading
 import time
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.workspace import Workspace, open_library
+from vbdesk.outbox.network import ManualNetwork
 from vbdesk.outbox.profiles import Profile
 from vbdesk.outbox.vault import MemoryVault
 
@@ -111,15 +113,15 @@ class Network:
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(str(request.url))
         if not self.up:
-            raise httpx.ConnectError("cut", request=request)
+            raise httpx.ConnectError("cut", request=request) from OSError(errno.ENETUNREACH, "no way")
         if request.headers["X-API-Key"] != self.api_key:
             body = {"code": "UNAUTHORIZED", "message": "Unknown key.", "status": 401}
             return httpx.Response(401, json=body)
         return httpx.Response(200, json={"credits": 412})
 
-    def connect(self, base_url, credentials) -> Client:
+    def connect(self, base_url, credentials, budget=None) -> Client:
         transport = httpx.MockTransport(self.answer)
-        return Client(base_url, credentials, retries=RetryRule.NEVER, transport=transport)
+        return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget, transport=transport)
 
 
 @pytest.fixture
@@ -133,7 +135,13 @@ def local_service() -> ServiceTwin:
 
 
 @pytest.fixture
-def outside(tmp_path, microphone, network, local_service) -> Outside:
+def system_network() -> ManualNetwork:
+    """What the operating system tells of the network."""
+    return ManualNetwork()
+
+
+@pytest.fixture
+def outside(tmp_path, microphone, network, local_service, system_network) -> Outside:
     """The world, all twins."""
     return Outside(
         data_dir=tmp_path / "data",
@@ -146,6 +154,8 @@ def outside(tmp_path, microphone, network, local_service) -> Outside:
         local_service=lambda folder: local_service,
         make_account=lambda folder, name: Credentials("acc-local", network.api_key),
         connect=network.connect,
+        network=lambda: system_network,
+        open_page=network.asked.append,
     )
 
 

@@ -10,7 +10,7 @@ from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.pages.record_page import RecordPage
 from vbdesk.desk.setup import ServiceAddress, Setup
 from vbdesk.desk.viewmodels import frame
-from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.reach import CourierStatus, Reach
 from vbdesk.outbox.states import Fix
 
 
@@ -87,7 +87,7 @@ def test_without_a_network_the_desk_says_so_and_works_on(qtbot, open_desk, outsi
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(outside)
     page = shows(qtbot, desk, RecordPage)
-    qtbot.waitUntil(lambda: "Not connected" in desk.window.status.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "No network, recordings wait here" in desk.window.status.words(), timeout=5000)
     page.ready.setup.subject.setText("ward4-0172")
     qtbot.waitUntil(page.ready.stage.record.isEnabled, timeout=5000)
 
@@ -142,6 +142,9 @@ def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service)
         (CourierStatus(True, "Connected.", None, 3), "Connected"),
         (CourierStatus(False, "No answer.", None, None), "Not connected, recordings wait here"),
         (CourierStatus(True, "", Fix.ADD_CREDITS, 0), "Out of credits"),
+        (CourierStatus(False, "", None, None, Reach.PORTAL), "The network asks for a login"),
+        (CourierStatus(False, "", None, None, Reach.SERVICE_DOWN), "The service is down"),
+        (CourierStatus(False, "", None, None, Reach.CLOCK), "No secure connection: check the clock"),
         (CourierStatus(None, "Starting the service on this computer", None, None), "Starting the service"),
     ],
 )
@@ -150,11 +153,16 @@ def test_the_connection_is_told_in_words(status, words):
 
 
 def test_counts_are_told_in_words():
-    assert [frame.moving_words(count) for count in (0, 1, 4)] == [
-        "",
-        "1 recording on its way",
-        "4 recordings on their way",
-    ]
+    words = ["", "1 recording on its way", "4 recordings on their way"]
+    assert [frame.moving_words(count) for count in (0, 1, 4)] == words
+    waiting = ["", "1 recording waits", "4 recordings wait"]
+    assert [frame.moving_words(count, standing=True) for count in (0, 1, 4)] == waiting
+
+
+def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():
+    cut = [reach for reach in Reach if reach not in (Reach.UNKNOWN, Reach.CONNECTED)]
+    words = {frame.connection(CourierStatus(False, "", None, None, reach)).words for reach in cut}
+    assert len(words) == len(cut)
 
 
 def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, outside):

@@ -27,11 +27,14 @@ from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
 from vbdesk.desk.widgets.banner import Tone
 from vbdesk.desk.workspace import Workspace, open_library
 from vbdesk.outbox.library import Library
+from vbdesk.outbox.opening import LibraryInUse
 from vbdesk.outbox.profiles import Profile, ProfileStore, new_profile_id
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.vault import MemoryVault, VaultError
 
 _SIZE = (1280, 800)
 _SIGNAL_LOOK_MS = 300
+_GIVE_WAY_S = 0.0005  # a working thread lets the window's go on after this long; Python's own 5 ms add up to stalls
+_OPEN_AGAIN_MS = 2000  # while the keyring, or another program, keeps a profile from being opened
 
 
 class Desk(QObject):
@@ -50,6 +53,7 @@ class Desk(QObject):
         first_page: tuple[str, object] | None = None,
     ) -> None:
         super().__init__()
+        sys.setswitchinterval(_GIVE_WAY_S)
         self._outside = outside
         self._wanted_name, self._first_page = profile_name, first_page
         self._setup = Setup(outside)
@@ -57,12 +61,17 @@ class Desk(QObject):
         self._switching = TaskOwner(self)
         self._profiles: list[Profile] = []
         self._next: Profile | None = None
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_OPEN_AGAIN_MS)
+        self._again.timeout.connect(self._open_next)
         self.workspace: Workspace | None = None
         self.window = MainWindow(PAGES)
         self.window.fit(*_SIZE)
         self.window.profile_wanted.connect(self._use_profile)
         self.window.new_profile_wanted.connect(self._show_first_start)
         self.window.closing.connect(self._close)
+        self.window.notice.acted.connect(self._on_notice_acted)
 
     def start(self) -> None:
         """Show the window, and open the profile in use; the first start where there is none."""
@@ -70,11 +79,12 @@ class Desk(QObject):
         self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
 
     @Slot()
-    def _show_first_start(self) -> None:
+    def _show_first_start(self) -> FirstStartPage:
         model = FirstStartViewModel(self._setup, self._tasks)
         model.opened.connect(self._on_profile_made)
         page = FirstStartPage(model, self._outside.data_dir)
         self.window.show_alone(page)
+        return page
 
     def _find_profile(self, context: TaskContext) -> tuple[Profile | None, list[Profile]]:
         current, profiles = self._setup.current()
@@ -86,10 +96,19 @@ class Desk(QObject):
     @Slot(object)
     def _on_profiles(self, found: tuple[Profile | None, list[Profile]]) -> None:
         current, self._profiles = found
-        if current is None or (current.secrets == "session" and self.workspace is None and not self._known(current)):
+        if current is None:
             self._show_first_start()
-        else:
+        elif current.secrets != "session" or self._known(current):
             self._open(current)
+        elif self.workspace is None:
+            self._show_first_start().banner.say(Tone.INFO, _lost(current))
+        else:
+            self.window.notice.say(Tone.WARN, _lost(current))
+            self._tasks.start(self._stay, failed=self._on_failed, name="profiles")
+
+    def _stay(self, context: TaskContext) -> None:
+        if self.workspace is not None:
+            self._setup.use(self.workspace.profile.profile_id)
 
     def _known(self, profile: Profile) -> bool:
         """Whether the session's vault still has the profile's key: it does until the program ends."""
@@ -122,15 +141,31 @@ class Desk(QObject):
             self.workspace = None
         self._open_next()
 
+    @Slot()
     def _open_next(self) -> None:
         profile = self._next
-        if profile is not None:
+        if profile is not None and self.workspace is None:
             self._tasks.start(
                 lambda context: (profile, open_library(profile, self._outside)),
                 self._on_library,
-                self._on_failed,
+                self._on_not_opened,
                 name="open-library",
             )
+
+    @Slot(object)
+    def _on_not_opened(self, failure: Failure) -> None:
+        """Say why, and go on by itself as soon as the keyring is open or the other program has ended."""
+        self.window.notice.say(Tone.WARN, failure.sentence, action="Try again")
+        if isinstance(failure.error, VaultError | LibraryInUse):
+            self._again.start()
+
+    @Slot()
+    def _on_notice_acted(self) -> None:
+        """A person wants the profile opened now, and to be asked for the keyring's password where that is needed."""
+        if self._next is not None and self.workspace is None:
+            self._again.stop()
+            self._outside.vault(self._next.secrets).ask_again()
+            self._open_next()
 
     @Slot(object)
     def _on_library(self, opened: tuple[Profile, Library]) -> None:
@@ -158,6 +193,8 @@ class Desk(QObject):
 
     @Slot()
     def _close(self) -> None:
+        self._again.stop()
+        self._next = None
         parts = self.window.running_parts()
         if self.workspace is not None:
             parts += self.workspace.running_parts()
@@ -232,6 +269,13 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
     finally:
         timer.stop()
         signal.signal(signal.SIGINT, before)
+
+
+def _lost(profile: Profile) -> str:
+    return (
+        f"{profile.name} kept its keys for one session only, so its recordings cannot be opened any more. "
+        "Set it up again to go on with new ones."
+    )
 
 
 def _let_python_run() -> None:

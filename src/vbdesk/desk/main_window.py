@@ -17,8 +17,8 @@ from vbdesk.desk.widgets.focus_ring import FocusRing
 from vbdesk.desk.widgets.rail import Rail
 from vbdesk.desk.widgets.status_bar import StatusBar
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.courier import CourierStatus
 from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.reach import CourierStatus
 
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
@@ -221,6 +221,7 @@ class MainWindow(QMainWindow):
     def _show_status(self, status: CourierStatus) -> None:
         shown = frame.connection(status)
         self._status.show_connection(shown.words, shown.icon, shown.ink)
+        self._show_counts(None)
         if self._workspace is not None:
             profile = self._workspace.profile
             self._status.show_right(frame.encrypted_words(profile), frame.credits_words(status.credits, profile))
@@ -229,7 +230,7 @@ class MainWindow(QMainWindow):
     def _show_counts(self, counts: object) -> None:
         if self._workspace is not None:
             moving = self._workspace.on_their_way
-            self._status.show_moving(frame.moving_words(moving))
+            self._status.show_moving(frame.moving_words(moving, standing=self._workspace.standing))
             self._rail.show_count("outbox", moving + self._workspace.need_attention)
 
 

@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
-from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.client.local_service import Endpoint, LocalService, make_account
+from vbdesk.desk.network import SystemNetwork
+from vbdesk.outbox.network import Network
 from vbdesk.outbox.vault import KeyringVault, MemoryVault, Vault
 
 
@@ -46,8 +51,19 @@ class NewAccount(Protocol):
         """A key for it."""
 
 
-def _client(base_url: str, credentials: Credentials) -> Client:
-    return Client(base_url, credentials, retries=RetryRule.NEVER)
+class Connect(Protocol):
+    """Makes a client."""
+
+    def __call__(self, base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
+        """A client that never repeats a request by itself; with a budget it waits for room in that."""
+
+
+def _client(base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
+    return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget)
+
+
+def _open_in_browser(address: str) -> None:
+    QDesktopServices.openUrl(QUrl(address))
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,8 @@ class Outside:
         config_dir: profiles, without secrets.
         keyring: secrets that last.
         session_vault: secrets until the program ends.
+        network: makes what the operating system knows of the network; on the window's thread.
+        open_page: shows an address in the browser.
     """
 
     data_dir: Path
@@ -71,7 +89,9 @@ class Outside:
     session_vault: Vault = field(default_factory=MemoryVault)
     local_service: Callable[[Path], RunningService] = LocalService
     make_account: MakeAccount = make_account
-    connect: Callable[[str, Credentials], Client] = _client
+    connect: Connect = _client
+    network: Callable[[], Network] = SystemNetwork
+    open_page: Callable[[str], None] = _open_in_browser
 
     @property
     def service_dir(self) -> Path:

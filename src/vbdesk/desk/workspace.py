@@ -4,15 +4,22 @@ import threading
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.client import Client, Credentials
+from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.navigation import Navigator
+from vbdesk.desk.network import SystemNetwork
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
-from vbdesk.outbox.courier import Courier, CourierStatus
+from vbdesk.outbox.courier import Courier
+from vbdesk.outbox.forecast import Forecast
 from vbdesk.outbox.library import Library
-from vbdesk.outbox.profiles import Profile, library_key
+from vbdesk.outbox.network import Network, UnknownNetwork
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.reach import CourierStatus
+from vbdesk.outbox.request_journal import StoredRequests
+from vbdesk.outbox.settings import LibrarySettings
 from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.vault import VaultFailed
 
@@ -23,12 +30,11 @@ def open_library(profile: Profile, outside: Outside) -> Library:
     """Open the recordings of a profile. Blocks on the keyring and the disk.
 
     Raises:
+        LibraryInUse: another program has them open.
         VaultError, LibraryKeyMissing, OSError: as the vault and the library do.
     """
     folder = outside.library_dir(profile.profile_id)
-    folder.mkdir(parents=True, exist_ok=True)
-    key = library_key(outside.vault(profile.secrets), profile, folder)
-    return Library(folder, key, outside.clock)
+    return HeldLibrary(profile, folder, outside.vault(profile.secrets), outside.clock)
 
 
 class Workspace(QObject):
@@ -40,16 +46,20 @@ class Workspace(QObject):
         tasks: the owner of all tasks.
         navigator: to ask for another page.
         outside: microphones, players and the rest of the world.
+        network: what the operating system knows of the way to the service.
+        counts, settings: how many recordings are in each state, and what is set for them, as last read.
 
     Signals:
         library_changed: a recording changed; at most five times a second.
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
+        network_changed: the network is another than before.
     """
 
     library_changed = Signal()
     counts_changed = Signal(object)
     status_changed = Signal(object)
+    network_changed = Signal()
     _poked = Signal()
     _told = Signal(object)
 
@@ -67,12 +77,21 @@ class Workspace(QObject):
         self.outside, self.navigator = outside, navigator
         self.status = CourierStatus(None, "Connecting", None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
+        self.settings = LibrarySettings()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
         self._keeper: LocalServiceKeeper | None = None
         self._wake = threading.Event()
+        self.network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        self._budget = RequestBudget.of_plan(profile.plan, StoredRequests(library.store))
         self._courier = Courier(
-            library, self.client, outside.clock, self._wake, plan=profile.plan, on_status=self._told.emit
+            library,
+            self._courier_client,
+            outside.clock,
+            self._wake,
+            budget=self._budget,
+            network=self.network,
+            on_status=self._told.emit,
         )
         self._gather = QTimer(self)
         self._gather.setSingleShot(True)
@@ -81,6 +100,8 @@ class Workspace(QObject):
         self._poked.connect(self._on_poked)
         self._told.connect(self._on_status)
         self._leave_library = library.subscribe(self._poked.emit)
+        if isinstance(self.network, SystemNetwork):
+            self.network.changed.connect(self._on_network)
 
     def start(self) -> None:
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
@@ -96,27 +117,49 @@ class Workspace(QObject):
         self._keeper.start()
 
     def client(self) -> Client:
-        """A client of the profile's account. Blocks on the keyring: call it in a task.
+        """A client of the profile's account, within the one budget of it. Blocks on the keyring: call it in a task.
 
         Raises:
             ConnectionFailed: the service on this computer does not run yet.
             VaultError: the key cannot be read, or there is none.
         """
+        return self._connected(self._budget)
+
+    def _courier_client(self) -> Client:
+        """The courier's own: it plans and counts its requests itself."""
+        return self._connected(None)
+
+    def _connected(self, budget: RequestBudget | None) -> Client:
         if self._base_url is None:
             raise ConnectionFailed(maybe_delivered=False)
         key = self.outside.vault(self.profile.secrets).get(self.profile.api_key_name)
         if key is None:
             raise VaultFailed("The API key of this profile is not in the keyring. Enter it again under Account.")
-        return self.outside.connect(self._base_url, Credentials(self.profile.account_id, key))
+        return self.outside.connect(self._base_url, Credentials(self.profile.account_id, key), budget)
+
+    def forecast(self) -> Forecast | None:
+        """How long the line should take; None where nothing can be said. From any thread."""
+        return self._courier.forecast()
 
     def try_again(self) -> None:
-        """Let a line on hold go on: a person has mended what held it."""
+        """Let a line on hold go on: a person has mended what held it, or wants to be asked for the keyring again."""
+        self.outside.vault(self.profile.secrets).ask_again()
         self._courier.resume()
+
+    def open_login_page(self) -> None:
+        """Open the service's address in the browser: the network's login page comes in its place."""
+        if self._base_url is not None:
+            self.outside.open_page(self._base_url)
 
     @property
     def on_their_way(self) -> int:
         """How many recordings are on their way to a result."""
         return sum(self.counts[state] for state in ON_THEIR_WAY)
+
+    @property
+    def standing(self) -> bool:
+        """Whether nothing is sent now, for whatever cause."""
+        return self.settings.paused or self.status.on_hold is not None or self.status.connected is False
 
     @property
     def need_attention(self) -> int:
@@ -152,6 +195,11 @@ class Workspace(QObject):
         self._on_status(CourierStatus(False, sentence, None, self.status.credits))
 
     @Slot()
+    def _on_network(self) -> None:
+        self._wake.set()
+        self.network_changed.emit()
+
+    @Slot()
     def _on_poked(self) -> None:
         if not self._gather.isActive():
             self._gather.start()
@@ -161,14 +209,13 @@ class Workspace(QObject):
         self.library_changed.emit()
         self.tasks.start(self._count, self._on_counts, name="counts")
 
-    def _count(self, context: TaskContext) -> dict[OutboxState, int]:
-        return self.library.counts()
+    def _count(self, context: TaskContext) -> tuple[dict[OutboxState, int], LibrarySettings]:
+        return self.library.counts(), self.library.settings()
 
     @Slot(object)
-    def _on_counts(self, counts: dict[OutboxState, int]) -> None:
-        if counts != self.counts:
-            self.counts = counts
-        self.counts_changed.emit(counts)
+    def _on_counts(self, found: tuple[dict[OutboxState, int], LibrarySettings]) -> None:
+        self.counts, self.settings = found
+        self.counts_changed.emit(self.counts)
 
     @Slot(object)
     def _on_status(self, status: CourierStatus) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,10 @@ from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.outbox.items import TakeMetadata, Target, write_result
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.store import FOLLOW, SEND
+
+sys.path.append(str(Path(__file__).parent))  # known_recordings, by name
 
 ANSWERS = Path(__file__).parents[1] / "data"
 
@@ -28,6 +32,7 @@ WAY_TO = {
     OutboxState.FAILED: "waiting uploading submitted failed",
     OutboxState.TIMED_OUT: "waiting uploading submitted timed_out",
     OutboxState.NEEDS_ATTENTION: "waiting needs_attention",
+    OutboxState.HANDED_OVER: "waiting handed_over",
 }
 
 
@@ -67,8 +72,9 @@ class KnowingService:
             return httpx.Response(200, json={"groups": here, "page": page, "total_pages": pages})
         return httpx.Response(404, json={"code": "NOT_FOUND", "message": "There is no such thing.", "status": 404})
 
-    def connect(self, base_url, credentials) -> Client:
-        return Client(base_url, credentials, retries=RetryRule.NEVER, transport=httpx.MockTransport(self.answer))
+    def connect(self, base_url, credentials, budget=None) -> Client:
+        transport = httpx.MockTransport(self.answer)
+        return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget, transport=transport)
 
     def add_group(self, group_id: str, jobs: int = 1, latest: datetime | None = None) -> None:
         moment = (latest or datetime(2026, 3, 1, tzinfo=UTC)).isoformat()
@@ -130,9 +136,15 @@ class Shelf:
         for step in WAY_TO[state].split():
             with library.store.changing():
                 library.store.move(take_id, OutboxState(step))
+        if state in ON_THEIR_WAY:
+            with library.store.changing():
+                library.store.add_event(
+                    take_id, SEND if state in (OutboxState.WAITING, OutboxState.UPLOADING) else FOLLOW
+                )
         if job is not None:
-            sealed = library.store.seal.seal(write_result(job.result), f"{take_id}/result")
-            columns |= {"result": sealed, "job_id": job.job_id}
+            with library.store.changing():
+                library.store.keep_result(take_id, write_result(job.result), job.completed_at)
+            columns |= {"job_id": job.job_id}
         if columns:
             with library.store.changing():
                 library.store.update(take_id, columns)

@@ -1,5 +1,6 @@
 """The Outbox page."""
 
+import re
 import time
 
 import pytest
@@ -9,7 +10,7 @@ from vbdesk.desk.models.cells import Act, LevelMark, Moving
 from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
 from vbdesk.desk.places import Recording, ReviewTake
 from vbdesk.desk.viewmodels.outbox_rows import Show
-from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.reach import CourierStatus
 from vbdesk.outbox.states import Fix, OutboxState
 
 
@@ -45,7 +46,7 @@ def test_the_figures_count_what_is_where(shelf, open_page, pulse_job):
     shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
     page = open_page(6)
     assert page.figures.words() == ["2 Waiting", "1 Uploading", "1 Running", "1 Needs attention", "1 Done today"]
-    assert page.banner.words().startswith("All 4 on their way should be done in about")
+    assert re.match(r"4 recordings, about (a minute|2 minutes)\. You can close", page.banner.words())
 
 
 def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_page):
@@ -136,7 +137,7 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_page, wor
     waiting = [shelf.put("ward4-0155", OutboxState.WAITING) for _ in range(3)]
     page = open_page(3)
     sentence = "The service does not accept the account id or the API key. Enter them again."
-    workspace.status_changed.emit(CourierStatus(True, sentence, Fix.ENTER_KEY, None))
+    workspace._told.emit(CourierStatus(True, sentence, Fix.ENTER_KEY, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
     assert {cells(page, take_id)[3].text for take_id in waiting} == {"until you decide"}
     page.banner.button.click()
@@ -146,7 +147,7 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_page, wor
 def test_without_a_network_the_estimate_says_so(shelf, open_page, workspace, qtbot):
     take_id = shelf.put("ward4-0155", OutboxState.WAITING)
     page = open_page(1)
-    workspace.status_changed.emit(CourierStatus(False, "The service cannot be reached.", None, None))
+    workspace._told.emit(CourierStatus(False, "The service cannot be reached.", None, None))
     qtbot.waitUntil(lambda: cells(page, take_id)[3].text == "waiting for the network")
 
 

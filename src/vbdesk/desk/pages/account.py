@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
+from vbdesk.desk.pages.account_rules import RulesCards
 from vbdesk.desk.theme import Role, Scheme
 from vbdesk.desk.viewmodels.account import AccountViewModel, ProfileLine, Tested
 from vbdesk.desk.widgets.badges import Chip, ChipLook
@@ -17,7 +18,7 @@ from vbdesk.desk.widgets.fields import Field, SecretField
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.reach import CourierStatus
 
 _COLUMN = 640
 
@@ -42,7 +43,8 @@ class AccountPage(QWidget):
         cards = QVBoxLayout(column)
         cards.setContentsMargins(0, 0, 16, 0)
         cards.setSpacing(16)
-        for card in (self._connection_card(), self._profiles_card(), self._look_card()):
+        self.rules = RulesCards(view_model.rules)
+        for card in (self._connection_card(), self.rules, self._profiles_card(), self._look_card()):
             cards.addWidget(card)
         cards.addStretch(1)
         column.setMaximumWidth(theme.active().px(_COLUMN * 3 // 2))
@@ -61,6 +63,7 @@ class AccountPage(QWidget):
         view_model.tested.connect(self._on_tested)
         view_model.key_saved.connect(self._on_key_saved)
         view_model.failed.connect(self._on_failed)
+        view_model.rules.failed.connect(self._on_failed)
         self._show_status(view_model.status)
 
     def opened(self, argument: object) -> None:
@@ -68,6 +71,7 @@ class AccountPage(QWidget):
         self.banner.clear()
         self.segment.choose(theme.active().scheme.value)
         self.view_model.read()
+        self.view_model.rules.tell()
 
     def _connection_card(self) -> Card:
         profile = self.view_model.profile
@@ -216,6 +220,7 @@ class AccountPage(QWidget):
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
         self._to_remove = None
+        self.rules.show_failure()
         self.banner.say(Tone.FAIL, sentence, action="Close")
 
 

@@ -3,19 +3,25 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.pages.outbox_bundles import HandOverCard, TakeInCard
 from vbdesk.desk.theme import Role
-from vbdesk.desk.viewmodels.outbox import News, OutboxViewModel
-from vbdesk.desk.viewmodels.outbox_rows import Figures, Show
+from vbdesk.desk.viewmodels.outbox import OutboxViewModel
+from vbdesk.desk.viewmodels.outbox_deeds import Choice, Notice
+from vbdesk.desk.viewmodels.outbox_news import News
+from vbdesk.desk.viewmodels.outbox_order import Figures
+from vbdesk.desk.viewmodels.outbox_rows import Show
+from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.widgets.banner import Banner, Tone
-from vbdesk.desk.widgets.card import Card, upright_line
+from vbdesk.desk.widgets.card import Card, line, upright_line
 from vbdesk.desk.widgets.cell_view import CellView
+from vbdesk.desk.widgets.choice_bar import ChoiceBar
 from vbdesk.desk.widgets.empty_state import EmptyState
 from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
-_WIDTHS = (158, 172, 300, 156, 142)
+_WIDTHS = (188, 172, 300, 150, 142)
 _STRETCH, _ESTIMATE = 2, 3
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
@@ -23,6 +29,17 @@ _EMPTY = {
     Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
+_SEND, _CANCEL, _DELETE, _NONE = "send", "cancel", "delete", "none"
+_HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
+_DEEDS = (
+    (_SEND, "Send", "arrow-up"),
+    (_CANCEL, "Keep, do not send", ""),
+    (_HAND_OVER, "Hand over", "export"),
+    (_TAKE_BACK, "Take back", ""),
+    (_DELETE, "Delete", "trash"),
+    (_NONE, "Choose none", ""),
+    (_TAKE_IN, "Take in", "import"),
+)
 _LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 
 
@@ -51,42 +68,61 @@ class OutboxPage(QWidget):
                 (Show.DONE, "Done", ""),
             ],
         )
-        self.list = CellView("Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=_ESTIMATE)
+        self.list = CellView(
+            "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=_ESTIMATE, choosable=True
+        )
+        self.bar = ChoiceBar(_DEEDS)
+        self._choice = Choice()
         self.empty = EmptyState("outbox", *_EMPTY[Show.ALL], action="Record")
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
+        self.hand_over, self.take_in = HandOverCard(view_model.bundles), TakeInCard(view_model.bundles)
         card = Card(padding=1)
-        card.body.addWidget(self._stack)
+        card.body.setSpacing(0)
+        card.body.addWidget(self._stack, 1)
+        card.body.addWidget(line())
+        card.body.addWidget(self.bar)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
         for part in (self.figures, self.banner, self.notice):
             layout.addWidget(part)
-        layout.addWidget(card, 1)
+        self._faces = QStackedWidget()
+        for face in (card, self.hand_over, self.take_in):
+            self._faces.addWidget(face)
+        layout.addWidget(self._faces, 1)
+        for face in (self.hand_over, self.take_in):
+            face.left.connect(self._show_list)
         self.segment.chosen.connect(self._choose)
         self.list.opened.connect(view_model.open)
         self.list.acted.connect(view_model.act)
+        self.list.chosen_changed.connect(self._on_chosen)
+        self.list.delete_wanted.connect(self._delete)
+        self.bar.acted.connect(self._act_on_choice)
         self.banner.acted.connect(view_model.act_on_news)
-        self.notice.acted.connect(self.notice.clear)
+        self.notice.acted.connect(self._on_notice_acted)
+        view_model.deeds.noticed.connect(self._show_notice)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
         view_model.news_changed.connect(self._show_news)
         view_model.listed.connect(self._on_listed)
         view_model.refused.connect(self._on_refused)
+        self._on_chosen()
 
     def opened(self, argument: object) -> None:
         """Show the list; an argument chooses which recordings."""
         if isinstance(argument, Show):
             self.segment.choose(argument)
             self.view_model.choose(argument)
-        self.view_model.refresh()
+        self.view_model.set_shown(True)
 
     def left(self) -> None:
         """Another page is shown."""
         self.notice.clear()
+        self.view_model.set_shown(False)
 
     def _header(self) -> QWidget:
         words = QVBoxLayout()
@@ -113,9 +149,78 @@ class OutboxPage(QWidget):
             self.empty.say(*_EMPTY[self.view_model.show])
         self._stack.setCurrentIndex(1 if some else 0)
 
+        if self._choice.chosen:
+            self._on_chosen()  # what can be done with them may differ now
+
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
         self.notice.say(Tone.WARN, sentence, action="Close")
+
+    @Slot(object)
+    def _show_notice(self, notice: Notice | None) -> None:
+        if notice is None:
+            self.notice.clear()
+        else:
+            self.notice.say(Tone.WARN if notice.warning else Tone.OK, notice.sentence, action=notice.act)
+
+    @Slot()
+    def _on_notice_acted(self) -> None:
+        self.notice.clear()
+        self.view_model.deeds.act_on_notice()
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        """Offer what applies to the chosen rows; taking in needs none."""
+        choice = self._choice = self.view_model.choice(self.list.chosen_keys())
+        count = len(choice.chosen)
+        if not count:
+            waiting = self.view_model.ready_to_hand_over()
+            shown = {_TAKE_IN: "Take in recordings of another computer"}
+            if waiting:
+                shown[_HAND_OVER] = f"Hand over {counted(waiting, 'waiting recording')}"
+            self.bar.show_deeds("Tick recordings to send, hand over or delete several at once.", shown)
+            return
+        names = {_NONE: "Choose none"}
+        for key, keys, verb in (
+            (_SEND, choice.send, "Send"),
+            (_CANCEL, choice.cancel, "Keep and do not send"),
+            (_HAND_OVER, choice.hand_over, "Hand over"),
+            (_TAKE_BACK, choice.take_back, "Take back"),
+            (_DELETE, choice.delete, "Delete"),
+        ):
+            if keys:
+                names[key] = f"{verb} {counted(len(keys), 'recording')}"
+        self.bar.show_deeds(f"{counted(count, 'recording')} chosen", names)
+
+    @Slot(str)
+    def _act_on_choice(self, deed: str) -> None:
+        match deed:
+            case "send":
+                self.view_model.send(self._choice.send)
+            case "cancel":
+                self.view_model.deeds.cancel(self._choice.cancel)
+            case "take-back":
+                self.view_model.deeds.take_back(self._choice.take_back)
+            case "delete":
+                self._delete()
+            case "hand-over":
+                self._faces.setCurrentWidget(self.hand_over)
+                self.hand_over.begin(self._choice.hand_over)
+            case "take-in":
+                self._faces.setCurrentWidget(self.take_in)
+                self.take_in.begin()
+            case "none":
+                self.list.clearSelection()
+
+    @Slot()
+    def _show_list(self) -> None:
+        self._faces.setCurrentIndex(0)
+        self.list.setFocus()
+
+    @Slot()
+    def _delete(self) -> None:
+        if self._choice.chosen:
+            self.view_model.deeds.delete(self._choice)
 
 
 class FiguresCard(Card):

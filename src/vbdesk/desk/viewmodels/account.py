@@ -10,10 +10,12 @@ from vbdesk.desk import theme
 from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.theme import Scheme
+from vbdesk.desk.viewmodels.rules import RulesViewModel
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.audit import Deed
 from vbdesk.outbox.profiles import Profile, ProfileStore
+from vbdesk.outbox.reach import CourierStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,9 @@ class Tested:
 class AccountViewModel(QObject):
     """Which service and account, and whether it answers.
 
+    Attributes:
+        rules: what is set for its recordings.
+
     Signals:
         profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
         status_changed: (CourierStatus) the way to the service.
@@ -57,6 +62,7 @@ class AccountViewModel(QObject):
         self._workspace = workspace
         self._store = ProfileStore(workspace.outside.config_dir)
         self._preferences = PreferenceStore(workspace.outside.config_dir)
+        self.rules = RulesViewModel(workspace, self)
         workspace.status_changed.connect(self.status_changed)
 
     @property
@@ -110,10 +116,11 @@ class AccountViewModel(QObject):
 
     def save_key(self, key: str) -> None:
         """Put another API key in the vault, and let the line go on."""
-        profile, outside = self.profile, self._workspace.outside
+        profile, outside, library = self.profile, self._workspace.outside, self._workspace.library
 
         def work(context: TaskContext) -> None:
             outside.vault(profile.secrets).set(profile.api_key_name, key.strip())
+            library.note(Deed.KEY_ENTERED)
 
         self._workspace.tasks.start(work, self._on_key_saved, self._on_failed, name="key")
 

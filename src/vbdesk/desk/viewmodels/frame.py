@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from vbdesk.outbox.courier import CourierStatus
 from vbdesk.outbox.profiles import Profile
+from vbdesk.outbox.reach import CourierStatus, Reach
 from vbdesk.outbox.states import Fix
 
 
@@ -24,22 +24,36 @@ def connection(status: CourierStatus) -> Connection:
         return Connection("Connected", "check", "ok")
     if status.connected is None:
         return Connection(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
-    return Connection("Not connected, recordings wait here", "cloud-off", "warn")
+    return Connection(_CUTS.get(status.reach, "Not connected, recordings wait here"), "cloud-off", "warn")
 
 
 _HOLDS = {
     Fix.ENTER_KEY: "The API key is not accepted",
     Fix.ADD_CREDITS: "Out of credits",
     Fix.SET_CLOCK: "This computer's clock is wrong",
-    Fix.UNLOCK_KEYRING: "The keyring is locked",
+    Fix.UNLOCK_KEYRING: "No key from the keyring",
+}
+_CUTS = {
+    Reach.OFFLINE: "No network, recordings wait here",
+    Reach.PORTAL: "The network asks for a login",
+    Reach.NAME: "The service's name is not found",
+    Reach.SERVICE_DOWN: "The service is down",
+    Reach.SILENT: "The service does not answer",
+    Reach.BROKEN_OFF: "The connection breaks off",
+    Reach.TLS: "No secure connection",
+    Reach.CLOCK: "No secure connection: check the clock",
+    Reach.PROXY: "The network's proxy refuses",
+    Reach.FOREIGN: "Something else answers there",
 }
 
 
-def moving_words(count: int) -> str:
-    """How many recordings are on their way."""
+def moving_words(count: int, *, standing: bool = False) -> str:
+    """How many recordings are on their way; where the line stands, how many wait."""
     if count == 0:
         return ""
-    return "1 recording on its way" if count == 1 else f"{count} recordings on their way"
+    if standing:
+        return "1 recording waits" if count == 1 else f"{count:,} recordings wait"
+    return "1 recording on its way" if count == 1 else f"{count:,} recordings on their way"
 
 
 def credits_words(credits_left: int | None, profile: Profile) -> str:

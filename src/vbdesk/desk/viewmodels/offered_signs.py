@@ -5,8 +5,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.contract.catalog import Sign
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.courier import CourierStatus
 from vbdesk.outbox.offered import OfferedSigns, every_service_has
+from vbdesk.outbox.reach import CourierStatus
 
 
 class OfferedSignsViewModel(QObject):

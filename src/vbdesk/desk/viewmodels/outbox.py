@@ -1,44 +1,26 @@
 """State of the Outbox page: every recording, the figures, one banner, and what the buttons do."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.desk.models.cell_table import CellTable
 from vbdesk.desk.places import Recording, ReviewTake
 from vbdesk.desk.tasks import Failure, TaskContext
-from vbdesk.desk.viewmodels.outbox_rows import (
-    HEADINGS,
-    SHOWN,
-    Circumstances,
-    Deed,
-    Figures,
-    OutboxRow,
-    Show,
-    figures_of,
-    ordered,
-    places_in_line,
-    row_of,
-    whole_line_s,
-)
-from vbdesk.desk.viewmodels.time_words import in_about
+from vbdesk.desk.viewmodels.bundles import BundleWork
+from vbdesk.desk.viewmodels.outbox_deeds import Choice, OutboxDeeds, choice_of
+from vbdesk.desk.viewmodels.outbox_news import Mend, News, news_of
+from vbdesk.desk.viewmodels.outbox_order import Arranged, Figures, Rank
+from vbdesk.desk.viewmodels.outbox_rows import HEADINGS, SHOWN, Circumstances, Deed, OutboxRow, Show
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.courier import CourierStatus
+from vbdesk.outbox.forecast import about
 from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 
 _RATE_OVER_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """What the banner says; `act` is the words of its button."""
-
-    sentence: str
-    warning: bool = False
-    act: str = ""
+_LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +34,38 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Read:
-    """The library as it was last read. Made by one task, handed to the next; never by two at once."""
+    """The library as it was last read. Made by one task, handed to the next; never by two at once.
 
-    version: int = 0
-    items: dict[str, RecordingItem] = field(default_factory=dict)
+    Attributes:
+        fresh: take ids whose rows differ from the read before; None for all of them.
+    """
+
+    around: Circumstances | None = None
     rows: dict[str, OutboxRow] = field(default_factory=dict)
-    order: tuple[str, ...] = ()
     sent: dict[str, _Sent] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
     news: News | None = None
+    fresh: frozenset[str] | None = None
+
+    @property
+    def arranged(self) -> Arranged:
+        """The recordings in their order."""
+        return Arranged() if self.around is None else self.around.arranged
 
 
 class OutboxViewModel(QObject):
     """The outbox, read from the library whenever that changes.
 
+    Attributes:
+        table: the rows that are listed.
+        deeds: what is done with recordings.
+        bundles: what is handed over, or taken in.
+
     Signals:
         figures_changed: (Figures) the figures differ.
         news_changed: (News | None) the banner has something else to say.
         listed: the table was brought up to date.
-        refused: (str) why what was asked was not done.
+        refused: (str) why the list cannot be read.
     """
 
     figures_changed = Signal(object)
@@ -82,16 +77,23 @@ class OutboxViewModel(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self.table = CellTable(HEADINGS, self)
+        self.deeds = OutboxDeeds(workspace, self)
+        self.bundles = BundleWork(workspace, self)
         self.figures = Figures()
         self.news: News | None = None
         self._show = Show.ALL
-        self._status: CourierStatus = workspace.status
+        self._listed: tuple[Show, list[Rank]] | None = None  # which filter, which order
         self._read = _Read()
         self._reading = False
         self._again = False
+        self._clock = QTimer(self)
+        self._clock.setSingleShot(True)
+        self._clock.setInterval(_LOOK_AGAIN_MS)
+        self._clock.timeout.connect(self.refresh)
+        self._shown = False
         workspace.library_changed.connect(self.refresh)
-        workspace.status_changed.connect(self._on_status)
-        self.refresh()
+        workspace.status_changed.connect(self.refresh)
+        workspace.network_changed.connect(self.refresh)
 
     @property
     def show(self) -> Show:
@@ -101,12 +103,21 @@ class OutboxViewModel(QObject):
     @property
     def empty(self) -> bool:
         """Whether there is no recording at all."""
-        return not self._read.items
+        return not self._read.arranged.items
 
     def choose(self, show: Show) -> None:
         """List other recordings."""
         self._show = show
         self._list()
+
+    def set_shown(self, shown: bool) -> None:
+        """Whether somebody looks: estimates run down only then."""
+        self._shown = shown
+        if shown:
+            self.refresh()
+        else:
+            self._clock.stop()
+            self.deeds.forget()
 
     @Slot()
     def refresh(self) -> None:
@@ -115,24 +126,35 @@ class OutboxViewModel(QObject):
             self._again = True
             return
         self._reading, self._again = True, False
-        before, status = self._read, self._status
+        before = self._read
 
         def work(context: TaskContext) -> _Read:
-            return self._update(before, status)
+            return self._update(before)
 
         self._workspace.tasks.start(work, self._on_read, self._on_failed, name="outbox")
+
+    def choice(self, keys: Iterable[str]) -> Choice:
+        """What can be done with these recordings."""
+        return choice_of(self._items(keys), self._around())
+
+    def ready_to_hand_over(self) -> int:
+        """How many recordings another computer could send."""
+        return self.figures.waiting
+
+    def send(self, keys: Iterable[str]) -> None:
+        """Let these recordings go."""
+        self.deeds.send(self._items(keys), self._around())
 
     def act(self, key: str) -> None:
         """Do what the button of a row says."""
         row = self._read.rows.get(key)
-        library = self._workspace.library
         match row.deed if row else Deed.NONE:
             case Deed.CANCEL:
-                self._do(lambda: library.cancel(key))
-            case Deed.SEND:
-                self._do(lambda: library.queue(key))
-            case Deed.RETRY:
-                self._do(lambda: library.retry(key))
+                self.deeds.cancel([key])
+            case Deed.SEND | Deed.SEND_NOW | Deed.RETRY:
+                self.send([key])
+            case Deed.TAKE_BACK:
+                self.deeds.take_back([key])
             case Deed.REVIEW:
                 self._workspace.navigator.open("record", ReviewTake(key))
             case Deed.ACCOUNT:
@@ -141,8 +163,8 @@ class OutboxViewModel(QObject):
                 self.open(key)
 
     def open(self, key: str) -> None:
-        """Show a recording's result, or its check while it has none."""
-        item = self._read.items.get(key)
+        """Show a recording's result, or its check while it rests here."""
+        item = self._read.arranged.items.get(key)
         if item is None:
             return
         if item.state is OutboxState.DONE:
@@ -152,52 +174,69 @@ class OutboxViewModel(QObject):
 
     def act_on_news(self) -> None:
         """Do what the banner's button says."""
-        if self._status.on_hold in (Fix.ENTER_KEY, Fix.ADD_CREDITS):
-            self._workspace.navigator.open("account")
-        else:
-            self._workspace.try_again()
+        match self.news.mend if self.news else Mend.NONE:
+            case Mend.ACCOUNT:
+                self._workspace.navigator.open("account")
+            case Mend.TRY_NOW | Mend.UNLOCK:
+                self._workspace.try_again()
+            case Mend.LOG_IN:
+                self._workspace.open_login_page()
+            case Mend.PAUSE:
+                self.deeds.pause(True)
+            case Mend.GO_ON:
+                self.deeds.pause(False)
+            case Mend.SEND_NOW:
+                self.deeds.send_all_now()
 
     def record(self) -> None:
         """Go to the Record page."""
         self._workspace.navigator.open("record")
 
-    def _do(self, deed: Callable[[], None]) -> None:
-        def work(context: TaskContext) -> None:
-            deed()
+    def _items(self, keys: Iterable[str]) -> list[RecordingItem]:
+        items = self._read.arranged.items
+        return [items[key] for key in keys if key in items]
 
-        self._workspace.tasks.start(work, failed=self._on_failed_deed, name="outbox-act")
+    def _around(self) -> Circumstances:
+        workspace = self._workspace
+        return self._read.around or Circumstances(workspace.outside.clock.now(), workspace.status, workspace.settings)
 
-    def _update(self, before: _Read, status: CourierStatus) -> _Read:
-        """On a worker: the next state of the list."""
-        changes = self._workspace.library.changes_since(before.version)
-        items = {**before.items, **{item.take_id: item for item in changes.items}}
-        for take_id in changes.removed:
-            items.pop(take_id, None)
-        sent = _speeds(before.sent, changes.items)
-        now = self._workspace.outside.clock.now()
-        around = Circumstances(
-            now,
-            status,
-            self._workspace.profile.plan,
-            {take_id: entry.rate for take_id, entry in sent.items()},
-            places_in_line(items.values()),
+    def _circumstances(self, arranged: Arranged, sent: dict[str, _Sent]) -> Circumstances:
+        workspace = self._workspace
+        return Circumstances(
+            now=workspace.outside.clock.now(),
+            status=workspace.status,
+            settings=workspace.library.settings(),
+            metered=workspace.network.state().metered,
+            forecast=workspace.forecast(),
+            rates={take_id: entry.rate for take_id, entry in sent.items()},
+            arranged=arranged,
         )
-        changed = {item.take_id for item in changes.items}
-        settled = {OutboxState.DONE, OutboxState.CHECKED, OutboxState.FAILED, OutboxState.TIMED_OUT}
-        rows = {
-            take_id: before.rows[take_id]
-            if take_id in before.rows and take_id not in changed and item.state in settled
-            else row_of(item, around)
-            for take_id, item in items.items()
-        }
-        order = tuple(item.take_id for item in ordered(items.values()))
-        figures = figures_of(items.values(), now)
-        return _Read(changes.version, items, rows, order, sent, figures, _news(figures, around))
+
+    def _update(self, before: _Read) -> _Read:
+        """On a worker: the next state of the list."""
+        changes = self._workspace.library.changes_since(before.arranged.version)
+        arranged = before.arranged.after(changes)
+        sent = _speeds(before.sent, changes.items)
+        around = self._circumstances(arranged, sent)
+        fresh = _fresh(before, around, changes.items)
+        rows = {**before.rows} if fresh is not None else {}
+        for take_id in changes.removed:
+            rows.pop(take_id, None)
+        items = arranged.items
+        for take_id in items.keys() if fresh is None else fresh & items.keys():
+            rows[take_id] = OutboxRow(items[take_id], around)
+        figures = arranged.figures(around.now)
+        return _Read(around, rows, sent, figures, news_of(figures, around), fresh)
 
     def _list(self) -> None:
-        states = SHOWN[self._show]
-        rows = self._read.rows
-        self.table.show([rows[key] for key in self._read.order if rows[key].state in states])
+        """Bring the table up to date: row by row where the order is the same as before."""
+        read = self._read
+        show, order = self._listed or (None, None)
+        if show is self._show and order is read.arranged.order and read.fresh is not None:
+            self.table.exchange(read.rows[key] for key in read.fresh if key in read.rows)
+        else:
+            self.table.show([read.rows[key] for key in read.arranged.of_states(SHOWN[self._show])])
+        self._listed = (self._show, read.arranged.order)
         self.listed.emit()
 
     @Slot(object)
@@ -212,20 +251,30 @@ class OutboxViewModel(QObject):
         self._list()
         if self._again:
             self.refresh()
-
-    @Slot(object)
-    def _on_status(self, status: CourierStatus) -> None:
-        self._status = status
-        self.refresh()
+        elif self._shown and read.figures.waiting + read.figures.uploading + read.figures.running:
+            self._clock.start()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self._reading = False
         self.refused.emit(failure.sentence)
 
-    @Slot(object)
-    def _on_failed_deed(self, failure: Failure) -> None:
-        self.refused.emit(failure.sentence)
+
+def _fresh(before: _Read, around: Circumstances, changed: list[RecordingItem]) -> frozenset[str] | None:
+    """Which rows read otherwise than before; None for all of them."""
+    earlier = before.around
+    if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
+        return None
+    fresh = {item.take_id for item in changed}
+    if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:
+        fresh |= {*around.arranged.of_states(ON_THEIR_WAY)}
+    return frozenset(fresh)
+
+
+def _holds_the_line(around: Circumstances) -> tuple[object, ...]:
+    """What the words of every recording on its way depend on."""
+    seconds = None if around.forecast is None else around.forecast.whole_s
+    return around.status, around.settings, around.metered, None if seconds is None else about(seconds)
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:
@@ -240,19 +289,3 @@ def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _
             last = _Sent(now, item.bytes_sent, max(0.0, (item.bytes_sent - last.sent) / (now - last.at)))
         speeds[item.take_id] = last
     return speeds
-
-
-def _news(figures: Figures, around: Circumstances) -> News | None:
-    moving = figures.waiting + figures.uploading + figures.running
-    if around.status.on_hold is not None:
-        acts = {Fix.ENTER_KEY: "Enter key", Fix.ADD_CREDITS: "Add credits", Fix.UNLOCK_KEYRING: "Unlock"}
-        return News(around.status.sentence, warning=True, act=acts.get(around.status.on_hold, "Try again"))
-    if not moving:
-        return None
-    if around.status.connected is False:
-        return News(around.status.sentence, warning=True, act="Try now")
-    them = "The one" if moving == 1 else f"All {moving}"
-    return News(
-        f"{them} on {'its' if moving == 1 else 'their'} way should be done in {in_about(whole_line_s(around))}. "
-        "You can close this window; sending goes on next time it opens."
-    )

@@ -1,6 +1,5 @@
 """Moments, stretches of time and amounts as a person says them."""
 
-import math
 from datetime import datetime, timedelta
 
 _MEGABYTE = 1_000_000
@@ -22,17 +21,6 @@ def clock_words(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
     whole = int(seconds)
     return f"{whole // 60}:{whole % 60:02d}"
-
-
-def in_about(seconds: float) -> str:
-    """`less than a minute`, `about 6 minutes`, `about 2 hours`."""
-    minutes = math.ceil(seconds / 60)
-    if seconds < 50:
-        return "less than a minute"
-    if minutes < 60:
-        return "about 1 minute" if minutes == 1 else f"about {minutes} minutes"
-    hours = round(seconds / 3600)
-    return "about 1 hour" if hours == 1 else f"about {hours} hours"
 
 
 def megabytes(sent: int, total: int) -> str:

@@ -1,0 +1,266 @@
+"""What a person does with recordings of the Outbox, one or many at once; what can be undone, what is asked first."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, deed_of
+from vbdesk.desk.viewmodels.time_words import counted
+from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.bundle import take_back
+from vbdesk.outbox.items import RecordingItem
+from vbdesk.outbox.library import Library, NotAllowed, PutAway, UnknownTake
+from vbdesk.outbox.states import OutboxState
+
+_S = OutboxState
+
+_SENDING = {Deed.SEND, Deed.SEND_NOW, Deed.RETRY}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen recordings, and which of them each deed is for.
+
+    Attributes:
+        send: rest here, or ended without a result, or wait for a hand.
+        cancel: are in the line, and the service was not asked.
+        hand_over: can go into a bundle for another computer.
+        take_back: are in such a bundle.
+        delete: can be deleted.
+        calmly: of those, the ones whose deletion can be undone.
+    """
+
+    chosen: tuple[str, ...] = ()
+    send: tuple[str, ...] = ()
+    cancel: tuple[str, ...] = ()
+    hand_over: tuple[str, ...] = ()
+    take_back: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+    calmly: tuple[str, ...] = ()
+
+
+def choice_of(items: Iterable[RecordingItem], around: Circumstances) -> Choice:
+    """What can be done with these recordings."""
+    chosen = list(items)
+
+    def keys(fits: Callable[[RecordingItem], bool]) -> tuple[str, ...]:
+        return tuple(item.take_id for item in chosen if fits(item))
+
+    return Choice(
+        chosen=keys(lambda item: True),
+        send=keys(lambda item: deed_of(item, around) in _SENDING),
+        cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
+        hand_over=keys(lambda item: item.state is _S.WAITING),
+        take_back=keys(lambda item: item.state is _S.HANDED_OVER),
+        delete=keys(_deletable),
+        calmly=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
+    )
+
+
+def _deletable(item: RecordingItem) -> bool:
+    resting = item.state not in (_S.UPLOADING, _S.SUBMITTED, _S.RUNNING, _S.HANDED_OVER)
+    return resting and not item.asked
+
+
+class Step(StrEnum):
+    """What the button of a notice does."""
+
+    CLOSE = "close"
+    UNDO = "undo"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What became of a deed, or what is asked before it; `act` is the words of its button."""
+
+    sentence: str
+    act: str = "Close"
+    step: Step = Step.CLOSE
+    warning: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Deleted:
+    """What was put away, and which of it stood in the line."""
+
+    put_away: tuple[PutAway, ...]
+    in_line: frozenset[str]
+
+
+class OutboxDeeds(QObject):
+    """Changes recordings, each in a task.
+
+    Signals:
+        noticed: (Notice | None) there is something to say, or nothing more.
+    """
+
+    noticed = Signal(object)
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._step = Step.CLOSE
+        self._asked_about: tuple[str, ...] = ()
+        self._deleted: _Deleted | None = None
+
+    def send(self, items: Collection[RecordingItem], around: Circumstances) -> None:
+        """Let recordings go, by whichever way each needs."""
+        library = self._workspace.library
+        ways: dict[Deed, Callable[[str], None]] = {
+            Deed.SEND: library.queue,
+            Deed.SEND_NOW: lambda take_id: library.send_now([take_id]),
+            Deed.RETRY: library.retry,
+        }
+        self._each([(item.take_id, ways[deed]) for item in items if (deed := deed_of(item, around)) in ways])
+
+    def cancel(self, take_ids: Iterable[str]) -> None:
+        """Take recordings out of the line; they are kept."""
+        self._each([(take_id, self._workspace.library.cancel) for take_id in take_ids])
+
+    def take_back(self, take_ids: Collection[str]) -> None:
+        """Let this computer send what another was to send."""
+        library = self._workspace.library
+        self._start(lambda: len(take_back(library, take_ids)), self._on_taken_back)
+
+    def send_all_now(self) -> None:
+        """Let everything go that waits for a hand or another network."""
+        self._do(self._workspace.library.send_now)
+
+    def pause(self, paused: bool) -> None:
+        """Stop sending, or go on."""
+        self._do(lambda: self._workspace.library.change_settings(paused=paused))
+
+    def delete(self, choice: Choice) -> None:
+        """Delete what can be deleted; asks first where that cannot be undone."""
+        if not choice.delete:
+            self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
+        elif choice.delete == choice.calmly:
+            library, take_ids = self._workspace.library, choice.delete
+            self._start(lambda: _put_away(library, take_ids), self._on_put_away)
+        else:
+            self._asked_about = choice.delete
+            self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=Step.DELETE))
+
+    def act_on_notice(self) -> None:
+        """Do what the button of the notice says."""
+        step, self._step = self._step, Step.CLOSE
+        if step is Step.DELETE:
+            self._start(lambda: _discard(self._workspace.library, self._asked_about), self._on_discarded)
+        elif step is Step.UNDO and self._deleted is not None:
+            deleted, self._deleted = self._deleted, None
+            self._do(lambda: _bring_back(self._workspace.library, deleted))
+        self.noticed.emit(None)
+
+    def forget(self) -> None:
+        """The page is left: what was offered is offered no longer."""
+        self._step, self._deleted, self._asked_about = Step.CLOSE, None, ()
+
+    def _each(self, deeds: list[tuple[str, Callable[[str], None]]]) -> None:
+        self._start(lambda: _each_in_turn(deeds), self._on_each)
+
+    def _do(self, deed: Callable[[], object]) -> None:
+        self._start(deed, None)
+
+    def _start(self, deed: Callable[[], object], done: Callable[[object], None] | None) -> None:
+        def work(context: TaskContext) -> object:
+            return deed()
+
+        self._workspace.tasks.start(work, done, self._on_failed, name="outbox-act")
+
+    def _say(self, notice: Notice) -> None:
+        self._step = notice.step
+        self.noticed.emit(notice)
+
+    @Slot(object)
+    def _on_each(self, refused: object) -> None:
+        if refused:
+            self._say(Notice(str(refused)))
+
+    @Slot(object)
+    def _on_taken_back(self, count: object) -> None:
+        if isinstance(count, int):
+            stand = "stands" if count == 1 else "stand"
+            self._say(
+                Notice(
+                    f"{counted(count, 'recording')} {stand} in the line here again. "
+                    "The service is asked first, so that none is sent twice.",
+                    warning=False,
+                )
+            )
+
+    @Slot(object)
+    def _on_put_away(self, deleted: object) -> None:
+        if isinstance(deleted, _Deleted):
+            self._deleted = deleted
+            self._say(
+                Notice(
+                    f"{counted(len(deleted.put_away), 'recording')} deleted, with the key that opens the sound. "
+                    "It can be brought back until you leave this page.",
+                    act="Undo",
+                    step=Step.UNDO,
+                    warning=False,
+                )
+            )
+
+    @Slot(object)
+    def _on_discarded(self, count: object) -> None:
+        if isinstance(count, int):
+            them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
+            self._say(
+                Notice(
+                    f"{counted(count, 'recording')} deleted. {them}: nobody can open the sound again.", warning=False
+                )
+            )
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._say(Notice(failure.sentence))
+
+
+def _question(count: int) -> str:
+    those = "this recording" if count == 1 else counted(count, "recording")
+    keys = "its key" if count == 1 else "their keys"
+    return (
+        f"Delete {those} for good? The sound and {keys} are destroyed, and nobody can bring them back. "
+        "What the service has stays there."
+    )
+
+
+def _each_in_turn(deeds: list[tuple[str, Callable[[str], None]]]) -> str:
+    """Do each; what is not possible any more is told at the end and stops none of the others."""
+    refusals = []
+    for take_id, deed in deeds:
+        try:
+            deed(take_id)
+        except (NotAllowed, UnknownTake) as refusal:
+            refusals.append(str(refusal))
+    if len(deeds) > 1 and refusals:
+        return f"{len(refusals)} of {len(deeds)} could not be changed. {refusals[0]}"
+    return refusals[0] if refusals else ""
+
+
+def _put_away(library: Library, take_ids: Iterable[str]) -> _Deleted:
+    put_away, in_line = [], set()
+    for take_id in take_ids:
+        if library.get(take_id).state is _S.WAITING:
+            library.cancel(take_id)
+            in_line.add(take_id)
+        put_away.append(library.put_away(take_id))
+    return _Deleted(tuple(put_away), frozenset(in_line))
+
+
+def _bring_back(library: Library, deleted: _Deleted) -> None:
+    for each in deleted.put_away:
+        library.bring_back(each)
+        if each.take_id in deleted.in_line:
+            library.queue(each.take_id)
+
+
+def _discard(library: Library, take_ids: Collection[str]) -> int:
+    for take_id in take_ids:
+        library.discard(take_id)
+    return len(take_ids)

@@ -1,0 +1,201 @@
+"""Every row and banner of the Outbox against what the library knows: words, estimate and button never contradict it."""
+
+import re
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from known_recordings import NOON, recording
+
+from vbdesk.desk.models.cells import LevelMark, Moving, StateMark
+from vbdesk.desk.viewmodels.outbox_deeds import choice_of
+from vbdesk.desk.viewmodels.outbox_news import Mend, news_of
+from vbdesk.desk.viewmodels.outbox_order import Arranged
+from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
+from vbdesk.outbox.forecast import Forecast
+from vbdesk.outbox.items import Changes
+from vbdesk.outbox.reach import CourierStatus, Reach
+from vbdesk.outbox.settings import LibrarySettings, SendRule
+from vbdesk.outbox.states import EDGES, Fix, OutboxState
+
+S = OutboxState
+
+DEEDS = {
+    S.CHECKED: {Deed.SEND},
+    S.WAITING: {Deed.CANCEL, Deed.SEND_NOW, Deed.NONE},
+    S.UPLOADING: {Deed.CANCEL, Deed.NONE},
+    S.SUBMITTED: {Deed.NONE},
+    S.RUNNING: {Deed.NONE},
+    S.DONE: {Deed.OPEN},
+    S.FAILED: {Deed.RETRY},
+    S.TIMED_OUT: {Deed.RETRY},
+    S.NEEDS_ATTENTION: {Deed.RETRY, Deed.REVIEW, Deed.ACCOUNT, Deed.NONE},
+    S.HANDED_OVER: {Deed.TAKE_BACK},
+}
+"""What the button may do in each state."""
+
+LEADS_TO = {
+    Deed.SEND: S.WAITING,
+    Deed.RETRY: S.WAITING,
+    Deed.TAKE_BACK: S.WAITING,
+    Deed.CANCEL: S.CHECKED,
+}
+"""The state into which a button moves a recording, along the table of edges."""
+
+CLAIMS = (
+    (r"in line", {S.WAITING}),
+    (r"say so", {S.WAITING, S.CHECKED}),
+    (r"service is asked|No answer came", {S.WAITING, S.UPLOADING}),
+    (r"MB|Preparing|All of it is sent", {S.UPLOADING}),
+    (r"in its queue", {S.SUBMITTED}),
+    (r"is analysing it", {S.RUNNING}),
+    (r"Another computer sends it", {S.HANDED_OVER}),
+    (r"waits for you", {S.NEEDS_ATTENTION}),
+    (r"can be sent again", {S.FAILED, S.TIMED_OUT, S.NEEDS_ATTENTION}),
+    (r"no result", {S.TIMED_OUT, S.DONE}),
+)
+"""What words claim, and the states in which that can be true."""
+
+ESTIMATES = {
+    S.CHECKED: r"until you decide",
+    S.WAITING: r"|until .*|waiting for the (network|service)|for an unmetered network|about .*|less than a minute",
+    S.UPLOADING: r"|until you decide|waiting for the (network|service)|about .*|less than a minute",
+    S.SUBMITTED: r"|until you decide|waiting for the (network|service)|about .*|less than a minute",
+    S.RUNNING: r"|until you decide|waiting for the (network|service)|about .*|less than a minute",
+    S.DONE: r"done .+",
+    S.FAILED: r"",
+    S.TIMED_OUT: r"",
+    S.NEEDS_ATTENTION: r"until you decide",
+    S.HANDED_OVER: r"",
+}
+
+statuses = st.one_of(
+    st.sampled_from(list(Reach)).map(
+        lambda reach: CourierStatus(
+            None if reach is Reach.UNKNOWN else reach is Reach.CONNECTED, f"It is {reach}.", None, None, reach
+        )
+    ),
+    st.sampled_from([Fix.ENTER_KEY, Fix.ADD_CREDITS, Fix.SET_CLOCK, Fix.UNLOCK_KEYRING]).map(
+        lambda fix: CourierStatus(True, f"Held: {fix}.", fix, 0, Reach.CONNECTED)
+    ),
+)
+
+
+@st.composite
+def recordings(draw):
+    """Up to eight recordings as a library may hold them: fields stand only where the courier or a person puts them."""
+    items = []
+    for number in range(draw(st.integers(1, 8))):
+        state = draw(st.sampled_from(list(S)))
+        total = draw(st.sampled_from((0, 3_200_000))) if state is S.UPLOADING else 0
+        asked = state is S.HANDED_OVER or (state in (S.WAITING, S.UPLOADING, S.NEEDS_ATTENTION) and draw(st.booleans()))
+        items.append(
+            recording(
+                f"take-{number}",
+                state,
+                recorded_at=NOON - timedelta(minutes=number),
+                fix=draw(st.sampled_from([None, *Fix])) if state is S.NEEDS_ATTENTION else None,
+                bytes_sent=draw(st.integers(0, total)),
+                bytes_total=total,
+                asked=asked,
+                released=draw(st.booleans()),
+                fault=draw(st.sampled_from([None, "Somebody changed it."])) if state is S.NEEDS_ATTENTION else None,
+            )
+        )
+    return items
+
+
+@st.composite
+def circumstances(draw):
+    items = draw(recordings())
+    rules = LibrarySettings(send_rule=draw(st.sampled_from(list(SendRule))), paused=draw(st.booleans()))
+    done_in_s = {item.take_id: draw(st.floats(0, 9000)) for item in items if draw(st.booleans())}
+    return Circumstances(
+        now=NOON,
+        status=draw(statuses),
+        settings=rules,
+        metered=draw(st.sampled_from((None, True, False))),
+        forecast=draw(st.sampled_from((None, Forecast(len(items), 400.0, done_in_s), Forecast(len(items), None)))),
+        arranged=Arranged().after(Changes(1, items, [])),
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(circumstances())
+def test_a_row_never_says_more_than_its_recording(around):
+    for item in around.arranged.items.values():
+        row = OutboxRow(item, around)
+        _, mark, happening, estimate, act = row.cells
+        assert mark == StateMark(item.state)
+        assert row.deed in DEEDS[item.state]
+        assert bool(act.text) is (row.deed is not Deed.NONE)
+        assert re.fullmatch(ESTIMATES[item.state], estimate.text), (item.state, estimate.text)
+        for claim, states in CLAIMS:
+            assert item.state in states or not re.search(claim, happening.text), (item.state, happening.text)
+        assert happening.text
+        assert isinstance(happening, LevelMark) is (item.state is S.DONE)
+        if isinstance(happening, Moving):
+            assert 0 <= happening.share == item.bytes_sent / item.bytes_total <= 1
+
+
+@settings(max_examples=400, deadline=None)
+@given(circumstances())
+def test_no_button_offers_what_the_library_would_refuse(around):
+    for item in around.arranged.items.values():
+        deed = OutboxRow(item, around).deed
+        if deed in LEADS_TO:
+            assert LEADS_TO[deed] in EDGES[item.state]
+        if item.asked:
+            assert deed is not Deed.CANCEL
+        if item.fault:
+            assert deed is Deed.NONE
+        choice = choice_of([item], around)
+        assert not (choice.cancel or choice.delete) or not item.asked
+        assert not choice.delete or item.state not in (S.UPLOADING, S.SUBMITTED, S.RUNNING, S.HANDED_OVER)
+        assert set(choice.calmly) <= set(choice.delete)
+
+
+@settings(max_examples=400, deadline=None)
+@given(circumstances())
+def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
+    figures = around.arranged.figures(NOON)
+    news = news_of(figures, around)
+    moving = figures.waiting + figures.uploading + figures.running
+    if around.status.on_hold is not None:
+        assert news.sentence == around.status.sentence
+        assert news.mend in (Mend.ACCOUNT, Mend.UNLOCK, Mend.TRY_NOW)
+    elif around.settings.paused:
+        assert news.mend is Mend.GO_ON
+    elif not moving:
+        assert news is None
+    elif around.status.connected is False:
+        assert news.sentence == around.status.sentence
+        assert news.mend is {Reach.OFFLINE: Mend.NONE, Reach.PORTAL: Mend.LOG_IN}.get(around.status.reach, Mend.TRY_NOW)
+    else:
+        assert news.mend in (Mend.SEND_NOW, Mend.PAUSE)
+    assert news is None or bool(news.act) is (news.mend is not Mend.NONE)
+
+
+@settings(max_examples=300, deadline=None)
+@given(circumstances())
+def test_an_estimate_in_time_is_given_only_to_what_moves(around):
+    stands = around.status.on_hold is not None or around.status.connected is False
+    for item in around.arranged.items.values():
+        estimate = OutboxRow(item, around).cells[3].text
+        if re.match("about|less than", estimate):
+            assert not stands
+            assert item.state in (S.WAITING, S.UPLOADING, S.SUBMITTED, S.RUNNING)
+            assert item.state is not S.WAITING or not around.settings.paused
+
+
+def test_a_mark_stands_at_what_a_hand_has_to_let_go():
+    items = [recording("a", released=True), recording("b", released=False)]
+    around = Circumstances(
+        NOON,
+        CourierStatus(True, "Connected.", None, 3, Reach.CONNECTED),
+        LibrarySettings(send_rule=SendRule.BY_HAND),
+        arranged=Arranged().after(Changes(1, items, [])),
+    )
+    assert [OutboxRow(item, around).deed for item in items] == [Deed.CANCEL, Deed.SEND_NOW]
+    news = news_of(around.arranged.figures(NOON), around)
+    assert news.sentence == "1 recording waits until you send it. 1 other is on the way."
