@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -151,6 +152,7 @@ class ServiceInProcess:
 
         app = self._api if request.url.host == httpx.URL(API).host else self._store
         await app(scope, receive, send)
+        headers = [*headers, (b"date", http_date(self.clock.now()))]  # as its server adds it
         return httpx.Response(status, headers=headers, content=bytes(content), request=request)
 
     def listen(self, api: socket.socket, store: socket.socket) -> None:
@@ -222,6 +224,10 @@ class ServiceInProcess:
             else:
                 kind = "model" if run.target.sign_count > 1 else "sign"
                 self._lifecycle.analysed(connection, job_id, result_json(kind, run.target.analysed, 0.4))
+
+
+def http_date(moment: datetime) -> bytes:
+    return format_datetime(moment, usegmt=True).encode()
 
 
 def _pieces(body: bytes, broken_off: bool) -> Iterator[dict[str, Any]]:

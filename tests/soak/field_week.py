@@ -3,11 +3,11 @@
     python tests/soak/field_week.py [--takes 200] [--seed 1] [--good]
 
 Real: the takes (speech, through the writer of the recorder), the library, the courier, the client, TCP through two
-flaky proxies at their worst settings, the service (its routes, storage, ledger, jobs, groups, and its rate limits, which it
-enforces on its own clock), the page's view model with its workers. Simulated: time that would be waited for. Both the
-laptop and the service live by one clock, which runs with the real one and is put forward whenever the courier says
-that nothing is due; what takes real time (uploads, latency, stalls) takes it. The analysis is a ready result after 3 to
-25 s of that clock. A kill is the copy of the folder at one step of the database or the network, as in
+flaky proxies at their worst settings, the service (routes, storage, ledger, jobs, groups, and its rate limits, enforced
+by its own clock), the page's view model with its workers. Simulated: time that would be waited for. The laptop and the
+service live by one clock, which runs with the real one and is put forward whenever the courier says that nothing is due;
+what takes real time (uploads, latency, stalls) takes it, and answers carry this clock's date. The analysis is a ready
+result after 3 to 25 s of it. A kill is the copy of the folder at one step of the database or the network, as in
 tests/outbox/laptop_on_bad_network.py; real kills of processes are in outbox_processes.py. `--good` leaves the network
 good and nobody is killed: then the estimate told at the start can be held against the time it took.
 
@@ -43,7 +43,7 @@ from processes import SPEECH, Proxy
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 from service_books import StoredJob, samples_sha256
-from service_in_process import ServiceInProcess
+from service_in_process import ServiceInProcess, http_date
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
@@ -117,7 +117,10 @@ class Road(httpx.BaseTransport):
         response = self._real.handle_request(request)
         content = response.read()
         self._pass()
-        headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
+        others = [
+            (name, value) for name, value in response.headers.raw if name.lower() not in (b"date", b"content-encoding")
+        ]
+        headers = [*others, (b"date", http_date(self.service.clock.now()))]
         return httpx.Response(response.status_code, headers=headers, content=content, request=request)
 
     def _pass(self) -> None:
