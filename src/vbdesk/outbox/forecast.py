@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import mean, median
 
 from vbdesk.client.budget import MARGIN_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, RATE_WINDOW_S
@@ -78,9 +78,9 @@ class Measured:
 
     def analysis(self, taken_at: float, done_at: float) -> None:
         """A job was taken by the service and found done, in seconds of one clock."""
-        self._analyses.append(done_at - taken_at)
-        if taken_at < self._last_done:  # it waited behind another one, so the service's own speed shows
+        if taken_at < self._last_done:  # it was at the service together with another, so the service's speed shows
             self._gaps.append(done_at - self._last_done)
+        self._analyses.append(done_at - max(taken_at, self._last_done))
         self._last_done = done_at
 
     @property
@@ -98,13 +98,13 @@ class Measured:
 
     @property
     def analysis_s(self) -> float:
-        """A usual analysis, from the submit until it is seen to be done."""
+        """A usual analysis, from when the service can begin with it until it is seen to be done."""
         return median(self._analyses) if self._analyses else USUAL_ANALYSIS_S
 
     @property
     def done_every_s(self) -> float:
-        """The least time between two results of a busy service."""
-        return median(self._gaps) if self._gaps else 0.0
+        """The time between two results of a busy service."""
+        return mean(self._gaps) if self._gaps else 0.0
 
 
 def forecast(line: Sequence[InLine], opens_in_s: Sequence[float], measured: Measured) -> Forecast:

@@ -14,8 +14,9 @@ from vbdesk.outbox.verdicts import PATIENCE_S
 POLL_GROWTH = 1.25
 CREDITS_EVERY_S = 60.0
 HANDED_OVER_EVERY_S = 600.0
-SCARCE = 15  # with fewer requests left in the minute, jobs are asked after in turn, evenly
-TURN_S = 2.25  # a standard plan's minute of polls, less the room for pages, one by one
+SCARCE = 15  # polls left in the minute; with fewer they come evenly
+SCARCE_TURN_S = 2.25  # a standard plan's minute of polls, less the room for pages, one by one
+TURN_S = 0.25  # between two polls in any case: many jobs take turns, and leave the line to others in between
 
 ROOM_FOR_PAGES = {Bucket.GENERAL: 4, Bucket.POLLING: 3, Bucket.ANALYZE: 0}
 """Requests of a minute that the courier does not touch, so that a page has its answer at once."""
@@ -95,7 +96,7 @@ class Agenda:
         self._clock = clock
         self._budget = budget
         self._polls: dict[str, tuple[float, float]] = {}  # take id: interval, when due
-        self._polled_at = 0.0
+        self._polled_at = -SCARCE_TURN_S
         self._searches: dict[str, list[float]] = {}  # event id: when each search still to be done is due
         self._looks: dict[str, float] = {}  # take id: when due
         self._subjects: dict[str, float] = {}  # group id: when due, in the order of results
@@ -175,9 +176,8 @@ class Agenda:
     # What there is
 
     def _polls_of(self, events: list[Event], now: float) -> Iterator[_Planned]:
-        room_s = self._room_s(Bucket.POLLING, now)
-        if self._budget.wait_s(Bucket.POLLING, now, SCARCE) > 0:
-            room_s = max(room_s, self._polled_at + TURN_S - now)
+        turn_s = SCARCE_TURN_S if self._budget.wait_s(Bucket.POLLING, now, SCARCE) > 0 else TURN_S
+        room_s = max(self._room_s(Bucket.POLLING, now), self._polled_at + turn_s - now)
         for event in events:
             if event.follows:
                 due = self._polls.setdefault(event.take_id, (POLL_INTERVAL_S[0], now))[1]
