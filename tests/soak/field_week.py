@@ -3,13 +3,14 @@
     python tests/soak/field_week.py [--takes 200] [--seed 1] [--good]
 
 Real: the takes (speech, through the writer of the recorder), the library, the courier, the client, TCP through two
-flaky proxies at their worst settings, the service (routes, storage, ledger, jobs, groups, and its rate limits, enforced
-by its own clock), the page's view model with its workers. Simulated: time that would be waited for. The laptop and the
-service live by one clock, which runs with the real one and is put forward when the courier says that nothing is due; what
-takes real time (uploads, latency, stalls) takes it, and answers carry this clock's date. The analysis is a ready
-result after 3 to 25 s of it. A kill is the copy of the folder at one step of the database or the network, as in
-tests/outbox/laptop_on_bad_network.py; real kills of processes are in outbox_processes.py. `--good` leaves the network
-good and nobody is killed: then the estimate told at the start can be held against the time it took.
+flaky proxies at their worst settings, the service (routes, storage, ledger, jobs, groups, and its rate limits,
+enforced by its own clock), the page's view model with its workers. Simulated: time that would be waited for. The
+laptop and the service live by one clock, which runs with the real one and is put forward when the courier says that
+nothing is due; what takes real time (uploads, latency, stalls) takes it, and answers carry this clock's date. The
+analysis is a ready result after 3 to 25 s of it. A kill is the copy of the folder at one step of the database or the
+network, as in tests/outbox/laptop_on_bad_network.py; real kills of processes are in outbox_processes.py. `--good`
+leaves the network good and nobody is killed: then the estimate told at the start can be held against the time it
+took.
 
 Prints one JSON object and ends with 0 when each take arrived once, no request was refused for the rate, and the page
 never said anything else than what the database and the service had at that moment.
