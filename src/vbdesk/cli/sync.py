@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vbdesk.cli.held_library import Held
     from vbdesk.outbox.courier import Courier
     from vbdesk.outbox.items import RecordingItem
+    from vbdesk.outbox.vault import Vault
 
 GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
 LOOK_EVERY_S = 0.2
@@ -66,7 +67,8 @@ def sync(
     stop_in_order()
     report: dict[str, Any] = {}
     if send and _has_library(profile):
-        report["sent"] = _send(profile, data_dir, keep_trying, quiet=as_json)
+        _keep_log(data_dir)
+        report["sent"] = send_waiting(profile, data_dir, keep_trying=keep_trying, quiet=as_json)
     elif results is None:
         fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
     if results is not None:
@@ -81,16 +83,37 @@ def _has_library(profile: str | None) -> bool:
     return profile is not None or not any(os.environ.get(name) for name in (ADDRESS, ACCOUNT, KEY))
 
 
-def _send(profile: str | None, data_dir: Path | None, keep_trying: bool, *, quiet: bool) -> dict[str, Any]:
+def _keep_log(data_dir: Path | None) -> None:
+    from vbdesk.cli.places import places
+    from vbdesk.outbox.log_file import keep_log
+
+    keep_log(places(data_dir).data)
+
+
+def send_waiting(
+    profile: str | None,
+    data_dir: Path | None,
+    vault: "Vault | None" = None,
+    *,
+    keep_trying: bool = False,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
+
+    Args:
+        profile: name or id of the profile, as given.
+        data_dir: the desk's folder, as given.
+        vault: where keys of profiles are; the system's keyring if None.
+        keep_trying: wait for the service for as long as it takes.
+        quiet: say nothing of each recording as it ends.
+    """
     from vbdesk.cli.held_library import held_library
     from vbdesk.cli.places import places
     from vbdesk.client import Client, Credentials, RetryRule
     from vbdesk.outbox.courier import Courier
-    from vbdesk.outbox.log_file import keep_log
 
     place = places(data_dir)
-    keep_log(place.data)
-    with held_library(profile, data_dir) as held:
+    with held_library(profile, data_dir, vault) as held:
         if held.library.settings().paused:
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
         held.library.send_now()

@@ -1,0 +1,120 @@
+"""A service for commands to speak to, and how a person runs them.
+
+It is the product's, in this process, and jobs end as soon as they are made. Commands reach it as a laptop behind a
+proxy reaches a service: by names that only the proxy knows.
+"""
+
+import signal
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
+from vbdesk.client import Client, Credentials
+from vbdesk.contract.limits import Plan
+
+sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+
+from service_in_process import API, Clock, ServiceInProcess
+
+
+class SystemTime(Clock):
+    """The time of day as it is."""
+
+    def __init__(self):
+        super().__init__(datetime.now(UTC))
+
+    def now(self):
+        return datetime.now(UTC)
+
+
+@dataclass
+class NearService:
+    """A service, one account on it, and the proxy that leads there.
+
+    Attributes:
+        ends_as: how jobs end.
+    """
+
+    service: ServiceInProcess
+    credentials: Credentials
+    proxy: str = ""
+    ends_as: str = "done"
+    requests: list[str] = field(default_factory=list)
+
+    @property
+    def environment(self):
+        """What a person sets to use the account."""
+        return {
+            "HTTP_PROXY": self.proxy,
+            "VBDESK_BASE_URL": API,
+            "VBDESK_ACCOUNT_ID": self.credentials.account_id,
+            "VBDESK_API_KEY": self.credentials.api_key,
+            "VBDESK_PLAN": "enterprise",
+        }
+
+    def client(self):
+        return Client(API, self.credentials, transport=httpx.MockTransport(self.answer))
+
+    def answer(self, request):
+        self.requests.append(f"{request.method} {request.url.path}")
+        response = self.service.exchange(request, request.read())
+        for job_id in self.service.queued():
+            self.service.finish(job_id, self.ends_as)
+        return response
+
+
+def proxy_to(near):
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            response = near.answer(httpx.Request(self.command, self.path, headers=dict(self.headers), content=body))
+            self.send_response(response.status_code)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(response.content)
+
+        do_POST = do_PUT = do_DELETE = do_GET
+
+        def log_message(self, *arguments):
+            pass
+
+    return ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+
+
+@pytest.fixture
+def near_service(tmp_path_factory, monkeypatch):
+    """The service; the environment of the test leads to it."""
+    service = ServiceInProcess(tmp_path_factory.mktemp("service"), SystemTime())
+    near = NearService(service, service.add_account(Plan.ENTERPRISE, 1_000_000))
+    with proxy_to(near) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        near.proxy = f"http://127.0.0.1:{server.server_port}"
+        for name, value in near.environment.items():
+            monkeypatch.setenv(name, value)
+        yield near
+        server.shutdown()
+        thread.join()
+    service.close()
+
+
+@pytest.fixture
+def vbdesk(near_service):
+    """Run a command on the service's account; gives what it printed and how it ended."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def run(*arguments, **environment):
+        return CliRunner().invoke(app, [str(argument) for argument in arguments], env=environment)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

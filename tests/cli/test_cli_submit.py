@@ -1,0 +1,123 @@
+"""`vbdesk submit`, on a real service."""
+
+import json
+import os
+import shutil
+from datetime import UTC, datetime
+
+import pytest
+
+
+@pytest.fixture
+def recordings(tmp_path, speech_file):
+    """Three recordings, each with its time in its name."""
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    for hour in (8, 9, 10):
+        path = folder / f"reading_2026-03-0{hour - 7}_{hour:02}-30-00.flac"
+        path.write_bytes(speech_file.read_bytes() + bytes(hour))
+    return folder
+
+
+@pytest.fixture
+def submit(vbdesk, tmp_path):
+    """Submit into a group of the test's own, with a journal of its own."""
+
+    def run(*arguments):
+        return vbdesk("submit", *arguments, "--journal", tmp_path / "journal.jsonl")
+
+    return run
+
+
+def jobs_of(near_service, group_id):
+    with near_service.client() as client:
+        return list(client.groups.all_jobs(group_id))
+
+
+def test_a_folder_is_sent_once_with_the_times_in_its_names_and_awaited(submit, near_service, recordings):
+    (recordings / "notes.txt").write_text("not a recording, and in a folder not meant")
+    command = [recordings, "--group", "submit-1", "--sign", "stress", "--from-name", "--zone", "Europe/Berlin"]
+    done = submit(*command, "--wait", "--json")
+    assert done.exit_code == 0, done.stderr
+    entries = json.loads(done.stdout)
+    assert [entry["recorded_at"] for entry in entries] == [
+        f"2026-03-0{day}T0{hour}:30:00.000000Z" for day, hour in ((1, 7), (2, 8), (3, 9))
+    ]
+    assert [entry["job"]["status"] for entry in entries] == ["done"] * 3
+    again = submit(*command)
+    assert again.exit_code == 0
+    assert again.stdout.count("sent before") == 3
+    assert [job.job_id for job in jobs_of(near_service, "submit-1")] == [entry["job_id"] for entry in entries]
+
+
+def test_what_cannot_be_analysed_is_named_and_the_others_are_sent(submit, near_service, recordings, tmp_path):
+    broken, notes, unnamed = recordings / "broken_2026-03-01_08-00.wav", tmp_path / "notes.txt", recordings / "a.flac"
+    broken.write_bytes(b"RIFF of a kind")
+    notes.write_text("notes")
+    shutil.copy(recordings / "reading_2026-03-01_08-30-00.flac", unnamed)
+    done = submit(recordings, notes, "--group", "submit-2", "--model", "breath", "--from-name", "--longitudinal")
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert "notes.txt: not sent. The file is not WAV, FLAC, MP3 or M4A." in lines
+    assert "a.flac: not sent. There is no date and time in the name of the file." in lines
+    assert any(line.startswith("broken_2026-03-01_08-00.wav: not sent. ") for line in lines)
+    assert len(jobs_of(near_service, "submit-2")) + done.stdout.count("same recording") == 3
+
+
+def test_one_file_takes_the_time_that_is_given_or_else_its_own(submit, near_service, recordings):
+    first, second, _ = sorted(recordings.iterdir())
+    assert submit(first, "--group", "submit-3", "--sign", "stress", "--recorded-at", "2026-02-01T12:00").exit_code == 0
+    os.utime(second, (1_770_000_000, 1_770_000_000))
+    assert submit(second, "--group", "submit-3", "--sign", "stress").exit_code == 0
+    assert [job.recorded_at for job in jobs_of(near_service, "submit-3")] == [
+        datetime(2026, 2, 1, 12, tzinfo=UTC),
+        datetime.fromtimestamp(1_770_000_000, UTC),
+    ]
+
+
+def test_a_list_names_subjects_times_and_targets(submit, near_service, recordings):
+    names = [path.name for path in sorted(recordings.iterdir())]
+    listed = recordings / "list.csv"
+    listed.write_text(
+        "path,group_id,recorded_at,model\n"
+        f"{names[0]},submit-4,2026-03-01T09:30:00+01:00,sign:stress\n"
+        f"{names[1]},submit-5,2026-03-01T09:30:00Z,\n"
+        "gone.wav,submit-5,,\n"
+    )
+    done = submit("--csv", listed, "--sign", "allergy")
+    assert done.exit_code == 1
+    assert "There is no file gone.wav." in done.stdout
+    [first], [second] = jobs_of(near_service, "submit-4"), jobs_of(near_service, "submit-5")
+    assert (first.sign_name, first.recorded_at) == ("stress", datetime(2026, 3, 1, 8, 30, tzinfo=UTC))
+    assert second.sign_name == "allergy"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Name files, or a list with --csv."),
+        (["FILE"], "Name the subject with --group."),
+        (["FILE", "--group", "-x"], "A group id starts with a letter or digit"),
+        (["FILE", "--group", "s"], "either --model NAME or --sign NAME"),
+        (["FILE", "--group", "s", "--model", "pulse", "--sign", "stress"], "either --model NAME or --sign NAME"),
+        (["FILE", "--group", "s", "--from-name", "--recorded-at", "2026-03-01T09:30"], "not both"),
+        (["FILE", "--group", "s", "--recorded-at", "yesterday"], "ISO 8601"),
+        (["FILE", "--group", "s", "--zone", "Nowhere/Here", "--sign", "stress"], "There is no zone Nowhere/Here."),
+        (["gone.wav", "--group", "s", "--sign", "stress"], "There is no gone.wav."),
+        (["FOLDER", "--group", "s", "--sign", "stress", "--recorded-at", "2026-03-01T09:30"], "is for one file"),
+        (["--csv", "FILE", "--group", "s", "--sign", "stress"], "stand in the list"),
+    ],
+)
+def test_a_wrong_command_line_is_said_before_anything_is_sent(submit, recordings, arguments, sentence):
+    places = {"FILE": sorted(recordings.iterdir())[0], "FOLDER": recordings}
+    done = submit(*(places.get(argument, argument) for argument in arguments))
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_empty_folder_is_said(submit, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = submit(empty, "--group", "s", "--sign", "stress")
+    assert (done.exit_code, done.stderr) == (1, "There is no recording there.\n")

@@ -1,0 +1,181 @@
+"""`vbdesk sync`: the library's line and a folder of results, without a window."""
+
+import csv
+import json
+import signal
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import typer
+from service_in_process import API
+
+from vbdesk.cli.sync import send_waiting
+from vbdesk.client import AudioSource, Target
+from vbdesk.contract.limits import Plan
+from vbdesk.outbox.items import TakeMetadata
+from vbdesk.outbox.items import Target as Wanted
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.settings import SendRule
+from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.vault import MemoryVault
+
+MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def vault():
+    return MemoryVault()
+
+
+@pytest.fixture
+def profile(tmp_path, near_service, vault):
+    made = Profile("p-1", "Ward 4", "service", API, near_service.credentials.account_id, plan=Plan.ENTERPRISE)
+    ProfileStore(tmp_path).save(made)
+    vault.set(made.api_key_name, near_service.credentials.api_key)
+    return made
+
+
+@pytest.fixture
+def opened(tmp_path, profile, vault):
+    """Open the profile's library, as the desk does."""
+    return lambda: HeldLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
+
+
+@pytest.fixture
+def record(opened, speech_file, tmp_path):
+    """Put recordings into the line, of different sound each."""
+
+    def make(count):
+        library = opened()
+        for number in range(count):
+            path = tmp_path / f"{number}.flac"
+            path.write_bytes(speech_file.read_bytes() + bytes(number))
+            facts = TakeMetadata("ward4-0172", MONDAY + timedelta(days=number), Wanted("sign", "stress"))
+            library.queue(library.import_file(path, facts))
+        return library
+
+    return make
+
+
+def sync(tmp_path, vault, **more):
+    return send_waiting("Ward 4", tmp_path, vault, **more)
+
+
+def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_path, vault, near_service, capsys):
+    record(2).close()
+    report = sync(tmp_path, vault)
+    assert (report["done"], report["unsettled"]) == (2, 0)
+    assert [entry["state"] for entry in report["recordings"]] == ["done", "done"]
+    assert "2 of 2 have their result; nothing waits." in capsys.readouterr().out
+    library = opened()
+    assert all(item.result is not None for item in library.list())
+    library.close()
+    submits = sum("/analyze" in request for request in near_service.requests)
+    assert sync(tmp_path, vault) == {"recordings": [], "done": 0, "unsettled": 0}
+    assert sum("/analyze" in request for request in near_service.requests) == submits == 2
+
+
+def test_what_is_sent_by_hand_is_sent_and_a_pause_is_kept(record, opened, tmp_path, vault, near_service, capsys):
+    library = record(1)
+    library.change_settings(send_rule=SendRule.BY_HAND, paused=True)
+    library.close()
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    assert ended.value.exit_code == 4
+    assert "Sending is paused" in capsys.readouterr().err
+    assert near_service.requests == []
+    library = opened()
+    library.change_settings(paused=False)
+    library.close()
+    assert sync(tmp_path, vault)["done"] == 1
+
+
+def test_a_failed_analysis_is_reported_with_its_reason(record, tmp_path, vault, near_service):
+    record(1).close()
+    near_service.ends_as = "failed"
+    report = sync(tmp_path, vault, quiet=True)
+    assert report["unsettled"] == 1
+    assert report["recordings"][0]["state"] == "failed"
+    assert "could not analyse" in report["recordings"][0]["reason"]
+
+
+def test_a_desk_that_has_the_library_open_is_said(record, tmp_path, vault, capsys):
+    library = record(1)
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    library.close()
+    assert ended.value.exit_code == 3
+    assert "open in another window" in capsys.readouterr().err
+
+
+def test_a_wrong_key_needs_a_person_and_keeps_the_recordings(record, opened, profile, tmp_path, vault, capsys):
+    record(1).close()
+    vault.set(profile.api_key_name, "vbk_wrong-and-hidden")
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    assert ended.value.exit_code == 4
+    said = capsys.readouterr()
+    assert "API key" in said.err
+    assert "hidden" not in said.err + said.out
+    library = opened()
+    assert [item.state for item in library.list()] == [OutboxState.WAITING]
+    library.close()
+
+
+def test_ctrl_c_in_the_middle_stops_in_order_and_the_next_run_goes_on(
+    record, opened, tmp_path, vault, near_service, capsys
+):
+    record(3).close()
+    answer = near_service.answer
+
+    def press_ctrl_c_after_the_first(request):
+        response = answer(request)
+        if "/analyze" in request.url.path:
+            near_service.answer = answer
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.3)  # until the command has told its courier
+        return response
+
+    near_service.answer = press_ctrl_c_after_the_first
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    assert ended.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped. What was done is kept.\n"
+    library = opened()
+    assert [item.state for item in library.list()].count(OutboxState.WAITING) == 2
+    library.close()
+    assert sync(tmp_path, vault, quiet=True)["done"] == 3
+    assert sum("/analyze" in request for request in near_service.requests) == 3
+
+
+def test_results_come_into_a_folder_once(vbdesk, near_service, speech_file, tmp_path):
+    audio = AudioSource.from_path(speech_file)
+    with near_service.client() as client:
+        for number, group_id in enumerate(("subj-7", "subj-7", "subj-8")):
+            when = MONDAY + timedelta(days=number)
+            client.analyze(Target("sign", "stress"), audio, group_id=group_id, recorded_at=when)
+    folder = tmp_path / "results"
+    first = vbdesk("sync", "--results", folder, "--json")
+    assert json.loads(first.stdout) == {"results": {"new": 3, "unfinished": 0, "kept": 3}}
+    assert vbdesk("sync", "--results", folder).stdout == f"0 new results, 3 in {folder}.\n"
+    with (folder / "signals.csv").open(newline="") as file:
+        assert [row["group_id"] for row in csv.DictReader(file)] == ["subj-8", "subj-7", "subj-7"]
+    only = tmp_path / "only"
+    assert json.loads(vbdesk("sync", "--results", only, "--group", "subj-8", "--json").stdout)["results"]["kept"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "has no library to send from"),
+        (["--no-send"], "has no library to send from"),
+        (["--group", "subj-7"], "name their folder with --results"),
+    ],
+)
+def test_a_wrong_command_line_is_said(vbdesk, arguments, sentence):
+    done = vbdesk("sync", *arguments)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
