@@ -89,7 +89,6 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
             act(three[0])
     with pytest.raises(IllegalMove), again.store.changing():
         again.store.update(three[0], {"job_id": "j"})
-    again.cancel(three[1])
     again.discard(three[0])
     assert [item.fault for item in again.list()] == [None, None]
     assert again.counts()[OutboxState.NEEDS_ATTENTION] == 0
@@ -107,6 +106,7 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
         ("result_at", 17),
         ("audio_gone_at", "soon"),
         ("details", "plain"),
+        ("mac", "text"),
     ],
 )
 def test_values_that_cannot_even_be_read_hide_no_other_recording(three, folder, reopen, column, value):
@@ -172,6 +172,7 @@ def test_a_row_put_back_in_an_older_form_or_removed_is_said(library, new_take, f
         database.execute(f"UPDATE recordings SET {names} WHERE take_id = ?", (*older.values(), take_id))
     again = reopen()
     assert ROWS_MISSING in again.warnings
+    assert OLDER_COPY not in again.warnings
     again.close()
     again = reopen()
     assert again.warnings == ()
@@ -279,6 +280,13 @@ def test_a_sound_whose_closing_alone_is_lost_is_still_known_for_the_same(three, 
     spoil(folder, three)
     audio = reopen().audio(three[0])
     assert (audio.complete, audio.duration_s) == (False, 1.0)
+
+
+def test_a_sound_is_not_deleted_because_somebody_says_that_it_is_gone(three, folder, reopen):
+    with by_hand(folder) as database:
+        database.execute("UPDATE recordings SET audio_gone_at = created_at WHERE take_id = ?", (three[0],))
+    again = reopen()
+    assert again.store.path(three[0]).exists()
 
 
 def test_settings_put_in_by_hand_count_as_none(library, folder, reopen):

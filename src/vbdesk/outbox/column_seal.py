@@ -47,14 +47,14 @@ class ColumnSeal:
         return hmac.digest(self._mac_key, text.encode(), "sha256")
 
 
-def sum_of(macs: Iterable[bytes]) -> int:
+def sum_of(macs: Iterable[object]) -> int:
     """All rows together, whatever their order; a row that comes or goes is added or taken away."""
-    return sum(int.from_bytes(mac, "big") for mac in macs) % _MODULUS
+    return sum(_number(mac) for mac in macs) % _MODULUS
 
 
-def moved(total: int, before: bytes | None, after: bytes | None) -> int:
+def moved(total: int, before: object, after: object) -> int:
     """The sum once a row's MAC changes; None stands for no row."""
-    return (total - int.from_bytes(before or b"", "big") + int.from_bytes(after or b"", "big")) % _MODULUS
+    return (total - _number(before) + _number(after)) % _MODULUS
 
 
 def seal_sum(seal: ColumnSeal, total: int, version: int) -> bytes:
@@ -62,7 +62,14 @@ def seal_sum(seal: ColumnSeal, total: int, version: int) -> bytes:
     return total.to_bytes(MAC_BYTES, "big") + seal.mac_of(f"rows/{version}/{total}")
 
 
-def open_sum(seal: ColumnSeal, kept: bytes, version: int) -> int | None:
+def open_sum(seal: ColumnSeal, kept: object, version: int) -> int | None:
     """The sum of all rows at `version`; None if somebody else wrote it."""
+    if not isinstance(kept, bytes):
+        return None
     total = int.from_bytes(kept[:MAC_BYTES], "big")
     return total if hmac.compare_digest(kept, seal_sum(seal, total, version)) else None
+
+
+def _number(mac: object) -> int:
+    """A MAC as a number; 0 for no row, and for what somebody else put in its place."""
+    return int.from_bytes(mac, "big") if isinstance(mac, bytes) else 0

@@ -6,7 +6,7 @@ missing. What cannot: a copy of the whole folder, mark and files and all, put ba
 as the desk left it at that time, and only the service knows better.
 """
 
-from vbdesk.outbox.column_seal import open_sum, sum_of
+from vbdesk.outbox.column_seal import open_sum
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.store import FOLLOW, SEND, Store
 
@@ -35,12 +35,13 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
     """
     said: list[str] = []
     library = store.rows("SELECT version, rows_sum FROM library")[0]
-    macs = [row["mac"] or b"" for row in store.rows("SELECT mac FROM recordings")]
-    if open_sum(store.seal, library["rows_sum"], library["version"]) != sum_of(macs):
+    older = store.high_water.known() > library["version"]
+    if open_sum(store.seal, library["rows_sum"], library["version"]) != store.sum_of_rows():
         said.append(ROWS_MISSING)
         store.count_rows_anew()
-    if store.high_water.known() > library["version"]:
+    if older:
         said.append(OLDER_COPY)
+    if said:
         _search_first(store)
     _restore_events(store)
     if missing:

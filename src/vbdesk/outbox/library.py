@@ -15,7 +15,7 @@ from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.sealed import TakeAudio, read_take
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.audit import Actor, Deed
+from vbdesk.outbox.audit import Actor, Deed, Part
 from vbdesk.outbox.examine import examine, of_faulty
 from vbdesk.outbox.items import TakeMetadata, details_json, metadata_of
 from vbdesk.outbox.listing import Listing
@@ -180,9 +180,9 @@ class Library(Listing):
             if self.store.get(take_id).state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be put away.")
             put_away = PutAway(take_id, self.store.row(take_id))
+            self._sounds.put_away(take_id)
             self.store.forget(take_id)
             self.store.note(Deed.PUT_AWAY, take_id)
-            self._sounds.put_away(take_id)
         return put_away
 
     def bring_back(self, put_away: PutAway) -> None:
@@ -218,7 +218,7 @@ class Library(Listing):
                 if item.state is not OutboxState.DONE or item.sealed_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
-                self.store.note(Deed.SOUND_REMOVED, take_id)
+                self.store.note(Deed.SOUND_REMOVED, take_id, part=Part.COURIER)
 
     def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
         """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""

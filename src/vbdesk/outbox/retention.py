@@ -12,7 +12,7 @@ from vbdesk.outbox.library import Library
 from vbdesk.outbox.settings import RetentionRule
 from vbdesk.outbox.store import time_text
 
-AT_ONCE_MOST = 50  # recordings in one step: the database is searched once for what remains of their keys
+AT_ONCE_MOST = 20  # recordings in one step: the database is searched once for what remains of their keys
 _WITH_SOUND = "SELECT take_id FROM recordings WHERE state = 'done' AND audio_gone_at IS NULL"
 
 

@@ -33,6 +33,7 @@ class Sounds:
     def __init__(self, store: Store, recording_folder: Path) -> None:
         self._store = store
         self._recording_folder = recording_folder
+        self._keys_away: list[bytes] = []  # sealed, of what was put away
 
     def take_in(self, take_id: str, path: Path, sha256: str) -> None:
         """Move a take of the recorder's into the library, with its key. Within the transaction that inserts its row."""
@@ -69,7 +70,8 @@ class Sounds:
         path, key = self._present(item.take_id), self._store.take_key(item.take_id)
         audio = read_take(path, self._store.key, key)
         known = self._store.row(item.take_id)["sound_sha256"]
-        if known is not None and known != (audio.closing.get("sha256") or audio.sha256()):
+        of_old = known is None and item.trim_s is None and audio.duration_s < item.duration_s
+        if of_old or known not in (None, audio.closing.get("sha256") or audio.sha256()):
             raise Damaged("The sound of this recording was cut off or changed after it was made, so it is not used.")
         return audio
 
@@ -79,8 +81,12 @@ class Sounds:
         return read_file(self._present(item.take_id), self._store.key, self._store.take_key(item.take_id))
 
     def put_away(self, take_id: str) -> None:
-        """Set a sound aside; `bring_back` undoes it until the library is closed. Within a transaction."""
+        """Set a sound aside; `bring_back` undoes it until the library is closed.
+
+        Within the transaction that deletes its key after this call.
+        """
         self._drop_copies()
+        self._keys_away += self._sealed_keys([take_id])
         self._store.path(take_id).replace(self._away(take_id))
 
     def bring_back(self, take_id: str) -> None:
@@ -94,15 +100,14 @@ class Sounds:
         `vbdesk.capture.take_keys`.
         """
         self._drop_copies()
-        keys = [self._store.row(take_id)["take_key"] for take_id in take_ids]
-        gone = [key for key in keys if isinstance(key, bytes)]
+        gone = self._sealed_keys(take_ids)
         self._store.afterwards(lambda: self._destroy(take_ids, gone))
 
     def destroy_put_away(self) -> None:
         """Delete for good what was put away."""
         away = [path.stem for path in self._store.takes_folder.glob("*.away") if not self._is_known(path.stem)]
         if away:
-            self._destroy(away, whole=True)
+            self._destroy(away, self._keys_away)
 
     def tidy(self) -> tuple[list[str], list[str]]:
         """Mend what a crash left half done; nothing that is still wanted is deleted.
@@ -129,7 +134,7 @@ class Sounds:
         if wanted is None:
             half_a_copy = path.suffix == ".new" and not has_key(path)
             return path.suffix in (".away", ".arriving") or half_a_copy or self._was_removed(path.stem)
-        return not wanted
+        return not wanted and self._store.get(path.stem).fault is None
 
     def _put_right(self, path: Path, known: Collection[str]) -> bool:
         """Give a file that stays its last name; False if no recording owns it."""
@@ -148,8 +153,12 @@ class Sounds:
             if older_than_s is None or now - copy.stat().st_mtime > older_than_s:
                 copy.unlink()
 
-    def _destroy(self, take_ids: Collection[str], gone: Collection[bytes] = (), *, whole: bool = False) -> None:
-        self._scrub(gone, whole=whole)
+    def _sealed_keys(self, take_ids: Collection[str]) -> list[bytes]:
+        keys = [self._store.row(take_id)["take_key"] for take_id in take_ids]
+        return [key for key in keys if isinstance(key, bytes)]
+
+    def _destroy(self, take_ids: Collection[str], gone: Collection[bytes]) -> None:
+        self._scrub(gone)
         for take_id in take_ids:
             for path in (self._store.path(take_id), self._away(take_id)):
                 self._remove(path)

@@ -355,7 +355,7 @@ class Store:
     def _begin_change(self) -> None:
         library = self._database.execute("SELECT version, rows_sum, audit_head FROM library").fetchone()
         known = open_sum(self.seal, library["rows_sum"], library["version"])
-        self._rows_sum = self._sum_of_rows() if known is None else known
+        self._rows_sum = self.sum_of_rows() if known is None else known
         self._audit.begin_change(library["audit_head"], library["version"])
         self._database.execute("UPDATE library SET version = version + 1")
 
@@ -367,10 +367,11 @@ class Store:
     def count_rows_anew(self) -> None:
         """Take the rows as they are now for the whole list, once it was said that some are missing."""
         with self.changing():
-            self._rows_sum = self._sum_of_rows()
+            self._rows_sum = self.sum_of_rows()
 
-    def _sum_of_rows(self) -> int:
-        return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings WHERE mac IS NOT NULL"))
+    def sum_of_rows(self) -> int:
+        """The rows as they are now, for comparison with what was kept."""
+        return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings"))
 
     def _is_read(self, row: sqlite3.Row) -> bool:
         known = self._items.get(row["take_id"])
