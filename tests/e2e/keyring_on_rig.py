@@ -9,7 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from vbdesk.outbox.profiles import Profile, library_key
+from desktop import Desktop
+
+from vbdesk.outbox.profiles import Profile, ProfileStore, library_key
 from vbdesk.outbox.vault import KeyringVault, VaultError, VaultWaiting, keyring_name
 
 NAME = "profile/p-1/api-key"
@@ -46,6 +48,31 @@ def locked(folder: Path) -> dict[str, object]:
     found["answered"] = settled(vault)
     control("die")
     found["dead"] = error_of(vault)
+    return found
+
+
+def desk(folder: Path) -> dict[str, object]:
+    """The desk on a locked keyring: its dialog dismissed, asked for by the button, then answered."""
+    vault = KeyringVault()
+    vault.set(PROFILE.api_key_name, "secret")
+    library_key(vault, PROFILE, folder)
+    ProfileStore(folder).save(PROFILE)
+    control("lock")
+    window = Desktop(folder)
+    window.start("--light", "--data-dir", str(folder))
+    try:
+        control("dismiss")
+        window.wait("label", "The keyring is locked.")
+        time.sleep(2.5)  # it has looked again by itself
+        found: dict[str, object] = {"dialogs": dialogs()}
+        window.press("push button", "Try again")
+        control("answer")
+        window.wait("text", "Subject")
+        found["status"] = window.stop()
+    except BaseException:
+        print(window.tree(), file=sys.stderr)
+        window.kill()
+        raise
     return found
 
 

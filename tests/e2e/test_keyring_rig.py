@@ -38,3 +38,8 @@ def test_a_locked_keyring_is_waited_for_and_its_dialog_opens_once(on_rig):
         "answered": "secret",
         "dead": "VaultFailed",
     }
+
+
+def test_the_desk_says_that_the_keyring_is_locked_and_opens_once_it_is_unlocked(on_rig, tmp_path):
+    assert on_rig("desk") == {"dialogs": 0, "status": 0}
+    assert (tmp_path / "desk.log").read_text() == ""
