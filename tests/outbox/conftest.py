@@ -84,8 +84,9 @@ def new_courier(library, service, clock):
     """A courier of a library, with a client on the fake service."""
     made = []
 
-    def make(of=None, **more):
+    def make(of=None, on_connect=lambda service: None, **more):
         def connect():
+            on_connect(service)
             credentials = Credentials("account", more.pop("key", "right-key"))
             client = Client("http://service.test", credentials, retries=RetryRule.NEVER, transport=service)
             made.append(client)

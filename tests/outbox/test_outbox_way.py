@@ -1,0 +1,341 @@
+"""The way to the service, and what keeps recordings back: each said in its words, each gone by itself."""
+
+import errno
+import socket
+import ssl
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from vbdesk.outbox.clock_check import DOUBT
+from vbdesk.outbox.network import ManualNetwork, NetworkState
+from vbdesk.outbox.reach import Reach
+from vbdesk.outbox.settings import SendRule
+from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.vault import VaultLocked
+
+MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
+ONLINE = NetworkState(reachable=True, metered=False)
+
+
+@pytest.fixture
+def waiting(library, new_take):
+    """A recording in the line."""
+
+    def make(*args, **more):
+        take_id = new_take(*args, **{"seconds": 15, "rate": 1000, "recorded_at": MOMENT, **more})
+        library.queue(take_id)
+        return take_id
+
+    return make
+
+
+@pytest.fixture
+def network():
+    return ManualNetwork(ONLINE)
+
+
+@pytest.fixture
+def courier(new_courier, network):
+    return new_courier(network=network)
+
+
+def all_done(library):
+    return lambda: {item.state for item in library.list()} == {OutboxState.DONE}
+
+
+def failing_with(below):
+    def fail(_):
+        try:
+            raise below
+        except OSError as error:
+            raise httpx.ConnectError("no") from error
+
+    return fail
+
+
+def expired():
+    error = ssl.SSLCertVerificationError("certificate has expired")
+    error.verify_code = 10
+    return error
+
+
+PAGE = "<!doctype html><title>Welcome to our Wi-Fi</title>"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reach", "words"),
+    [
+        (failing_with(OSError(errno.ENETUNREACH, "no")), Reach.OFFLINE, "Wi-Fi"),
+        (failing_with(socket.gaierror(-2, "no")), Reach.NAME, "name"),
+        (failing_with(ConnectionRefusedError()), Reach.SERVICE_DOWN, "not running"),
+        (failing_with(ssl.SSLError("no")), Reach.TLS, "secure"),
+        (failing_with(expired()), Reach.CLOCK, "date"),
+        ("lost", Reach.SILENT, "in time"),
+        (503, Reach.SERVICE_DOWN, "problem of its own"),
+        (lambda _: httpx.Response(200, text=PAGE), Reach.PORTAL, "log in"),
+        (lambda _: httpx.Response(302, headers={"Location": "http://portal.test"}), Reach.PORTAL, "log in"),
+        (lambda _: httpx.Response(200, json={"hello": 1}), Reach.FOREIGN, "not like the service"),
+    ],
+)
+def test_what_is_in_the_way_is_told_apart(courier, service, drive, fault, reach, words):
+    service.faults["credits"].append(fault)
+    drive(courier, lambda: courier.status.connected is False)
+    assert courier.status.reach is reach
+    assert words in courier.status.sentence
+    assert "go on by themselves" in courier.status.sentence
+    drive(courier, lambda: courier.status.connected is True)
+    assert (courier.status.reach, courier.status.sentence) == (Reach.CONNECTED, "Connected.")
+
+
+def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
+    library, waiting, courier, network, service, drive, clock
+):
+    network.now = NetworkState(reachable=False)
+    waiting()
+    drive(courier, seconds=3600)
+    assert service.requests == []
+    assert courier.status.reach is Reach.OFFLINE
+    assert "no network" in courier.status.sentence
+    network.now = ONLINE
+    back = clock.monotonic()
+    drive(courier, all_done(library))
+    assert service.requests[0][0] - back < 1
+
+
+def test_a_network_that_comes_back_ends_the_pause_after_failures(library, waiting, courier, network, service, drive):
+    service.online = False
+    waiting()
+    drive(courier, seconds=100)
+    network.now = NetworkState(reachable=False)
+    courier.step()
+    service.online, network.now = True, ONLINE
+    drive(courier, lambda: courier.status.connected is True, seconds=1)
+    assert courier.status.connected is True
+
+
+def test_behind_a_login_page_that_the_system_knows_of_the_login_is_what_is_said(courier, network, service, drive):
+    network.now = NetworkState(reachable=True, behind_portal=True)
+    service.faults["credits"].append("unreachable")
+    drive(courier, lambda: courier.status.connected is False)
+    assert courier.status.reach is Reach.PORTAL
+
+
+class SleepyClock:
+    """A clock whose steady count stands still while the computer sleeps."""
+
+    def __init__(self, clock):
+        self._clock = clock
+        self.slept_s = 0.0
+
+    def now(self):
+        return self._clock.now() + timedelta(seconds=self.slept_s)
+
+    def monotonic(self):
+        return self._clock.monotonic()
+
+
+def test_after_sleep_the_connections_are_new_and_the_network_may_settle(
+    library, waiting, service, new_courier, drive, clock
+):
+    sleepy, made = SleepyClock(clock), []
+    courier = new_courier(clock=sleepy, on_connect=made.append)
+    drive(courier, lambda: courier.status.connected is True)
+    waiting()
+    sleepy.slept_s = 8 * 3600
+    service.requests.clear()
+    woke = clock.monotonic()
+    drive(courier, all_done(library))
+    assert 3 <= service.requests[0][0] - woke < 4
+    assert len(made) == 2
+
+
+def test_where_both_clocks_go_on_during_sleep_being_late_tells(courier, service, drive, clock):
+    drive(courier, seconds=70)
+    clock.advance(8 * 3600)
+    service.requests.clear()
+    woke = clock.monotonic()
+    drive(courier, lambda: bool(service.requests))
+    assert 3 <= service.requests[0][0] - woke < 4
+
+
+@pytest.mark.parametrize("ahead", [timedelta(days=3), -timedelta(hours=5)])
+def test_a_wrong_clock_is_measured_by_the_services(library, waiting, new_take, courier, service, drive, clock, ahead):
+    service.clock_ahead = ahead
+    take_id, resting = waiting(), new_take("b", seconds=15, rate=1000)
+    imported_then = library.get(take_id).recorded_at
+    drive(courier, seconds=200)
+    assert courier.status.on_hold is Fix.SET_CLOCK
+    assert "it says 2026-03-01T09:0" in courier.status.sentence
+    assert "the service's 2026-0" in courier.status.sentence
+    assert service.count("put") == 0
+    assert library.get(take_id).reason == library.get(resting).reason == DOUBT
+    service.clock_ahead = timedelta(0)
+    drive(courier, all_done_of(library, take_id), seconds=200)
+    assert courier.status.on_hold is None
+    assert library.get(take_id).reason == DOUBT
+    assert library.get(take_id).recorded_at == imported_then
+
+
+def all_done_of(library, take_id):
+    return lambda: library.get(take_id).state is OutboxState.DONE
+
+
+def test_a_clock_that_is_a_few_minutes_off_does_no_harm(library, waiting, courier, service, drive):
+    service.clock_ahead = timedelta(minutes=9)
+    take_id = waiting()
+    drive(courier, all_done(library))
+    assert courier.status.on_hold is None
+    assert library.get(take_id).reason is None
+
+
+def test_recordings_made_while_the_clock_was_ahead_are_said_so_once_it_is_right(
+    library, waiting, new_courier, service, drive, clock
+):
+    class SetBack:
+        """The clock was a year ahead, and was set right before the network came."""
+
+        wrong = timedelta(days=365)
+
+        def now(self):
+            return clock.now() + self.wrong
+
+        def monotonic(self):
+            return clock.monotonic()
+
+    laptop = SetBack()
+    library.store.clock = laptop
+    wrong = waiting()
+    laptop.wrong = timedelta(0)
+    right = waiting("b")
+    service.clock_ahead = timedelta(0)
+    drive(new_courier(clock=laptop), all_done(library))
+    assert library.get(wrong).reason == DOUBT
+    assert library.get(right).reason is None
+
+
+def test_paused_nothing_is_sent_and_results_still_come(library, waiting, courier, service, drive):
+    sent = waiting()
+    drive(courier, lambda: library.get(sent).state is OutboxState.SUBMITTED)
+    library.change_settings(paused=True)
+    later = waiting("b")
+    drive(courier, seconds=100)
+    assert library.get(sent).state is OutboxState.DONE
+    assert library.get(later).state is OutboxState.WAITING
+    assert courier.status.sentence == "Connected. Sending is paused; results still come."
+    library.change_settings(paused=False)
+    drive(courier, all_done(library))
+    assert courier.status.sentence == "Connected."
+
+
+def test_on_a_metered_network_recordings_wait_for_another(library, waiting, courier, network, service, drive):
+    library.change_settings(send_rule=SendRule.UNMETERED)
+    network.now = NetworkState(reachable=True, metered=True)
+    waiting()
+    drive(courier, seconds=100)
+    assert service.count("mint") == 0
+    assert "does not cost by volume" in courier.status.sentence
+    network.now = NetworkState(reachable=True, metered=None)  # what is not known does not cost
+    drive(courier, all_done(library))
+
+
+def test_by_hand_only_what_a_person_lets_go_is_sent(library, waiting, courier, service, drive):
+    library.change_settings(send_rule=SendRule.BY_HAND)
+    first, second = waiting("a"), waiting("b")
+    drive(courier, seconds=60)
+    assert service.count("mint") == 0
+    library.send_now([second])
+    drive(courier, lambda: library.get(second).state is OutboxState.DONE)
+    assert library.get(first).state is OutboxState.WAITING
+    library.send_now()
+    drive(courier, all_done(library))
+
+
+def test_a_key_that_works_again_is_noticed_without_hammering(library, waiting, courier, service, drive):
+    service.key = "new-key"
+    waiting()
+    drive(courier, seconds=3600)
+    assert 3 <= len(service.requests) <= 6
+    service.key = "right-key"
+    drive(courier, all_done(library), seconds=1000)
+    assert courier.status.on_hold is None
+
+
+def test_credits_that_came_before_the_balance_was_read_are_found_by_a_try(library, waiting, courier, service, drive):
+    def spent(_):
+        service.credits = 500  # added by somebody the moment after the refusal
+        return service._refusal(402)
+
+    service.faults["analyze"].append(spent)
+    waiting()
+    drive(courier, seconds=300)
+    assert courier.status.on_hold is Fix.ADD_CREDITS
+    drive(courier, all_done(library), seconds=700)
+    assert courier.status.on_hold is None
+    assert service.count("put") == 1
+
+
+def test_a_keyring_that_is_unlocked_later_is_noticed(library, waiting, new_courier, service, drive):
+    locked = [VaultLocked("The keyring is locked.")] * 3
+
+    def check():
+        if locked:
+            raise locked.pop()
+
+    courier = new_courier(on_connect=lambda _: check())
+    waiting()
+    drive(courier, lambda: not locked, seconds=30)
+    drive(courier, all_done(library))
+    assert courier.status.on_hold is None
+
+
+def test_a_recording_at_which_the_line_always_breaks_is_not_in_the_way_of_the_others(
+    library, waiting, courier, service, drive
+):
+    heavy = waiting("a", seconds=60)
+    others = [waiting(f"b{number}", recorded_at=MOMENT + timedelta(days=1 + number)) for number in range(3)]
+    put = service._put
+
+    def break_at_heavy(ref, content):
+        if len(content) > 50_000:
+            raise httpx.WriteError("cut")
+        return put(ref, content)
+
+    service._put = break_at_heavy
+    drive(courier, lambda: all(library.get(each).state is OutboxState.DONE for each in others), seconds=60)
+    assert library.counts()[OutboxState.DONE] == 3
+    drive(courier, lambda: library.get(heavy).reason is not None)
+    assert "broke off" in library.get(heavy).reason
+    assert library.get(heavy).state is OutboxState.WAITING
+    service._put = put
+    drive(courier, all_done(library), seconds=1000)
+    assert library.get(heavy).reason is None
+
+
+def test_a_job_whose_answer_makes_no_sense_does_not_stop_the_others(library, waiting, courier, service, drive):
+    odd = waiting("a")
+    drive(courier, lambda: library.get(odd).state is OutboxState.SUBMITTED)
+    job = service._job
+    service._job = lambda job_id: (
+        httpx.Response(200, json={"status": "?"}) if job_id == library.get(odd).job_id else job(job_id)
+    )
+    others = [waiting(f"b{number}") for number in range(3)]
+    drive(courier, lambda: all(library.get(each).state is OutboxState.DONE for each in others), seconds=60)
+    assert library.counts()[OutboxState.DONE] == 3
+    service._job = job
+    drive(courier, all_done(library))
+
+
+def test_what_has_had_its_retries_goes_on_when_the_service_is_back_from_an_outage(
+    library, waiting, courier, service, drive
+):
+    service.faults["put"].extend([500] * 6)
+    take_id = waiting()
+    drive(courier, lambda: library.get(take_id).reason is not None)
+    service.online = False
+    drive(courier, seconds=60)
+    assert "tried 6 times" in library.get(take_id).reason
+    service.online = True
+    drive(courier, all_done(library), seconds=60)
+    assert library.get(take_id).state is OutboxState.DONE
