@@ -183,6 +183,7 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
     first = new_take(from_group, seconds=30, note="marker note", tags=("marker-tag",))
     library.set_trim(first, (0.0, 20.0))
     library.queue(first)
+    library.send_now([first])
     library.cancel(first)
     library.bring_back(library.put_away(first))
     library.change_settings(send_rule=SendRule.BY_HAND, retention=Retention(RetentionRule.AFTER_RESULT, 30))
@@ -193,6 +194,7 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
         ("recorded", first, ""),
         ("trimmed", first, ""),
         ("queued", first, ""),
+        ("released to be sent", first, ""),
         ("called back", first, ""),
         ("put away", first, ""),
         ("brought back", first, ""),

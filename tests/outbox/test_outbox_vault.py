@@ -8,6 +8,8 @@ from keyring.backends import null
 from keyring.compat.properties import classproperty
 from keyring.errors import InitError, KeyringLocked, NoKeyringError, PasswordDeleteError
 
+from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.outbox.states import Fix, OutboxState
 from vbdesk.outbox.vault import (
     KeyringVault,
     MemoryVault,
@@ -196,6 +198,30 @@ def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
 
     assert patiently(lambda: vault.get(NAME), said.append, pause) == "one"
     assert len(said) == 1
+
+
+def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dialog(
+    backend, library, new_take, new_courier, service, drive
+):
+    vault = KeyringVault()
+    vault.set(NAME, "right-key")
+    backend.locked = True
+    backend.answer(unlock=False)
+    library.queue(new_take())
+
+    def connect():
+        credentials = Credentials("account", vault.get(NAME))
+        return Client("http://service.test", credentials, retries=RetryRule.NEVER, transport=service)
+
+    courier = new_courier(client_factory=connect)
+    drive(courier, seconds=60)
+    assert courier.status.on_hold is Fix.UNLOCK_KEYRING
+    assert (backend.asked, library.counts()[OutboxState.WAITING]) == (1, 1)
+    vault.ask_again()
+    backend.answer(unlock=True)
+    drive(courier, lambda: library.counts()[OutboxState.DONE] == 1)
+    assert (backend.asked, library.counts()[OutboxState.DONE]) == (1, 1)
+    assert courier.status.on_hold is None
 
 
 @pytest.mark.parametrize("unsafe", [null.Keyring(), PlainFileKeyring()])

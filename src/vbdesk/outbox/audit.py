@@ -44,6 +44,7 @@ class Deed(StrEnum):
     TRIMMED = "trimmed"
     LISTENED = "listened to"
     QUEUED = "queued"
+    RELEASED = "released to be sent"
     CALLED_BACK = "called back"
     UPLOADED = "sound uploaded"
     SENT = "sent"

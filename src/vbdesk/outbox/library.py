@@ -265,6 +265,7 @@ class Library(Listing):
             for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
                 database.execute("UPDATE pending SET released = 1 WHERE take_id = ?", (take_id,))
                 self.store.touch(take_id)
+                self.store.note(Deed.RELEASED, take_id)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
         """The last read of a subject's history as JSON, and when it was read; None before the first."""
