@@ -14,7 +14,7 @@ from fhir.resources.R4B.bundle import Bundle
 from pypdf import PdfReader
 from report_cases import AS_OF, PULSE, pulse_scores, subject
 
-from vbdesk.contract.catalog import MODEL_SIGNS, ModelName
+from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.report.pdf import PageSize, ReportOptions, pdf_report
 from vbdesk.report.pdf.words import report_words
 from vbdesk.report.sign_off import SignOff
@@ -205,11 +205,10 @@ def test_hostile_names_stay_on_the_paper() -> None:
 
 
 def test_more_signs_than_a_page_holds_go_on_over_pages() -> None:
-    from vbdesk.contract.catalog import SignName
-
     record = subject([{sign.value: 0.2 + 0.03 * k for sign in SignName} for k in range(3)], model=PULSE)
     pdf = reader(record)
-    assert all(sign.label in words_of(pdf) for sign in SignName)
+    printed = words_of(pdf)
+    assert all(sign.label in printed for sign in SignName)
     assert sum(str(element["/S"]) == "/Figure" for element in elements(pdf)) >= 2
 
 

@@ -11,6 +11,7 @@ from vbdesk.cli.bundle import bundle
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
 from vbdesk.cli.doctor import doctor
+from vbdesk.cli.export import export
 from vbdesk.cli.features import features
 from vbdesk.cli.groups import groups
 from vbdesk.cli.jobs import jobs
@@ -45,6 +46,7 @@ app.command()(analyze)
 app.command()(longitudinal)
 app.command()(submit)
 app.command()(sync)
+app.command()(export)
 app.add_typer(jobs, name="jobs")
 app.add_typer(groups, name="groups")
 app.add_typer(simulate.app, name="simulate")

@@ -1,24 +1,25 @@
 """Reading a whole subject from a service: its recordings, their results, and the course over time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Protocol
 
-from vbdesk.contract.groups import GroupJobItem, GroupJobList
+from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job
-from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
+from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
 
-TRAJECTORY_ATTEMPTS = 10
+TRAJECTORY_TIMEOUT_S = 120.0
 
 
 class ReadsGroups(Protocol):
     """The part of a client that reads groups; `vbdesk.client` has it."""
 
-    def jobs(self, group_id: str, *, page: int = 0) -> GroupJobList:
-        """One page of a group's jobs by recording time; pages count from 0."""
+    def all_jobs(self, group_id: str) -> Iterator[GroupJobItem]:
+        """Every job of a group."""
 
-    def trajectory(self, group_id: str) -> TrajectoryRead | TrajectoryRunning:
-        """The subject over time, or when to ask again."""
+    def wait_trajectory(self, group_id: str, *, timeout_s: float | None = None) -> TrajectoryRead:
+        """The subject over time, once the service has computed it."""
 
 
 class ReadsJobs(Protocol):
@@ -34,7 +35,6 @@ def gather_subject(
     groups: ReadsGroups,
     jobs: ReadsJobs,
     *,
-    pause: Callable[[float], None],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     language: str = "en",
 ) -> SubjectRecord:
@@ -45,36 +45,17 @@ def gather_subject(
         source: where the reads come from, for the record.
         groups: a client's groups.
         jobs: a client's jobs.
-        pause: waits that many seconds, where the service still computes the trajectory.
         on_progress: called with the recordings read and their number.
         language: of the service's labels and narrative.
+
+    Raises:
+        TimeoutError: the service is still computing the course over time.
     """
-    items = _all_items(group_id, groups)
-    read: list[tuple[GroupJobItem, Job]] = []
+    items = list(groups.all_jobs(group_id))
+    read: list[tuple[datetime | None, Job]] = []
     for item in items:
         on_progress(len(read), len(items))
-        read.append((item, jobs.get(item.job_id)))
+        read.append((item.recorded_at, jobs.get(item.job_id)))
     on_progress(len(read), len(items))
-    trajectory = _finished_trajectory(group_id, groups, pause)
-    return subject_record(
-        group_id, source, [(item.recorded_at, job) for item, job in read], trajectory, language=language
-    )
-
-
-def _all_items(group_id: str, groups: ReadsGroups) -> list[GroupJobItem]:
-    items: dict[str, GroupJobItem] = {}  # a page may shift while a new recording comes in
-    page, total = 0, 1
-    while page < total:
-        answer = groups.jobs(group_id, page=page)
-        items |= {item.job_id: item for item in answer.jobs}
-        page, total = page + 1, answer.total_pages
-    return list(items.values())
-
-
-def _finished_trajectory(group_id: str, groups: ReadsGroups, pause: Callable[[float], None]) -> TrajectoryRead | None:
-    for _ in range(TRAJECTORY_ATTEMPTS):
-        answer = groups.trajectory(group_id)
-        if isinstance(answer, TrajectoryRead):
-            return answer
-        pause(answer.retry_after_seconds)
-    return None
+    trajectory = groups.wait_trajectory(group_id, timeout_s=TRAJECTORY_TIMEOUT_S)
+    return subject_record(group_id, source, read, trajectory, language)

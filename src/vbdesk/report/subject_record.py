@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
@@ -16,6 +17,13 @@ class Source:
 
     service: str
     account_id: str
+
+    @classmethod
+    def of(cls, base_url: str, account_id: str) -> "Source":
+        """The source that a client speaks to; a service of this computer has another port at every start."""
+        address = urlsplit(base_url)
+        local = address.hostname in {"127.0.0.1", "localhost", "::1"}
+        return cls("http://localhost" if local else base_url.rstrip("/"), account_id)
 
 
 @dataclass(frozen=True, slots=True)

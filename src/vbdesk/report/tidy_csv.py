@@ -25,12 +25,13 @@ def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mappi
 
     Args:
         records: the subjects, in the order of the rows.
-        scores: with the raw scores, for research; without them only levels, changes and measures leave.
+        scores: with raw scores and extended metrics, for research; else only levels, changes and measures leave.
     """
     files = {}
     for name, table in table_definitions().items():
         columns = table.columns_for(scores=scores)
-        files[f"{name}.csv"] = _csv(_lines(columns, table_rows(name, records)))
+        rows = (row for row in table_rows(name, records) if scores or row.get("kind") != "extended_metric")
+        files[f"{name}.csv"] = _csv(_lines(columns, rows))
     files[DICTIONARY_FILE] = _csv(_dictionary_lines(scores=scores))
     return files
 

@@ -39,7 +39,7 @@ def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOf
         for resource in _of_recording(record, recording, scores, sign_off if newest else None):
             resources.setdefault(resource["id"], resource)
     times = [recording.job.completed_at or recording.job.created_at for recording in record.finished]
-    name = words.identity(record.source.service, record.source.account_id, record.group_id, *resources)
+    name = words.identity(record.source.account_id, record.group_id, *resources)
     bundle: Element = {
         "resourceType": "Bundle",
         "id": name,

@@ -28,9 +28,8 @@ class Setting:
 
     def identity(self, *names: str) -> str:
         """The id of a resource of this recording."""
-        source = self.record.source
-        job_id = self.recording.job.job_id
-        return vocabulary().identity(source.service, source.account_id, self.record.group_id, job_id, *names)
+        account_id, job_id = self.record.source.account_id, self.recording.job.job_id
+        return vocabulary().identity(account_id, self.record.group_id, job_id, *names)
 
 
 def subject_reference(record: SubjectRecord) -> Element:

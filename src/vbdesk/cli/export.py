@@ -1,0 +1,149 @@
+"""`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.connection import REFUSED, USAGE, DataDir, ProfileName, open_client
+from vbdesk.cli.output import fail
+
+if TYPE_CHECKING:
+    from vbdesk.report.bids import AudioFile
+    from vbdesk.report.pdf import ReportOptions
+    from vbdesk.report.subject_record import SubjectRecord
+
+FORMATS = ("csv", "fhir", "pdf", "bids", "json")
+PAPERS = ("a4", "letter")
+_FOR_RESEARCH = {"csv", "bids", "json"}
+_AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
+
+
+def export(
+    group: Annotated[list[str], typer.Option(help="The subject's group id; may be given several times.")],
+    format: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMATS)}.")],  # the option's name, as people know it
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write to. Default: this folder, and for csv and bids a new one within it."),
+    ] = None,
+    sign_off: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who has read the newest recording (pdf, fhir).")
+    ] = None,
+    scores: Annotated[
+        bool | None,
+        typer.Option("--scores/--no-scores", help="Raw scores, for research. Default: in csv, bids and json."),
+    ] = None,
+    job: Annotated[str | None, typer.Option(help="Print this recording instead of the newest (pdf).")] = None,
+    paper: Annotated[str, typer.Option(help="a4 or letter (pdf).")] = "a4",
+    audio: Annotated[
+        Path | None, typer.Option(help="Folder with the sound, each file named by its job id, to copy along (bids).")
+    ] = None,
+    language: Annotated[str, typer.Option(help="Language of the service's texts, as a BCP 47 tag.")] = "en",
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    profile: ProfileName = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write what the service knows of a subject to files: docs/exports.md."""
+    from vbdesk.report.exports import ExportFormat, WouldOverwrite, export_files, write_files
+
+    _check_usage(format, scores, job, paper, audio, group)
+    kind = ExportFormat(format)
+    options = _options(format, sign_off, scores, job, paper)
+    folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
+    records = _read(group, profile, data_dir, language)
+    try:
+        files = export_files(kind, records, options, _sound(audio, records))
+        write_files(folder, files, overwrite=force)
+    except (ValueError, WouldOverwrite) as error:
+        fail(f"{error} With --force files are replaced." if isinstance(error, WouldOverwrite) else str(error), REFUSED)
+    except OSError as error:
+        fail(f"The export could not be written to {folder}: {error.strerror}.", REFUSED)
+    for name in [folder] if kind.one_folder else [folder / name for name in files]:
+        typer.echo(str(name))
+
+
+def _check_usage(
+    format: str, scores: bool | None, job: str | None, paper: str, audio: Path | None, groups: list[str]
+) -> None:
+    if format not in FORMATS:
+        fail(f"There is no format {format!r}. Choose one of: {', '.join(FORMATS)}.", USAGE)
+    if paper not in PAPERS:
+        fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
+    if format == "json" and scores is False:
+        fail("JSON holds the service's answers unchanged, with their scores. Choose another format.", USAGE)
+    if job is not None and (format != "pdf" or len(set(groups)) > 1):
+        fail("--job goes with --format pdf and one subject.", USAGE)
+    if audio is not None and (format != "bids" or not audio.is_dir()):
+        fail("--audio names a folder that is there, and goes with --format bids.", USAGE)
+
+
+def _options(format: str, sign_off: str | None, scores: bool | None, job: str | None, paper: str) -> "ReportOptions":
+    from vbdesk.report.drawing.letters import missing_letters
+    from vbdesk.report.pdf import PageSize, ReportOptions
+    from vbdesk.report.sign_off import SignOff
+
+    now = datetime.now(UTC).replace(microsecond=0)
+    try:
+        reader = None if sign_off is None else SignOff(sign_off, now)
+    except ValueError as error:
+        fail(str(error), USAGE)
+    if reader is not None and format == "pdf" and (missing := missing_letters(reader.name)):
+        typer.echo(f"The report's fonts lack these letters, which print as squares: {missing}", err=True)
+    return ReportOptions(
+        exported_at=now,
+        zone=now.astimezone().tzinfo or UTC,
+        page_size=PageSize(paper),
+        job_id=job,
+        scores=format in _FOR_RESEARCH if scores is None else scores,
+        sign_off=reader,
+    )
+
+
+def _read(groups: list[str], profile: str | None, data_dir: Path | None, language: str) -> "list[SubjectRecord]":
+    from vbdesk.report.gathering import gather_subject
+    from vbdesk.report.subject_record import Source
+
+    with open_client(profile, data_dir) as connection:
+        source = Source.of(connection.base_url, connection.account_id)
+        return [
+            gather_subject(
+                group_id,
+                source,
+                connection.client.groups,
+                connection.client.jobs,
+                on_progress=_Progress(group_id),
+                language=language,
+            )
+            for group_id in dict.fromkeys(groups)
+        ]
+
+
+class _Progress:
+    """A line now and then on standard error: a long history takes minutes within the plan's limits."""
+
+    EVERY = 25
+
+    def __init__(self, group_id: str) -> None:
+        self._group_id = group_id
+
+    def __call__(self, done: int, total: int) -> None:
+        if done and done % self.EVERY == 0:
+            typer.echo(f"{self._group_id}: {done} of {total} recordings read", err=True)
+
+
+def _sound(folder: Path | None, records: "list[SubjectRecord]") -> "dict[str, AudioFile]":
+    """The sound files that are there, by job id."""
+    from vbdesk.report.bids import AudioFile
+
+    if folder is None:
+        return {}
+    jobs = [recording.job.job_id for record in records for recording in record.recordings]
+    found = {}
+    for job_id in (job_id for job_id in jobs if Path(job_id).name == job_id):  # never a path out of the folder
+        for suffix in _AUDIO_SUFFIXES:
+            path = folder / f"{job_id}{suffix}"
+            if path.is_file():
+                found[job_id] = AudioFile(suffix, path)
+                break
+    return found

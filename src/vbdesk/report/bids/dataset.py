@@ -1,0 +1,252 @@
+"""The folder: participants, sessions, sidecars, phenotype tables, and which label stands for whom."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vbdesk import __version__
+from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.report.bids.tables import Explained, as_json, explanation, tsv
+from vbdesk.report.bids.texts import bids_texts
+from vbdesk.report.dictionary import table_definitions
+from vbdesk.report.names import bids_labels
+from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
+from vbdesk.report.tables import Row, table_rows
+
+_FROM_ELSEWHERE = {
+    "group_id",
+    "job_id",
+    "recorded_at",
+    "sign",
+    "label",
+    "language",
+    "service",
+    "account_id",
+    "narrative",
+}
+"""Columns of the tidy tables that stand in names, sidecars or `sourcedata` here."""
+
+
+@dataclass(frozen=True, slots=True)
+class AudioFile:
+    """The sound of a recording: the ending of its name with the dot, and its bytes or where they are."""
+
+    suffix: str
+    content: bytes | Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A recording with its labels."""
+
+    record: SubjectRecord
+    recording: RecordingRecord
+    participant: str
+    session: str
+
+    @property
+    def key(self) -> Row:
+        return {"participant_id": self.participant, "session_id": self.session}
+
+
+def bids_files(
+    records: Sequence[SubjectRecord], audio: Mapping[str, AudioFile] | None = None, *, scores: bool = True
+) -> Mapping[str, bytes | Path]:
+    """Every file of the folder by its path, with `/`; the same records give the same bytes.
+
+    Args:
+        records: the subjects.
+        audio: sound by job id, to be copied along; a recording without is described all the same.
+        scores: with raw scores and extended metrics.
+    """
+    labels = bids_labels([record.group_id for record in records])
+    sessions = [session for record in records for session in _sessions(record, f"sub-{labels[record.group_id]}")]
+    return {
+        **_head(records),
+        **_participants(records, labels),
+        **dict(_session_files(sessions, audio or {})),
+        **dict(_phenotype(sessions, scores)),
+        **_derivatives(records, labels, scores),
+        **_sourcedata(records, labels, sessions),
+    }
+
+
+def _sessions(record: SubjectRecord, participant: str) -> Iterator[_Session]:
+    """Sessions are named by their time, so that a recording added later renames no other."""
+    taken: set[str] = set()
+    for recording in record.recordings:
+        name = f"ses-{recording.recorded_at:%Y%m%dT%H%M%S}"
+        for letter in ("", *(f"n{number}" for number in range(2, len(record.recordings) + 2))):
+            if name + letter not in taken:
+                taken.add(name + letter)
+                yield _Session(record, recording, participant, name + letter)
+                break
+
+
+def _head(records: Sequence[SubjectRecord]) -> dict[str, bytes]:
+    texts = bids_texts()
+    subjects = "1 subject" if len(records) == 1 else f"{len(records)} subjects"
+    readme = texts.readme.format(subjects=subjects, vbdesk=__version__, bids=texts.version)
+    return {
+        "README": readme.lstrip().encode(),
+        ".bidsignore": b"sub-*/ses-*/voice/\n",
+        "dataset_description.json": as_json(_description("raw")),
+    }
+
+
+def _description(kind: str) -> dict[str, Any]:
+    return {
+        "Name": bids_texts().name,
+        "BIDSVersion": bids_texts().version,
+        "DatasetType": kind,
+        "GeneratedBy": [{"Name": "vbdesk", "Version": __version__}],
+    }
+
+
+def _participants(records: Sequence[SubjectRecord], labels: Mapping[str, str]) -> dict[str, bytes]:
+    names = ("participant_id", "recordings", "first_recorded_at", "last_recorded_at")
+    columns = [Explained.named(name) for name in names]
+    rows: list[Row] = [
+        {
+            "participant_id": f"sub-{labels[record.group_id]}",
+            "recordings": len(record.recordings),
+            "first_recorded_at": record.recordings[0].recorded_at if record.recordings else None,
+            "last_recorded_at": record.recordings[-1].recorded_at if record.recordings else None,
+        }
+        for record in records
+    ]
+    return {"participants.tsv": tsv(columns, rows), "participants.json": explanation(columns)}
+
+
+def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile]) -> Iterator[tuple[str, bytes | Path]]:
+    columns = [Explained.named(name) for name in ("session_id", "acq_time", "status")]
+    for participant in dict.fromkeys(session.participant for session in sessions):
+        own = [session for session in sessions if session.participant == participant]
+        rows: list[Row] = [
+            {
+                "session_id": session.session,
+                "acq_time": session.recording.recorded_at,
+                "status": session.recording.job.status.value,
+            }
+            for session in own
+        ]
+        yield f"{participant}/{participant}_sessions.tsv", tsv(columns, rows)
+        yield f"{participant}/{participant}_sessions.json", explanation(columns)
+        for session in own:
+            stem = f"{participant}/{session.session}/voice/{participant}_{session.session}_voice"
+            yield f"{stem}.json", as_json(_sidecar(session))
+            if sound := audio.get(session.recording.job.job_id):
+                yield f"{stem}{sound.suffix}", sound.content
+
+
+def _sidecar(session: _Session) -> dict[str, Any]:
+    job, recording = session.recording.job, session.recording
+    kind, target = recording.target
+    speakers = job.result.speakers if job.result else None
+    return {
+        "RecordedAt": format_timestamp(recording.recorded_at),
+        "DurationSeconds": job.audio_duration_seconds,
+        "SamplingFrequency": job.audio_sample_rate,
+        "ContentType": job.audio_content_type,
+        "Analysis": {
+            "Status": job.status.value,
+            "TargetType": kind.value,
+            "Target": target,
+            "Longitudinal": recording.longitudinal,
+            "SignVersions": sorted({signal.sign_version for signal in recording.signals if signal.sign_version}),
+        },
+        "Speakers": [
+            {"Speaker": speaker.speaker, "SpeechSeconds": speaker.speech_seconds, "Segments": speaker.segments}
+            for speaker in speakers or []
+        ],
+    }
+
+
+def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str, bytes]]:
+    texts, key = bids_texts().table, [Explained.named("participant_id"), Explained.named("session_id")]
+    tidy = {name: list(_rows(name, sessions)) for name in ("recordings", "signs", "measures")}
+    signs = dict.fromkeys(str(row["sign"]) for row in tidy["signs"])
+    for sign in signs:
+        rows = [row for row in tidy["signs"] if row["sign"] == sign]
+        about = texts.sign.format(label=rows[0]["label"])
+        yield from _table(f"sign_{sign.replace('-', '_')}", [*key, *_columns("signs", scores)], rows, about)
+    yield from _table(
+        "recording_quality", [*key, *_columns("recordings", scores)], tidy["recordings"], texts.recording_quality
+    )
+    for kind, name, about, second in (
+        ("vocal_feature", "vocal_features", texts.vocal_features, ("interpretation", "band")),
+        ("extended_metric", "extended_metrics", texts.extended_metrics, ("spread", "spread")),
+    ):
+        columns, rows = _wide([row for row in tidy["measures"] if row["kind"] == kind], *second)
+        if rows and (scores or kind != "extended_metric"):
+            yield from _table(name, [*key, *columns], rows, about)
+
+
+def _rows(table: str, sessions: Sequence[_Session]) -> Iterator[Row]:
+    """Rows of a tidy table with the labels of their recording."""
+    keys = {(session.record.group_id, session.recording.job.job_id): session.key for session in sessions}
+    records = {session.record.group_id: session.record for session in sessions}
+    for row in table_rows(table, records.values()):
+        yield keys[str(row["group_id"]), str(row["job_id"])] | row
+
+
+def _columns(table: str, scores: bool) -> list[Explained]:
+    columns = table_definitions()[table].columns_for(scores=scores)
+    return [Explained.of(column) for column in columns if column.name not in _FROM_ELSEWHERE]
+
+
+def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[Explained], list[Row]]:
+    """One row a session: for every measure its value, and `field` as a second column."""
+    columns: dict[str, Explained] = {}
+    wide: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        measure = str(row["measure"]).replace("-", "_")
+        second = f"{measure}_{ending}"
+        columns.setdefault(measure, Explained(measure, f"{row['label']}.", str(row["unit"])))
+        columns.setdefault(second, Explained(second, f"{row['label']}: {bids_texts().column[ending]}"))
+        key: Row = {"participant_id": row["participant_id"], "session_id": row["session_id"]}
+        own = wide.setdefault((str(row["participant_id"]), str(row["session_id"])), key)
+        own |= {measure: row["value"], second: row[field]}
+    return list(columns.values()), list(wide.values())
+
+
+def _table(name: str, columns: Sequence[Explained], rows: Sequence[Row], about: str) -> Iterator[tuple[str, bytes]]:
+    yield f"phenotype/{name}.tsv", tsv(columns, rows)
+    yield f"phenotype/{name}.json", explanation(columns, about)
+
+
+def _derivatives(records: Sequence[SubjectRecord], labels: Mapping[str, str], scores: bool) -> dict[str, bytes]:
+    definition = table_definitions()["trajectory"]
+    own = [Explained.of(column) for column in definition.columns_for(scores=scores) if column.name != "group_id"]
+    columns = [Explained.named("participant_id"), *own]
+    rows: list[Row] = [
+        {"participant_id": f"sub-{labels[str(row['group_id'])]}", **row} for row in table_rows("trajectory", records)
+    ]
+    return {
+        "derivatives/vbdesk/dataset_description.json": as_json(_description("derivative")),
+        "derivatives/vbdesk/trajectory.tsv": tsv(columns, rows),
+        "derivatives/vbdesk/trajectory.json": explanation(columns),
+    }
+
+
+def _sourcedata(
+    records: Sequence[SubjectRecord], labels: Mapping[str, str], sessions: Sequence[_Session]
+) -> dict[str, bytes]:
+    groups: list[Row] = [
+        {
+            "participant_id": f"sub-{labels[record.group_id]}",
+            "group_id": record.group_id,
+            "service": record.source.service,
+            "account_id": record.source.account_id,
+        }
+        for record in records
+    ]
+    jobs: list[Row] = [session.key | {"job_id": session.recording.job.job_id} for session in sessions]
+    names = ("participant_id", "group_id", "service", "account_id")
+    return {
+        "sourcedata/group_ids.tsv": tsv([Explained(name, "") for name in names], groups),
+        "sourcedata/job_ids.tsv": tsv(
+            [Explained(name, "") for name in ("participant_id", "session_id", "job_id")], jobs
+        ),
+    }

@@ -1,0 +1,72 @@
+"""Tables as BIDS wants them: TSV with n/a for what is missing, and a JSON file that explains the columns."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.report.bids.texts import bids_texts
+from vbdesk.report.dictionary import Column
+from vbdesk.report.tables import Row, Value
+
+MISSING = "n/a"
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A column and what it holds."""
+
+    name: str
+    about: str
+    unit: str = ""
+    values: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, column: Column) -> "Explained":
+        """A column of the data dictionary."""
+        return cls(column.name, column.about, column.unit, column.values)
+
+    @classmethod
+    def named(cls, name: str) -> "Explained":
+        """A column that bids.toml explains."""
+        return cls(name, bids_texts().column[name])
+
+
+def tsv(columns: Sequence[Explained], rows: Iterable[Row]) -> bytes:
+    """Header and rows; every row has every column."""
+    lines = ["\t".join(column.name for column in columns)]
+    lines += ["\t".join(_cell(row.get(column.name)) for column in columns) for row in rows]
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def explanation(columns: Sequence[Explained], about: str = "") -> bytes:
+    """The JSON file beside a table; `about` says what the whole table holds."""
+    document: dict[str, Any] = {"MeasurementToolMetadata": {"Description": about}} if about else {}
+    for column in columns:
+        entry: dict[str, Any] = {"Description": column.about}
+        if column.unit:
+            entry["Units"] = column.unit
+        if column.values:
+            entry["Levels"] = {value: value for value in column.values}
+        document[column.name] = entry
+    return as_json(document)
+
+
+def as_json(document: Mapping[str, Any]) -> bytes:
+    """A JSON file that a person can read."""
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+
+
+def _cell(value: Value) -> str:
+    match value:
+        case None | "":
+            return MISSING
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case datetime():
+            return format_timestamp(value)
+    return " ".join("".join(letter if letter >= " " else " " for letter in value).split()) or MISSING

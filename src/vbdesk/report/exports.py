@@ -1,0 +1,115 @@
+"""Every format by its name: which files it makes, and how they come onto the disk without harm to others."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.report.bids import AudioFile, bids_files
+from vbdesk.report.fhir import fhir_bundle
+from vbdesk.report.names import file_stems
+from vbdesk.report.pdf import ReportOptions, pdf_report
+from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.tidy_csv import csv_files
+
+Files = Mapping[str, bytes | Path]
+"""Content, or the file to copy, by path with `/`."""
+
+
+class ExportFormat(StrEnum):
+    """What an export can be."""
+
+    CSV = "csv"
+    FHIR = "fhir"
+    PDF = "pdf"
+    BIDS = "bids"
+    JSON = "json"
+
+    @property
+    def one_folder(self) -> bool:
+        """Whether all subjects share a folder; else each has one file."""
+        return self in (ExportFormat.CSV, ExportFormat.BIDS)
+
+
+ENDINGS = {ExportFormat.FHIR: ".fhir.json", ExportFormat.PDF: ".pdf", ExportFormat.JSON: ".json"}
+
+
+class WouldOverwrite(Exception):
+    """There are files already; `str(error)` is one sentence for a person."""
+
+
+def export_files(
+    kind: ExportFormat,
+    records: Sequence[SubjectRecord],
+    options: ReportOptions,
+    audio: Mapping[str, AudioFile] | None = None,
+) -> Files:
+    """The files of an export.
+
+    Args:
+        kind: the format.
+        records: the subjects.
+        options: how to print, who has read, and whether raw scores leave; JSON always has them.
+        audio: sound by job id, for BIDS.
+
+    Raises:
+        ValueError: a subject cannot be printed; the text says why.
+    """
+    if kind is ExportFormat.CSV:
+        return csv_files(records, scores=options.scores)
+    if kind is ExportFormat.BIDS:
+        return bids_files(records, audio, scores=options.scores)
+    stems = file_stems([record.group_id for record in records])
+    return {f"{stems[record.group_id]}{ENDINGS[kind]}": _one(kind, record, options) for record in records}
+
+
+def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
+    """Write files into `folder`, each whole or not at all; none if one is there already.
+
+    Raises:
+        WouldOverwrite: one is there and may not be replaced; nothing was written.
+        OSError: the disk refused.
+    """
+    targets = {folder.joinpath(*name.split("/")): content for name, content in files.items()}
+    there = [path for path in targets if path.exists()]
+    if there and not overwrite:
+        others = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise WouldOverwrite(f"{there[0]}{others} would be overwritten. Choose another place, or allow it.")
+    for path, content in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f"{path.name}.unfinished")
+        try:
+            if isinstance(content, Path):
+                shutil.copyfile(content, unfinished)
+            else:
+                unfinished.write_bytes(content)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _one(kind: ExportFormat, record: SubjectRecord, options: ReportOptions) -> bytes:
+    match kind:
+        case ExportFormat.FHIR:
+            return fhir_bundle(record, scores=options.scores, sign_off=options.sign_off)
+        case ExportFormat.PDF:
+            return pdf_report(record, options)
+    return subject_json(record)
+
+
+def subject_json(record: SubjectRecord) -> bytes:
+    """The reads of the service, unchanged, in one document."""
+    document = {
+        "group_id": record.group_id,
+        "service": record.source.service,
+        "account_id": record.source.account_id,
+        "language": record.language,
+        "recordings": [
+            {"recorded_at": format_timestamp(recording.recorded_at), "job": recording.job.model_dump(mode="json")}
+            for recording in record.recordings
+        ],
+        "trajectory": None if record.trajectory is None else record.trajectory.model_dump(mode="json"),
+    }
+    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")

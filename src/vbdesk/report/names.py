@@ -1,0 +1,33 @@
+"""Names of files and labels made from a subject's id, which may hold what a file system refuses."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+_HASH_LENGTH = 8
+_STEM_LENGTH = 60
+_LABEL_LENGTH = 24
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+
+
+def file_stems(group_ids: Sequence[str]) -> Mapping[str, str]:
+    """A name for the files of each subject: its id where every file system takes it, else shortened, with a hash."""
+    return _distinct(group_ids, r"[^A-Za-z0-9._-]", "_", _STEM_LENGTH, "-")
+
+
+def bids_labels(group_ids: Sequence[str]) -> Mapping[str, str]:
+    """A label for each subject: letters and digits alone, as BIDS asks; with a hash where that left something out."""
+    return _distinct(group_ids, r"[^A-Za-z0-9]", "", _LABEL_LENGTH, "")
+
+
+def _distinct(group_ids: Sequence[str], forbidden: str, instead: str, length: int, joint: str) -> Mapping[str, str]:
+    """The hash tells apart what a name alone does not, also where upper and lower case are the same."""
+    plain = {group_id: re.sub(forbidden, instead, group_id)[:length].rstrip(".") for group_id in group_ids}
+    times = Counter(name.lower() for name in plain.values())
+    return {
+        group_id: name
+        if name == group_id and times[name.lower()] == 1 and name.partition(".")[0].lower() not in _RESERVED
+        else f"{name}{joint}{hashlib.sha256(group_id.encode()).hexdigest()[:_HASH_LENGTH]}"
+        for group_id, name in plain.items()
+    }
