@@ -4,24 +4,30 @@ A schedule is played by `Bench.play` against the real service in process; `gener
 `smallest_that_fails` leaves out what it fails without.
 """
 
+import hashlib
 import itertools
 import logging
+import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 
-from laptop_on_bad_network import KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
+from laptop_on_bad_network import KEY, KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
 from service_books import StoredJob, samples_sha256
 from service_in_process import Clock, ServiceInProcess
 
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.models.cells import StateMark
-from vbdesk.desk.viewmodels.outbox_rows import Circumstances, figures_of, places_in_line, row_of
+from vbdesk.desk.viewmodels.outbox_news import News, news_of
+from vbdesk.desk.viewmodels.outbox_order import Arranged
+from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
+from vbdesk.outbox import audit
+from vbdesk.outbox.courier import CourierStatus
 from vbdesk.outbox.items import Target
 from vbdesk.outbox.library import NotAllowed
 from vbdesk.outbox.states import ON_THEIR_WAY, Fix, OutboxState
@@ -298,6 +304,7 @@ class _Game:
         self.recorded_at = MONDAY
         self.numbers = itertools.count()
         self.expected_jobs: Counter[str] = Counter()  # by take: one, and one more for each try after a bad end
+        self.arranged, self.arranged_in = Arranged(), 0
         self.began = clock.moment
 
     def close(self) -> None:
@@ -448,15 +455,27 @@ class _Game:
             [job] = [job for job in mine if job.job_id == item.job_id] or [None]
             self.holds(job is not None, "the job here is none of the take's at the service")
             self.holds(ENDED[item.state] == job.status, f"{item.state} here, {job.status} there")
+            sent = hashlib.sha256(self.service.books.audio(job)).hexdigest()
+            self.holds(item.sent_sha256 == sent, "other bytes were sent than are at the service")
             self.holds((item.result_json is not None) == (job.status == "done"), "a result without end, or none")
         self.holds(len(jobs) == sum(self.expected_jobs.values()), "a job belongs to no take")
         self.holds(not self.laptop.raw("SELECT * FROM pending"), "something is still to be done")
         self.judge_ledger(jobs)
+        self.judge_audit()
         # a request counts when it arrives, and the budget outlives a restart by the time of day
         if not self.network.met[Fault.LATE] and not any(isinstance(move, ClockStep) for move in self.schedule.moves):
             self.holds(not self.refused_by_limit, f"{self.refused_by_limit} requests were refused for the rate")
         self.tally.takes += len(items)
         self.tally.jobs += len(jobs)
+
+    def judge_audit(self) -> None:
+        """The log holds together, and tells of each job once."""
+        log = audit.AuditReader(self.laptop.folder, KEY)
+        found = log.verify()
+        self.holds(found.ok, f"the audit log is broken: {found}")
+        sent = Counter(str(entry.take_id) for entry in log.entries() if entry.what == audit.Deed.SENT)
+        self.holds(sent == self.expected_jobs, f"the audit log tells of {sent}")
+        self.holds(not self.laptop.library.warnings, f"{self.laptop.library.warnings}")
 
     def judge_ledger(self, jobs: list[StoredJob]) -> None:
         balance, entries = self.service.books.ledger(self.credentials.account_id)
@@ -494,23 +513,40 @@ class _Game:
             self.holds({item.take_id: item.state for item in items} == {t: r["state"] for t, r in rows.items()}, "list")
             counted = Counter(row["state"] for row in rows.values())
             self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
-            self.look_at_page(items, counted)
+            self.look_at_page(counted, pending)
             jobs = {job.job_id: job for job in self.service.books.jobs(self.credentials.account_id)}
             for item in items:
                 self.look_at_item(item, pending.get(item.take_id), jobs)
 
-    def look_at_page(self, items: list, counted: Counter) -> None:
-        now = self.laptop.clock.now()
-        around = Circumstances(now, self.laptop.courier.status, self.schedule.plan, {}, places_in_line(items))
-        figures = figures_of(items, now)
-        self.holds(figures.waiting == counted["waiting"], "the page counts other waiting ones")
-        self.holds(figures.uploading == counted["uploading"], "the page counts other uploads")
-        self.holds(figures.running == counted["submitted"] + counted["running"], "the page counts other analyses")
+    def look_at_page(self, counted: Counter[str], pending: Mapping[str, sqlite3.Row]) -> None:
+        """What the page shows: figures, rows, buttons, the order of the line, the banner."""
+        library, courier, now = self.laptop.library, self.laptop.courier, self.laptop.clock.now()
+        if self.arranged_in != self.laptop.lives:
+            self.arranged, self.arranged_in = Arranged(), self.laptop.lives
+        self.arranged = self.arranged.after(library.changes_since(self.arranged.version))
+        figures, items = self.arranged.figures(now), self.arranged.items
+        told = (figures.waiting, figures.uploading, figures.running, figures.attention)
         stopped = counted["needs_attention"] + counted["failed"] + counted["timed_out"]
-        self.holds(figures.attention == stopped, "the page counts others that need a person")
-        for item in items:
-            [shown] = [cell.state for cell in row_of(item, around).cells if isinstance(cell, StateMark)]
+        true = (counted["waiting"], counted["uploading"], counted["submitted"] + counted["running"], stopped)
+        self.holds(told == true, f"the page counts {told}, the database has {true}")
+        around = Circumstances(now, courier.status, library.settings(), None, courier.forecast(), {}, self.arranged)
+        for take_id, item in items.items():
+            row = OutboxRow(item, around)
+            [shown] = [cell.state for cell in row.cells if isinstance(cell, StateMark)]
             self.holds(shown == item.state, "a row shows another state")
+            can_cancel = item.state in (OutboxState.WAITING, OutboxState.UPLOADING) and not pending[take_id]["asked_at"]
+            self.holds((row.deed is Deed.CANCEL) == can_cancel, f"{row.deed} is offered for what is {item.state}")
+        line = sorted((item.recorded_at, key) for key, item in items.items() if item.state is OutboxState.WAITING)
+        shown_line = self.arranged.of_states({OutboxState.WAITING})
+        self.holds([key for _, key in line] == shown_line, "the page shows the line in another order")
+        self.look_at_news(news_of(figures, around), sum(told[:3]), courier.status)
+
+    def look_at_news(self, news: News | None, moving: int, status: CourierStatus) -> None:
+        stands = status.on_hold is not None or (moving > 0 and status.connected is False)
+        self.holds((news is not None and news.warning) == stands, f"{status} is told as {news}")
+        self.holds((news is not None) == (stands or moving > 0), f"{moving} on their way are told as {news}")
+        if news is not None and not stands:
+            self.holds(news.sentence.startswith(f"{moving} recording"), f"{moving} are told as {news.sentence}")
 
     def look_at_item(self, item, pending, jobs: dict[str, StoredJob]) -> None:
         way = item.state in ON_THEIR_WAY
