@@ -23,21 +23,19 @@ from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
     from vbdesk.cli.places import Places
-    from vbdesk.client import Client, ClientError
+    from vbdesk.client import Client, ClientError, Credentials
     from vbdesk.contract.limits import Plan
     from vbdesk.outbox.profiles import Profile
     from vbdesk.outbox.vault import Vault
 
 REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
 
-ADDRESS, ACCOUNT, KEY, PLAN = "VBDESK_BASE_URL", "VBDESK_ACCOUNT_ID", "VBDESK_API_KEY", "VBDESK_PLAN"
-
 ProfileName = Annotated[
     str | None,
     typer.Option(
         "--profile",
         help="A profile of the desk, by name or id; its key comes from the keyring. Default: the environment "
-        f"({ADDRESS}, {ACCOUNT}, {KEY}), else the profile in use.",
+        "(VBDESK_BASE_URL, VBDESK_ACCOUNT_ID, VBDESK_API_KEY), else the profile in use.",
     ),
 ]
 DataDir = Annotated[Path | None, typer.Option(help="Where the desk keeps recordings and profiles.")]
@@ -75,12 +73,19 @@ def open_client(
         vault: where keys of profiles are; the system's keyring if None.
     """
     with told():
-        if profile is None and any(environ.get(name) for name in (ADDRESS, ACCOUNT, KEY)):
+        if profile is None and names_account(environ):
             with _of_environment(environ) as connection:
                 yield connection
         else:
             with _of_profile(profile, data_dir, environ, vault) as connection:
                 yield connection
+
+
+def names_account(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment names an account, or begins to."""
+    from vbdesk.client.environment import is_named_in
+
+    return is_named_in(environ)
 
 
 @contextmanager
@@ -121,16 +126,13 @@ def status_of(error: "ClientError") -> int:
 
 @contextmanager
 def _of_environment(environ: Mapping[str, str]) -> Iterator[Connection]:
-    from vbdesk.contract.limits import Plan
+    from vbdesk.client.environment import account_in
 
-    missing = [name for name in (ADDRESS, ACCOUNT, KEY) if not environ.get(name)]
-    if missing:
-        fail(f"Set {' and '.join(missing)} too, or name a profile with --profile.", USAGE)
-    plan = environ.get(PLAN) or Plan.STANDARD
-    if plan not in set(Plan):
-        fail(f"{PLAN} is one of: {', '.join(Plan)}.", USAGE)
-    account_id, key = environ[ACCOUNT].strip(), environ[KEY].strip()
-    with _connected(environ[ADDRESS], account_id, key, Plan(plan), None) as connection:
+    try:
+        account = account_in(environ)
+    except ValueError as error:
+        fail(f"{error} Or name a profile with --profile.", USAGE)
+    with _connected(account.base_url, account.credentials, account.plan, None) as connection:
         yield connection
 
 
@@ -139,6 +141,7 @@ def _of_profile(
     wanted: str | None, data_dir: Path | None, environ: Mapping[str, str], vault: "Vault | None"
 ) -> Iterator[Connection]:
     from vbdesk.cli.places import places
+    from vbdesk.client import Credentials
     from vbdesk.outbox.vault import KeyringVault
 
     place = places(data_dir)
@@ -146,13 +149,14 @@ def _of_profile(
     key = api_key(profile, vault or KeyringVault(), environ)
     with (
         running(profile, place) as base_url,
-        _connected(base_url, profile.account_id, key, profile.plan, profile.name) as connection,
+        _connected(base_url, Credentials(profile.account_id, key), profile.plan, profile.name) as connection,
     ):
         yield connection
 
 
 def named_profile(wanted: str | None, place: "Places") -> "Profile":
     """The profile of this name or id, the one in use if None; ends the command if there is none."""
+    from vbdesk.client.environment import ACCOUNT, ADDRESS, KEY
     from vbdesk.outbox.opening import ProfileUnknown, find_profile
     from vbdesk.outbox.profiles import ProfileStore
 
@@ -165,6 +169,7 @@ def named_profile(wanted: str | None, place: "Places") -> "Profile":
 
 def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.environ) -> str:
     """The profile's key; waits while the keyring waits for a person. Raises VaultError."""
+    from vbdesk.client.environment import KEY
     from vbdesk.outbox.vault import patiently
 
     if profile.secrets == "session":  # it is not in the keyring, as its owner wanted
@@ -197,12 +202,12 @@ def running(profile: "Profile", place: "Places") -> Iterator[str]:
 
 
 @contextmanager
-def _connected(base_url: str, account_id: str, key: str, plan: "Plan", name: str | None) -> Iterator[Connection]:
-    from vbdesk.client import Client, Credentials
+def _connected(base_url: str, credentials: "Credentials", plan: "Plan", name: str | None) -> Iterator[Connection]:
+    from vbdesk.client import Client
 
     try:
-        client = Client(base_url, Credentials(account_id, key), plan=plan)
+        client = Client(base_url, credentials, plan=plan)
     except ValueError as error:
         fail(str(error), USAGE)
     with client:
-        yield Connection(client, base_url, account_id, name)
+        yield Connection(client, base_url, credentials.account_id, name)

@@ -1,7 +1,6 @@
 """`vbdesk sync`: what waits in the library goes to the service, and results come back, without a window."""
 
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -13,10 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vbdesk.cli.connection import (
-    ACCOUNT,
     ACT_FIRST,
-    ADDRESS,
-    KEY,
     LATER,
     REFUSED,
     USAGE,
@@ -24,6 +20,7 @@ from vbdesk.cli.connection import (
     DataDir,
     ProfileName,
     api_key,
+    names_account,
     open_client,
     running,
 )
@@ -66,7 +63,7 @@ def sync(
         fail("--group chooses results: name their folder with --results.", USAGE)
     stop_in_order()
     report: dict[str, Any] = {}
-    if send and _has_library(profile):
+    if send and (profile is not None or not names_account()):
         _keep_log(data_dir)
         report["sent"] = send_waiting(profile, data_dir, keep_trying=keep_trying, quiet=as_json)
     elif results is None:
@@ -77,10 +74,6 @@ def sync(
         typer.echo(json.dumps(report))
     if report.get("sent", {}).get("unsettled"):
         raise typer.Exit(REFUSED)
-
-
-def _has_library(profile: str | None) -> bool:
-    return profile is not None or not any(os.environ.get(name) for name in (ADDRESS, ACCOUNT, KEY))
 
 
 def _keep_log(data_dir: Path | None) -> None:

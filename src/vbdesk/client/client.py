@@ -1,5 +1,6 @@
 """The client: everything that the interface offers, behind one object."""
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
@@ -13,6 +14,7 @@ from vbdesk.client.audio import AudioSource
 from vbdesk.client.budget import RequestBudget
 from vbdesk.client.catalog import Models, Signs
 from vbdesk.client.credentials import Credentials
+from vbdesk.client.environment import account_in
 from vbdesk.client.groups import Groups
 from vbdesk.client.jobs import Jobs
 from vbdesk.client.retry import RetryRule
@@ -82,6 +84,16 @@ class Client:
         self.jobs = Jobs(self._transport)
         self.groups = Groups(self._transport)
         self.uploads = Uploads(self._transport)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """A client of the account in the environment, within its plan; see `vbdesk.client.environment`.
+
+        Raises:
+            ValueError: a variable is missing or senseless.
+        """
+        account = account_in(environ)
+        return cls(account.base_url, account.credentials, plan=account.plan)
 
     def __enter__(self) -> Self:
         return self
