@@ -92,6 +92,7 @@ class ServiceInProcess:
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)
         self.books = Books(folder)
+        self._started: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ending = asyncio.Event()
         self._serving: Future[None] | None = None
@@ -206,7 +207,10 @@ class ServiceInProcess:
         return list(self._queue.job_ids)
 
     def start(self, job_id: str) -> None:
-        """What a worker writes before an analysis."""
+        """What a worker writes before an analysis; nothing if it has begun already."""
+        if job_id in self._started:
+            return
+        self._started.add(job_id)
         with self.context.database.writing() as connection:
             self._lifecycle.start(connection, job_id, "bench", 3600)
 
