@@ -10,7 +10,7 @@ from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.report.bids.tables import Explained, as_json, explanation, tsv
 from vbdesk.report.bids.texts import bids_texts
 from vbdesk.report.dictionary import table_definitions
-from vbdesk.report.names import bids_labels
+from vbdesk.report.names import bids_labels, file_stems
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 from vbdesk.report.tables import Row, table_rows
 
@@ -166,11 +166,12 @@ def _sidecar(session: _Session) -> dict[str, Any]:
 def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str, bytes]]:
     texts, key = bids_texts().table, [Explained.named("participant_id"), Explained.named("session_id")]
     tidy = {name: list(_rows(name, sessions)) for name in ("recordings", "signs", "measures")}
-    signs = dict.fromkeys(str(row["sign"]) for row in tidy["signs"])
+    signs = list(dict.fromkeys(str(row["sign"]) for row in tidy["signs"]))
+    names = file_stems([sign.replace("-", "_") for sign in signs])
     for sign in signs:
         rows = [row for row in tidy["signs"] if row["sign"] == sign]
         about = texts.sign.format(label=rows[0]["label"])
-        yield from _table(f"sign_{sign.replace('-', '_')}", [*key, *_columns("signs", scores)], rows, about)
+        yield from _table(f"sign_{names[sign.replace('-', '_')]}", [*key, *_columns("signs", scores)], rows, about)
     yield from _table(
         "recording_quality", [*key, *_columns("recordings", scores)], tidy["recordings"], texts.recording_quality
     )

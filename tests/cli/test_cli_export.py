@@ -1,0 +1,95 @@
+"""`vbdesk export`, on a real service."""
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from vbdesk.client import AudioSource, Target
+
+DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
+
+
+@pytest.fixture
+def subject(near_service, speech_file):
+    """A subject with two recordings; gives the ids of their jobs."""
+    audio, stress = AudioSource.from_path(speech_file), Target("sign", "stress")
+    with near_service.client() as client:
+        return [
+            client.analyze(stress, audio, group_id="subj:7", recorded_at=day, longitudinal=True).job_id for day in DAYS
+        ]
+
+
+def export(vbdesk, folder, *arguments):
+    return vbdesk("export", "--group", "subj:7", "--out", str(folder), *arguments)
+
+
+def test_tables_hold_every_recording(vbdesk, subject, tmp_path):
+    done = export(vbdesk, tmp_path / "tables", "--format", "csv")
+    assert (done.exit_code, done.stdout) == (0, f"{tmp_path / 'tables'}\n")
+    with (tmp_path / "tables" / "signs.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["job_id"] for row in rows] == subject
+    assert float(rows[1]["score"]) >= 0
+
+
+def test_a_bundle_and_a_report_are_named_by_the_subject(vbdesk, subject, tmp_path):
+    done = export(vbdesk, tmp_path, "--format", "fhir")
+    [written] = tmp_path.glob("subj_7-*.fhir.json")
+    assert done.stdout == f"{written}\n"
+    first = written.read_bytes()
+    assert export(vbdesk, tmp_path, "--format", "fhir", "--force").exit_code == 0
+    assert written.read_bytes() == first
+    assert json.loads(first)["type"] == "collection"
+    printed = export(vbdesk, tmp_path, "--format", "pdf", "--sign-off", "王小明", "--paper", "letter")
+    assert printed.exit_code == 0
+    assert "fonts lack these letters" in printed.stderr
+    [report] = tmp_path.glob("*.pdf")
+    assert report.read_bytes().startswith(b"%PDF-1.7")
+
+
+def test_a_file_that_is_there_stays(vbdesk, subject, tmp_path):
+    export(vbdesk, tmp_path, "--format", "json")
+    again = export(vbdesk, tmp_path, "--format", "json")
+    assert again.exit_code == 1
+    assert "would be overwritten" in again.stderr
+    assert "--force" in again.stderr
+
+
+def test_sound_is_copied_from_a_folder(vbdesk, subject, tmp_path, speech_file):
+    sounds = tmp_path / "sounds"
+    sounds.mkdir()
+    (sounds / f"{subject[0]}.flac").write_bytes(speech_file.read_bytes())
+    assert export(vbdesk, tmp_path / "bids", "--format", "bids", "--audio", str(sounds)).exit_code == 0
+    [copied] = (tmp_path / "bids").glob("sub-*/ses-*/voice/*.flac")
+    assert copied.read_bytes() == speech_file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--format", "xml"), "no format 'xml'"),
+        (("--format", "pdf", "--paper", "a3"), "no paper 'a3'"),
+        (("--format", "json", "--no-scores"), "JSON holds"),
+        (("--format", "csv", "--job", "x"), "--job goes with"),
+        (("--format", "bids", "--audio", "/nowhere"), "--audio names"),
+        (("--format", "pdf", "--sign-off", " "), "name of the person"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_before_anything_is_asked(vbdesk, near_service, tmp_path, arguments, sentence):
+    refused = export(vbdesk, tmp_path, *arguments)
+    assert refused.exit_code == 2
+    assert sentence in refused.stderr
+    assert near_service.requests == []
+
+
+def test_what_cannot_be_exported_is_said(vbdesk, near_service, tmp_path):
+    nobody = export(vbdesk, tmp_path, "--format", "csv")
+    assert nobody.exit_code == 1
+    near_service.ends_as = "failed"
+    with near_service.client() as client:
+        client.groups.create("subj:7")
+    empty = export(vbdesk, tmp_path, "--format", "pdf")
+    assert empty.exit_code == 1
+    assert "nothing to print" in empty.stderr

@@ -1,0 +1,107 @@
+"""Formats by name, and how files come onto the disk."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_cases import AS_OF, SOURCE
+
+from vbdesk.contract.groups import GroupJobItem
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.report.exports import ExportFormat, WouldOverwrite, export_files, write_files
+from vbdesk.report.gathering import gather_subject
+from vbdesk.report.pdf import ReportOptions
+from vbdesk.report.subject_record import Source, SubjectRecord
+
+OPTIONS = ReportOptions(exported_at=AS_OF)
+
+
+def test_every_format_makes_files_for_every_subject(cases: dict[str, SubjectRecord]) -> None:
+    records = [cases["first recording"], cases["two"]]
+    found = {kind: set(export_files(kind, records, OPTIONS)) for kind in ExportFormat}
+    assert found[ExportFormat.FHIR] == {"first.fhir.json", "two.fhir.json"}
+    assert found[ExportFormat.PDF] == {"first.pdf", "two.pdf"}
+    assert found[ExportFormat.JSON] == {"first.json", "two.json"}
+    assert "signs.csv" in found[ExportFormat.CSV]
+    assert "sub-two/sub-two_sessions.tsv" in found[ExportFormat.BIDS]
+
+
+def test_json_holds_the_reads_unchanged(case: SubjectRecord) -> None:
+    [content] = export_files(ExportFormat.JSON, [case], OPTIONS).values()
+    document = json.loads(content)
+    assert [one["job"] for one in document["recordings"]] == [
+        item.job.model_dump(mode="json") for item in case.recordings
+    ]
+    if case.trajectory is not None:
+        assert TrajectoryRead.model_validate(document["trajectory"]) == case.trajectory
+
+
+def test_files_are_written_and_copied_into_folders_that_are_made(tmp_path: Path) -> None:
+    sound = tmp_path / "sound"
+    sound.write_bytes(b"fLaC")
+    write_files(tmp_path / "out" / "new", {"a/b.txt": b"text", "c.flac": sound})
+    assert (tmp_path / "out/new/a/b.txt").read_bytes() == b"text"
+    assert (tmp_path / "out/new/c.flac").read_bytes() == b"fLaC"
+
+
+def test_nothing_is_replaced_unless_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_bytes(b"old")
+    with pytest.raises(WouldOverwrite, match=r"b\.txt would be overwritten"):
+        write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"})
+    assert not (tmp_path / "a.txt").exists()
+    write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"}, overwrite=True)
+    assert (tmp_path / "b.txt").read_bytes() == b"new"
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one_whole(tmp_path: Path) -> None:
+    (tmp_path / "c.flac").write_bytes(b"old")
+    with pytest.raises(FileNotFoundError):
+        write_files(tmp_path, {"c.flac": tmp_path / "missing"}, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["c.flac"]
+    assert (tmp_path / "c.flac").read_bytes() == b"old"
+
+
+class Reads:
+    """A client's groups and jobs, from a record."""
+
+    def __init__(self, record: SubjectRecord) -> None:
+        self._record = record
+
+    def all_jobs(self, group_id):
+        for item in reversed(self._record.recordings):
+            job = item.job
+            yield GroupJobItem(
+                job_id=job.job_id,
+                status=job.status,
+                recorded_at=item.recorded_at,
+                created_at=job.created_at,
+                use_case=None,
+                condition=None,
+                audio_duration_seconds=job.audio_duration_seconds,
+            )
+
+    def wait_trajectory(self, group_id, *, timeout_s=None):
+        return self._record.trajectory
+
+    def get(self, job_id):
+        return self._record.recording(job_id).job
+
+
+def test_a_subject_is_gathered_from_the_reads_of_a_client(cases: dict[str, SubjectRecord]) -> None:
+    record, told = cases["mixed models"], []
+    reads = Reads(record)
+    found = gather_subject("mixed", SOURCE, reads, reads, on_progress=lambda done, total: told.append((done, total)))
+    assert found == record
+    assert told[0] == (0, 10)
+    assert told[-1] == (10, 10)
+
+
+def test_a_service_of_this_computer_is_the_same_source_at_every_port() -> None:
+    assert Source.of("http://127.0.0.1:4711", "a") == Source.of("http://localhost:9000/", "a")
+    assert Source.of("https://h.example:8443/", "a").service == "https://h.example:8443"
+
+
+def test_the_recording_to_print_must_be_there(cases: dict[str, SubjectRecord]) -> None:
+    with pytest.raises(ValueError, match="has no recording with the job"):
+        export_files(ExportFormat.PDF, [cases["two"]], replace(OPTIONS, job_id="nobody"))
