@@ -170,6 +170,8 @@ def test_another_file_is_not_taken_for_a_journal(desk, files, journal, content):
     ("name", "moment"),
     [
         ("ward4_2026-03-01_09-30-12.wav", datetime(2026, 3, 1, 8, 30, 12, tzinfo=UTC)),
+        ("ward4-0172_2026-03-01_09-30-12.wav", datetime(2026, 3, 1, 8, 30, 12, tzinfo=UTC)),
+        ("2017-20260301-0930.wav", datetime(2026, 3, 1, 8, 30, tzinfo=UTC)),
         ("20260301-0930.flac", datetime(2026, 3, 1, 8, 30, tzinfo=UTC)),
         ("s7 2026.03.01 09h30m12-0001.wav", datetime(2026, 3, 1, 8, 30, 12, tzinfo=UTC)),
         ("20260301T093012Z.wav", datetime(2026, 3, 1, 9, 30, 12, tzinfo=UTC)),

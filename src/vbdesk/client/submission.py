@@ -19,9 +19,9 @@ from vbdesk.client.timekeeper import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.uploads import Progress
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_RETRIES
 
-_MOMENT = re.compile(
-    r"(?<!\d)(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})[T_ .-]*(\d{2})[-_.:h]?(\d{2})(?:[-_.:m]?(\d{2}))?"
-    r"(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))?(?!\d)"
+_MOMENT = re.compile(  # in ranges, so that the number of a subject before it is not taken for a year
+    r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[T_ .-]*"
+    r"([01]\d|2[0-3])[-_.:h]?([0-5]\d)(?:[-_.:m]?([0-5]\d))?(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))?(?!\d)"
 )
 _NO_FIT = frozenset({"EntityTooLarge", "EntityTooSmall"})
 
