@@ -7,7 +7,9 @@ from vbdesk.desk import theme
 from vbdesk.desk.pages.account import AccountPage, build_account_page
 from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.theme import Scheme
+from vbdesk.outbox.network import NetworkState
 from vbdesk.outbox.profiles import Profile, ProfileStore
+from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
 
 
 @pytest.fixture
@@ -77,3 +79,41 @@ def test_the_chosen_colours_last(opened, outside, workspace, qtbot):
 def test_a_damaged_file_of_choices_gives_the_defaults(tmp_path):
     (tmp_path / "preferences.json").write_text("{")
     assert PreferenceStore(tmp_path).load() == Preferences()
+
+
+def test_the_rules_are_kept_at_once(opened, workspace, qtbot):
+    opened.rules.sending.option(SendRule.BY_HAND.value).click()
+    qtbot.waitUntil(lambda: workspace.library.settings().send_rule is SendRule.BY_HAND)
+    opened.rules.keeping.option(RetentionRule.AFTER_RESULT.value).click()
+    qtbot.waitUntil(opened.rules.days.isVisible)
+    opened.rules.days.setText("7")
+    opened.rules.days.editingFinished.emit()
+    wanted = Retention(RetentionRule.AFTER_RESULT, 7)
+    qtbot.waitUntil(lambda: workspace.library.settings().retention == wanted)
+
+
+def test_the_page_says_what_the_system_knows_of_the_network(opened, system_network, workspace):
+    assert opened.rules._network.text() == "The present network is not metered."
+    system_network.now = NetworkState(reachable=True)
+    workspace.network_changed.emit()
+    assert "does not tell whether a network is metered" in opened.rules._network.text()
+
+
+def test_the_audit_log_is_checked_and_a_change_in_it_is_said(opened, workspace, qtbot):
+    workspace.library.change_settings(paused=True)
+    opened.rules.check.click()
+    qtbot.waitUntil(lambda: "The audit log is whole" in opened.rules.answer.text())
+    with workspace.library.store.changing() as database:
+        for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {row['name']}")
+        database.execute("UPDATE audit SET what = 'listened' WHERE seq = 1")
+    opened.rules.check.click()
+    qtbot.waitUntil(lambda: "The audit log was changed" in opened.rules.answer.text())
+
+
+def test_diagnostics_are_written_where_they_are_wanted(opened, tmp_path, qtbot):
+    file = tmp_path / "diagnostics.zip"
+    with qtbot.waitSignal(opened.view_model.rules.written, timeout=10000):
+        opened.view_model.rules.write_diagnostics(file)
+    assert str(file) in opened.rules.answer.text()
+    assert b"right-key" not in file.read_bytes()

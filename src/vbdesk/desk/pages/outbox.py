@@ -1,9 +1,12 @@
 """Outbox: every recording made here, from the first check to the result."""
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from functools import cached_property
 
-from vbdesk.desk.pages.outbox_bundles import HandOverCard, TakeInCard
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.desk import theme
+from vbdesk.desk.pages.outbox_bundles import BundleCard, HandOverCard, TakeInCard
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.outbox import OutboxViewModel
 from vbdesk.desk.viewmodels.outbox_deeds import Choice, Notice
@@ -12,7 +15,7 @@ from vbdesk.desk.viewmodels.outbox_order import Figures
 from vbdesk.desk.viewmodels.outbox_rows import Show
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.widgets.banner import Banner, Tone
-from vbdesk.desk.widgets.card import Card, line, upright_line
+from vbdesk.desk.widgets.card import Card, line, scrolled, upright_line
 from vbdesk.desk.widgets.cell_view import CellView
 from vbdesk.desk.widgets.choice_bar import ChoiceBar
 from vbdesk.desk.widgets.empty_state import EmptyState
@@ -21,7 +24,7 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
-_WIDTHS = (188, 172, 300, 150, 142)
+_WIDTHS = (176, 162, 300, 172, 140)
 _STRETCH, _ESTIMATE = 2, 3
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
@@ -34,13 +37,13 @@ _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
 _DEEDS = (
     (_SEND, "Send", "arrow-up"),
     (_CANCEL, "Keep, do not send", ""),
-    (_HAND_OVER, "Hand over", "export"),
+    (_HAND_OVER, "Hand over", "outbox"),
     (_TAKE_BACK, "Take back", ""),
     (_DELETE, "Delete", "trash"),
     (_NONE, "Choose none", ""),
     (_TAKE_IN, "Take in", "import"),
 )
-_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_LEAST_ROWS = 36 + 4 * 55 + 48  # with less room the page scrolls, rather than squeezing the list to a row
 
 
 def build_outbox_page(workspace: Workspace) -> "OutboxPage":
@@ -75,31 +78,33 @@ class OutboxPage(QWidget):
         self._choice = Choice()
         self.empty = EmptyState("outbox", *_EMPTY[Show.ALL], action="Record")
         self._stack = QStackedWidget()
-        self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
-        self.hand_over, self.take_in = HandOverCard(view_model.bundles), TakeInCard(view_model.bundles)
         card = Card(padding=1)
         card.body.setSpacing(0)
         card.body.addWidget(self._stack, 1)
         card.body.addWidget(line())
         card.body.addWidget(self.bar)
-        layout = QVBoxLayout(self)
+        content = QWidget()
+        layout = QVBoxLayout(content)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
         for part in (self.figures, self.banner, self.notice):
             layout.addWidget(part)
         self._faces = QStackedWidget()
-        for face in (card, self.hand_over, self.take_in):
-            self._faces.addWidget(face)
+        self._faces.setMinimumHeight(theme.active().px(_LEAST_ROWS))
+        self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self._faces.addWidget(card)
         layout.addWidget(self._faces, 1)
-        for face in (self.hand_over, self.take_in):
-            face.left.connect(self._show_list)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scrolled(content))
         self.segment.chosen.connect(self._choose)
         self.list.opened.connect(view_model.open)
         self.list.acted.connect(view_model.act)
         self.list.chosen_changed.connect(self._on_chosen)
+        self.list.chosen_changed.connect(view_model.deeds.withdraw)
         self.list.delete_wanted.connect(self._delete)
         self.bar.acted.connect(self._act_on_choice)
         self.banner.acted.connect(view_model.act_on_news)
@@ -204,13 +209,29 @@ class OutboxPage(QWidget):
             case "delete":
                 self._delete()
             case "hand-over":
-                self._faces.setCurrentWidget(self.hand_over)
+                self._show_face(self.hand_over)
                 self.hand_over.begin(self._choice.hand_over)
             case "take-in":
-                self._faces.setCurrentWidget(self.take_in)
+                self._show_face(self.take_in)
                 self.take_in.begin()
             case "none":
                 self.list.clearSelection()
+
+    @cached_property
+    def hand_over(self) -> HandOverCard:
+        """The card for handing over, made when it is first wanted."""
+        return HandOverCard(self.view_model.bundles)
+
+    @cached_property
+    def take_in(self) -> TakeInCard:
+        """The card for taking in, made when it is first wanted."""
+        return TakeInCard(self.view_model.bundles)
+
+    def _show_face(self, face: BundleCard) -> None:
+        if self._faces.indexOf(face) < 0:
+            self._faces.addWidget(face)
+            face.left.connect(self._show_list)
+        self._faces.setCurrentWidget(face)
 
     @Slot()
     def _show_list(self) -> None:

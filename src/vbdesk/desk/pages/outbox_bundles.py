@@ -21,7 +21,7 @@ _KEY, _PASSPHRASE = "key", "passphrase"
 _FILES = "Bundles of recordings (*.vbundle)"
 
 
-class _BundleCard(QWidget):
+class BundleCard(QWidget):
     """What both cards share: a title, a sentence, fields, how far it is, and the two buttons.
 
     Signals:
@@ -112,7 +112,7 @@ class _BundleCard(QWidget):
             self.banner.clear()
 
 
-class HandOverCard(_BundleCard):
+class HandOverCard(BundleCard):
     """Recordings into a file for another computer."""
 
     def __init__(self, work: BundleWork) -> None:
@@ -122,7 +122,7 @@ class HandOverCard(_BundleCard):
             "They are sealed into one file for another computer of this account to send. Until their results come, "
             "they stay here too, and you can take them back.",
             "Hand over",
-            "export",
+            "outbox",
         )
         self.lock = Segment("Who may open it", [(_KEY, "One computer", "laptop"), (_PASSPHRASE, "A passphrase", "key")])
         self.key = LineField(icon="key", placeholder="age1")
@@ -188,7 +188,7 @@ class HandOverCard(_BundleCard):
             self._work.hand_over(self.folder.text().strip(), passphrase=self.passphrase.text())
 
 
-class TakeInCard(_BundleCard):
+class TakeInCard(BundleCard):
     """A file of another computer into the line here."""
 
     def __init__(self, work: BundleWork) -> None:

@@ -157,19 +157,18 @@ class BundleWork(QObject):
 
 
 def _taken_in_words(taken: TakenOver) -> str:
-    words = [
-        f"{counted(len(taken.added), 'recording')} taken in; {'it stands' if len(taken.added) == 1 else 'they stand'} "
-        "in the line. The service is asked first whether it has them already."
+    sentences = [
+        _told(len(taken.added), "stands in the line here; the service is asked first whether it has it already", _LINE),
+        _told(len(taken.known), "was here already", "were here already"),
+        _told(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
+        _told(len(taken.clashing), f"has {_SAME}, and stays with that computer", f"have {_SAME}, and stay there"),
     ]
-    if not taken.added:
-        words = ["Nothing new was in it."]
-    for count, what in (
-        (len(taken.known), "was here already"),
-        (len(taken.deleted), "was deleted here and stays so"),
-        (len(taken.clashing), "has the subject and moment of another one here, and stays with the other computer"),
-    ):
-        if count:
-            words.append(
-                f"{counted(count, 'recording')} {what}." if count == 1 else f"{counted(count, 'recording')}: {what}."
-            )
-    return " ".join(words)
+    return " ".join(sentence for sentence in sentences if sentence) or "There was nothing in it."
+
+
+_LINE = "stand in the line here; the service is asked first whether it has them already"
+_SAME = "the subject and moment of another one here"
+
+
+def _told(count: int, one: str, more: str) -> str:
+    return f"{counted(count, 'recording')} {one if count == 1 else more}." if count else ""

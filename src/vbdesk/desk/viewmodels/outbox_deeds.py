@@ -155,6 +155,13 @@ class OutboxDeeds(QObject):
             self._do(lambda: _bring_back(self._workspace.library, deleted))
         self.noticed.emit(None)
 
+    @Slot()
+    def withdraw(self) -> None:
+        """Other recordings are chosen than were asked about."""
+        if self._step is Step.DELETE:
+            self._step, self._asked_about = Step.CLOSE, ()
+            self.noticed.emit(None)
+
     def forget(self) -> None:
         """The page is left: what was offered is offered no longer."""
         self._step, self._deleted, self._asked_about = Step.CLOSE, None, ()

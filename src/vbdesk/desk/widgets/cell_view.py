@@ -395,7 +395,8 @@ def _paint_moving(painter: QPainter, cell: Moving, area: QRectF) -> None:
     start = QFontMetricsF(strong).horizontalAdvance(cell.figures + " ")
     painter.setFont(active.font(Role.LABEL))
     painter.setPen(theme.colour("text2"))
-    painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, cell.more)
+    more = painter.fontMetrics().elidedText(cell.more, Qt.TextElideMode.ElideRight, int(line.width() - start))
+    painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, more)
     width = min(area.width(), active.px(_BAR_WIDTH))
     paint_progress(painter, QRectF(area.left(), top + height + 3, width, active.px(6)), cell.share)
 

@@ -9,7 +9,7 @@ STATE_LOOKS: dict[OutboxState, ChipLook] = {
     OutboxState.UPLOADING: ChipLook("Uploading", "arrow-up", "accent", "accenttint"),
     OutboxState.SUBMITTED: ChipLook("Submitted", "check", "accent", "accenttint"),
     OutboxState.RUNNING: ChipLook("Running", "running", "accent", "accenttint"),
-    OutboxState.HANDED_OVER: ChipLook("Handed over", "export", "text2", "sunken"),
+    OutboxState.HANDED_OVER: ChipLook("Handed over", "outbox", "text2", "sunken"),
     OutboxState.DONE: ChipLook("Done", "check", "ok", "oktint"),
     OutboxState.FAILED: ChipLook("Failed", "error", "fail", "failtint"),
     OutboxState.TIMED_OUT: ChipLook("Timed out", "error", "fail", "failtint"),

@@ -6,17 +6,17 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.theme import Role
-from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.widgets.text import Elided, Text
 
 
 class _Item(QWidget):
     """An icon and a few words."""
 
-    def __init__(self, icon: str = "") -> None:
+    def __init__(self, icon: str = "", *, gives_way: bool = False) -> None:
         super().__init__()
         self.icon = IconView(icon, "text2", 14)
         self.icon.setVisible(bool(icon))
-        self.text = Text("", Role.CAPTION, "text2")
+        self.text = Elided("", Role.CAPTION, "text2") if gives_way else Text("", Role.CAPTION, "text2")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(7)
@@ -37,7 +37,7 @@ class StatusBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumHeight(theme.active().px(32))
         self._profile, self._connection, self._moving = _Item("server"), _Item("clock"), _Item()
-        self._encrypted, self._credits = _Item("lock"), _Item()
+        self._encrypted, self._credits = _Item("lock", gives_way=True), _Item()
         row = QHBoxLayout(self)
         row.setContentsMargins(22, 0, 22, 0)
         row.setSpacing(22)

@@ -1,0 +1,194 @@
+"""What a person does at the Outbox beyond a row's own button: several at once, deleting, pausing, bundles."""
+
+import re
+
+import pytest
+from PySide6.QtCore import Qt
+
+from vbdesk.desk.pages.outbox import build_outbox_page
+from vbdesk.outbox.bundle_keys import public_key
+from vbdesk.outbox.reach import CourierStatus, Reach
+from vbdesk.outbox.settings import SendRule
+from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.store import UnknownTake
+
+S = OutboxState
+
+
+@pytest.fixture
+def open_page(workspace, qtbot):
+    """Open the page and wait until it shows `count` recordings."""
+
+    def make(count):
+        page = build_outbox_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(None)
+        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
+        return page
+
+    return make
+
+
+def choose(page, *take_ids):
+    page.list.clearSelection()
+    for take_id in take_ids:
+        index = page.view_model.table.index(page.view_model.table.place_of(take_id), 0)
+        page.list.selectionModel().select(
+            index, page.list.selectionModel().SelectionFlag.Select | page.list.selectionModel().SelectionFlag.Rows
+        )
+
+
+def shown(page):
+    return {key for key in ("send", "cancel", "hand-over", "take-back", "delete") if page.bar.button(key).isVisible()}
+
+
+def state_of(workspace, take_id):
+    return workspace.library.get(take_id).state
+
+
+def test_only_what_applies_to_the_chosen_ones_is_offered(shelf, open_page):
+    checked, done, running = (shelf.put("a", state) for state in (S.CHECKED, S.DONE, S.RUNNING))
+    waiting, handed = shelf.put("b", S.WAITING), shelf.put("c", S.HANDED_OVER)
+    page = open_page(5)
+    assert shown(page) == {"hand-over"}
+    choose(page, checked)
+    assert shown(page) == {"send", "delete"}
+    choose(page, waiting)
+    assert shown(page) == {"cancel", "hand-over", "delete"}
+    choose(page, handed)
+    assert shown(page) == {"take-back"}
+    choose(page, running)
+    assert shown(page) == set()
+    choose(page, done, checked, waiting)
+    assert page.bar.words() == "3 recordings chosen"
+    assert page.bar.button("delete").accessibleName() == "Delete 3 recordings"
+
+
+def test_several_are_sent_and_kept_back_at_once(shelf, open_page, workspace, qtbot):
+    takes = [shelf.put("a", S.CHECKED), shelf.put("b", S.TIMED_OUT)]
+    page = open_page(2)
+    choose(page, *takes)
+    page.bar.button("send").click()
+    qtbot.waitUntil(lambda: {state_of(workspace, take_id) for take_id in takes} == {S.WAITING})
+    qtbot.waitUntil(lambda: page.bar.button("cancel").isVisible())
+    page.bar.button("cancel").click()
+    qtbot.waitUntil(lambda: {state_of(workspace, take_id) for take_id in takes} == {S.CHECKED})
+
+
+def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_page, workspace, qtbot):
+    waiting, checked = shelf.put("a", S.WAITING), shelf.put("b", S.CHECKED)
+    page = open_page(2)
+    choose(page, waiting, checked)
+    page.list.setFocus()
+    qtbot.keyClick(page.list, Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
+    qtbot.waitUntil(lambda: page.notice.isVisible())
+    assert page.notice.words().startswith("2 recordings deleted, with the key that opens the sound.")
+    page.notice.button.click()
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
+    assert [state_of(workspace, each) for each in (waiting, checked)] == [S.WAITING, S.CHECKED]
+    assert workspace.library.whole_audio(waiting).duration_s == pytest.approx(16, abs=0.1)
+
+
+def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_page, workspace, pulse_job, qtbot):
+    done = shelf.put("a", S.DONE, job=pulse_job)
+    page = open_page(1)
+    choose(page, done)
+    page.bar.button("delete").click()
+    assert page.notice.words().startswith("Delete this recording for good? The sound and its key are destroyed")
+    assert state_of(workspace, done) is S.DONE
+    page.notice.button.click()
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
+    qtbot.waitUntil(lambda: "nobody can open the sound again" in page.notice.words())
+    with pytest.raises(UnknownTake):
+        workspace.library.get(done)
+
+
+def test_the_question_goes_when_others_are_chosen(shelf, open_page, workspace):
+    done, other = shelf.put("a", S.DONE), shelf.put("b", S.CHECKED)
+    page = open_page(2)
+    choose(page, done)
+    page.bar.button("delete").click()
+    choose(page, other)
+    assert not page.notice.isVisible()
+    page.view_model.deeds.act_on_notice()
+    assert state_of(workspace, done) is S.DONE
+
+
+def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_page, workspace, qtbot):
+    shelf.put("a", S.WAITING)
+    page = open_page(1)
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: page.banner.words() == "Paused. 1 recording waits here until you go on.")
+    assert workspace.library.settings().paused
+    assert page.view_model.table.cell(0, 3).text == "until you go on"
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
+
+
+def test_by_hand_everything_waits_for_its_button(shelf, open_page, workspace, qtbot):
+    takes = [shelf.put("a", S.WAITING) for _ in range(3)]
+    workspace.library.change_settings(send_rule=SendRule.BY_HAND)
+    page = open_page(3)
+    qtbot.waitUntil(lambda: page.banner.words() == "3 recordings wait until you send them.")
+    page.view_model.act(takes[0])
+    qtbot.waitUntil(lambda: page.banner.words() == "2 recordings wait until you send them. 1 other is on the way.")
+    assert workspace.library.get(takes[0]).released
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
+    assert all(workspace.library.get(take_id).released for take_id in takes)
+
+
+def test_the_login_page_of_a_network_opens_with_the_banners_button(shelf, open_page, workspace, network, qtbot):
+    shelf.put("a", S.WAITING)
+    page = open_page(1)
+    workspace._told.emit(CourierStatus(False, "The network asks you to log in first.", None, None, Reach.PORTAL))
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Open login page")
+    page.banner.button.click()
+    assert network.asked == ["https://voice.example"]
+
+
+def test_recordings_are_handed_over_and_taken_back(shelf, open_page, workspace, tmp_path, qtbot):
+    takes = [shelf.put("a", S.WAITING), shelf.put("b", S.WAITING)]
+    page = open_page(2)
+    page.bar.button("hand-over").click()
+    card = page.hand_over
+    qtbot.waitUntil(lambda: card.title.text() == "Hand over 2 recordings")
+    card.go.click()
+    assert card.key_field.below_text() == "Enter the key of that computer."
+    card.key.setText(public_key(workspace.outside.keyring, workspace.profile))
+    card.folder.setText(str(tmp_path))
+    with qtbot.waitSignal(card._work.done, timeout=15000) as told:
+        card.go.click()
+    file = re.search(r"handed over in (\S+\.vbundle)\.", told.args[0]).group(1)
+    assert {state_of(workspace, take_id) for take_id in takes} == {S.HANDED_OVER}
+    card.close_button.click()
+    qtbot.waitUntil(lambda: "Another computer sends it" in page.view_model.table.cell(0, 2).text)
+    page.view_model.act(takes[0])
+    qtbot.waitUntil(lambda: state_of(workspace, takes[0]) is S.WAITING)
+
+    page.bar.button("take-in").click()
+    card = page.take_in
+    qtbot.waitUntil(lambda: card.own_key.text().startswith("age1"))
+    card.file.setText(file)
+    with qtbot.waitSignal(card._work.done, timeout=15000):
+        card.go.click()
+    assert "2 recordings were here already" in card.banner.words()
+
+
+def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_page, workspace, tmp_path, qtbot):
+    take_id = shelf.put("a", S.WAITING)
+    page = open_page(1)
+    page.bar.button("hand-over").click()
+    card = page.hand_over
+    qtbot.waitUntil(card.go.isEnabled)
+    card.key.setText("age1nonsense")
+    card.folder.setText(str(tmp_path))
+    with qtbot.waitSignal(card._work.failed, timeout=10000):
+        card.go.click()
+    assert "not the public key of a computer" in card.banner.words()
+    assert state_of(workspace, take_id) is S.WAITING
+    assert list(tmp_path.glob("*.vbundle*")) == []
