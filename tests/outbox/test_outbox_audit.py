@@ -60,7 +60,9 @@ def test_an_entry_says_who_did_what_with_which_recording_and_when(folder, store,
 
 
 def test_a_whole_log_is_said_to_be_whole(log):
-    assert log.verify() == Verification(5, None, "The audit log is whole: 5 entries, none changed, none missing.")
+    assert log.verify() == Verification(
+        5, None, "The audit log is whole: it runs from entry 1 to entry 5, and nothing was changed."
+    )
 
 
 def test_a_log_without_entries_is_whole(folder, store):
@@ -100,8 +102,8 @@ def test_the_database_itself_refuses_to_change_or_shorten_the_log(store, log, st
         ("UPDATE audit SET mac = zeroblob(32) WHERE seq = 4", 4, "Entry 4 is not"),
         ("DELETE FROM audit WHERE seq = 1", 1, "Entry 1 is missing"),
         ("DELETE FROM audit WHERE seq = 3", 3, "Entry 3 is missing"),
-        ("DELETE FROM audit WHERE seq >= 4", 4, "The last 2 of 5 entries are missing"),
-        ("DELETE FROM audit", 1, "The last 5 of 5 entries are missing"),
+        ("DELETE FROM audit WHERE seq >= 4", 4, "Entries 4 to 5 are missing at its end"),
+        ("DELETE FROM audit", 1, "Entries 1 to 5 are missing at its end"),
         (
             "INSERT INTO audit SELECT 6, at, who, what, take_id, detail, mac FROM audit WHERE seq = 5",
             6,

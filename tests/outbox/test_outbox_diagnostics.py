@@ -239,10 +239,10 @@ def set_clock_wrong(world):
         (damage_list, "recordings", Health.MEND, "damaged"),
         (change_row, "recordings", Health.MEND, "Something other than vbdesk wrote"),
         (remove_row, "recordings", Health.MEND, "Something other than vbdesk wrote"),
-        (cut_audit, "audit log", Health.MEND, "The last 1 of 4 entries are missing"),
+        (cut_audit, "audit log", Health.MEND, "Entry 4 is missing at its end"),
         (lambda world: world.keys.delete(MARKED.api_key_name), "API key", Health.MEND, "Enter it in the desk"),
         (lambda world: world.keys.delete(MARKED.library_key_name), "key of the recordings", Health.MEND, "restore"),
-        (lambda world: setattr(world, "keys", LockedVault()), "API key", Health.MEND, "unlock it and try again"),
+        (lambda world: setattr(world, "keys", LockedVault()), "keyring", Health.MEND, "unlock it and try again"),
         (lambda world: setattr(world.service, "online", False), "service", Health.NOTICE, "cannot be reached"),
         (lambda world: setattr(world.service, "key", "new"), "service", Health.MEND, "does not accept"),
         (lambda world: setattr(world.service, "credits", 0), "service", Health.MEND, "Add credits"),
@@ -264,6 +264,12 @@ def test_what_is_wrong_is_said_with_what_to_do(world, damage, topic, health, wor
     assert any(words in finding.sentence for finding in said), diagnosis.findings
     assert diagnosis.ok is (health is Health.NOTICE)
     json.dumps(diagnosis.facts)
+
+
+def test_a_keyring_that_does_not_open_is_said_once(world):
+    world.keys = LockedVault()
+    mend = [finding for finding in diagnose(world).findings if finding.health is Health.MEND]
+    assert [(finding.topic, finding.profile) for finding in mend] == [("keyring", None)]
 
 
 def test_it_works_while_the_desk_has_the_library_open_and_takes_nothing_from_it(world):

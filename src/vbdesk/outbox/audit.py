@@ -267,11 +267,12 @@ def _follow(seal: ColumnSeal, entries: Iterator[Entry], head: Head | None) -> Ve
     if head is None:
         return _broken(count, count + 1, "What tells where the log ends was changed, so entries may be missing there.")
     if count < head.count:
-        missing = head.count - count
-        return _broken(count, count + 1, f"The last {missing} of {head.count} entries are missing.")
+        gap = f"Entry {head.count} is" if head.count == count + 1 else f"Entries {count + 1} to {head.count} are"
+        return _broken(count, count + 1, f"{gap} missing at its end.")
     if (count, mac) != (head.count, head.mac):
         return _broken(count, head.count + 1, f"Entry {head.count + 1} was added by somebody else.")
-    return Verification(count, None, f"The audit log is whole: {count} entries, none changed, none missing.")
+    span = f"it runs from entry 1 to entry {count}" if count else "it has no entry yet"
+    return Verification(count, None, f"The audit log is whole: {span}, and nothing was changed.")
 
 
 def _broken(count: int, broken_at: int, what: str) -> Verification:

@@ -139,6 +139,7 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False) -> Diagnosis:
         {"in_use": profile == in_use, **_Examination(around, profile, findings).facts(with_hosts)}
         for profile in profiles
     ]
+    findings.sort(key=lambda finding: finding.profile is not None)  # the computer first
     facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
     private = _private_words(around, profiles)
     facts["log"] = log_lines(around.data_dir, private)
@@ -242,8 +243,11 @@ class _Examination:
         said = len(self._findings)
         library = self._library()
         proofs = self._proofs() if library.exists else None
-        if library.exists and not any(finding.topic == "recordings" for finding in self._findings[said:]):
-            self._say("recordings", Health.GOOD, f"Recordings in good order: {sum(library.counts.values())}.")
+        if not any(finding.topic == "recordings" for finding in self._findings[said:]):
+            count = sum(library.counts.values())
+            self._say(
+                "recordings", Health.GOOD, f"Recordings in good order: {count}." if count else "There are none yet."
+            )
         return {
             "kind": profile.kind,
             "secrets": profile.secrets,
@@ -280,8 +284,7 @@ class _Examination:
         try:
             key = known_library_key(self._vault, self._profile)
         except VaultError as error:
-            self._say("key of the recordings", Health.MEND, str(error))
-            return {"error": type(error).__name__}
+            return self._no_answer(error)
         if key is None:
             return self._no_library_key()
         try:
@@ -301,6 +304,12 @@ class _Examination:
             "list": None if proof is None else asdict(proof),
         }
 
+    def _no_answer(self, error: VaultError) -> dict[str, Any]:
+        """The keyring is one for all profiles, so what is wrong with it is said once."""
+        if all(finding.sentence != str(error) for finding in self._findings):
+            self._findings.append(Finding("keyring", Health.MEND, str(error)))
+        return {"error": type(error).__name__}
+
     def _no_library_key(self) -> dict[str, Any]:
         if self._profile.secrets == "session":
             self._say("key of the recordings", Health.NOTICE, "It is kept by the open desk alone, as you chose.")
@@ -314,8 +323,7 @@ class _Examination:
         try:
             key = self._vault.get(profile.api_key_name)
         except VaultError as error:
-            self._say("API key", Health.MEND, str(error))
-            return {"error": type(error).__name__}
+            return self._no_answer(error)
         if key is None:
             session = profile.secrets == "session"
             told = "It is not in the keyring. Enter it in the desk, under Account."
