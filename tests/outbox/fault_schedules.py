@@ -515,8 +515,9 @@ class _Game:
             self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
             self.look_at_page(counted, pending)
             jobs = {job.job_id: job for job in self.service.books.jobs(self.credentials.account_id)}
+            known = {row["job_id"] for row in self.laptop.raw("SELECT job_id FROM jobs")}
             for item in items:
-                self.look_at_item(item, pending.get(item.take_id), jobs)
+                self.look_at_item(item, pending.get(item.take_id), jobs, known)
 
     def look_at_page(self, counted: Counter[str], pending: Mapping[str, sqlite3.Row]) -> None:
         """What the page shows: figures, rows, buttons, the order of the line, the banner."""
@@ -548,11 +549,10 @@ class _Game:
         if news is not None and not stands:
             self.holds(news.sentence.startswith(f"{moving} recording"), f"{moving} are told as {news.sentence}")
 
-    def look_at_item(self, item, pending, jobs: dict[str, StoredJob]) -> None:
+    def look_at_item(self, item, pending, jobs: dict[str, StoredJob], known: set[str]) -> None:
         way = item.state in ON_THEIR_WAY
         self.holds(pending is not None or not way, f"{item.state} without anything to be done")
         self.holds(item.state not in ENDED or pending is None, f"{item.state} and still something to be done")
-        known = {row["job_id"] for row in self.laptop.raw("SELECT job_id FROM jobs")}
         mine = [job for job in jobs.values() if self.is_of(job, item)]
         unheard = [job for job in mine if job.job_id not in known]
         self.holds(len(mine) <= self.expected_jobs.get(item.take_id, 1), "sent twice")

@@ -298,6 +298,8 @@ class Laptop:
         self.library = Library(folder, KEY, self.clock)
         with self.library.store.changing() as database:
             database.set_trace_callback(self.tripwire.step)
+        self._beside = sqlite3.connect(f"file:{folder / 'library.sqlite'}?mode=ro", uri=True, isolation_level=None)
+        self._beside.row_factory = sqlite3.Row
         self.network.tripwire = self.tripwire
         self.courier = Courier(self.library, self._connect, self.clock, plan=self.plan)
         self.courier.recover()
@@ -335,6 +337,7 @@ class Laptop:
         self._let_go()
 
     def _let_go(self) -> None:
+        self._beside.close()
         self.courier.disconnect()
         self.library.close()
 
@@ -361,12 +364,7 @@ class Laptop:
 
     def raw(self, query: str) -> list[sqlite3.Row]:
         """Read the library's database beside the library."""
-        connection = sqlite3.connect(f"file:{self.folder / 'library.sqlite'}?mode=ro", uri=True)
-        connection.row_factory = sqlite3.Row
-        try:
-            return connection.execute(query).fetchall()
-        finally:
-            connection.close()
+        return self._beside.execute(query).fetchall()
 
 
 _SOUNDS: dict[int, np.ndarray] = {}
