@@ -50,8 +50,13 @@ def killed_everywhere(tmp_path, clock):
     folder, snapshots = tmp_path / "library", tmp_path / "snapshots"
     snapshots.mkdir()
 
+    seen = set()
+
     def keep(*_unused):
-        shutil.copytree(folder, snapshots / str(len(list(snapshots.iterdir()))))
+        now = hash(tuple((path, path.read_bytes()) for path in sorted(folder.rglob("*[!m]")) if path.is_file()))
+        if now not in seen:  # most lines change nothing on the disk; neither does the memory in library.sqlite-shm
+            seen.add(now)
+            shutil.copytree(folder, snapshots / str(len(seen)))
         return keep
 
     def follow(frame, event, argument):
@@ -65,7 +70,7 @@ def killed_everywhere(tmp_path, clock):
         finally:
             sys.settrace(before)
         left = sorted(snapshots.iterdir(), key=lambda path: int(path.name))
-        assert len(left) > 30
+        assert len(left) > 3
         for copy in left:
             library = Library(copy, KEY, clock)
             yield library
@@ -144,7 +149,7 @@ def everything_under(folder):
 @pytest.mark.parametrize("way", ["discard", "remove_sounds", "put_away"])
 def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
     """Among others that stay, so that pages of the database are split, moved and used again."""
-    takes = [library.add_take(record(library, str(number)), METADATA) for number in range(60)]
+    takes = [library.add_take(record(library, str(number)), METADATA) for number in range(30)]
     chosen = takes[::7]
     keys = {take_id: library.store.row(take_id)["take_key"] for take_id in takes}
     copies = {take_id: shutil.copy(library.store.path(take_id), tmp_path / f"{take_id}.copy") for take_id in chosen}
