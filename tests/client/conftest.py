@@ -1,13 +1,19 @@
-"""A service that answers from a script, and a client on it that never really waits."""
+"""A service that answers from a script, the real one in process, and clients on them that never really wait."""
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from vbdesk.client import Client, Credentials, SkippingTimekeeper
+
+sys.path.append(str(Path(__file__).parent))
+
+from in_process import Desk
 
 API_KEY = "vbk_do-not-show-me"
 JOB = {
@@ -98,3 +104,11 @@ def make_client(service, timekeeper):
 @pytest.fixture
 def client(make_client) -> Client:
     return make_client()
+
+
+@pytest.fixture
+def desk(tmp_path) -> Iterator[Desk]:
+    """The real service in process, and one account on it."""
+    running = Desk(tmp_path / "service")
+    yield running
+    running.close()

@@ -1,10 +1,10 @@
 """Sending a folder of files, each once, on the real routes."""
 
 import json
+import random
 import shutil
-import sys
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,19 +14,8 @@ from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
 from vbdesk.client.lines import alone
 from vbdesk.contract.limits import Plan
 
-sys.path.append(str(Path(__file__).parent))
-
-from in_process import Desk
-
 PULSE = Target("model", "pulse")
 MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-def desk(tmp_path):
-    running = Desk(tmp_path / "service")
-    yield running
-    running.close()
 
 
 @pytest.fixture
@@ -118,6 +107,22 @@ def test_an_answer_lost_before_the_service_acted_is_sent_again_after_two_searche
     assert send(desk, files[:1], journal)[0].job_id == desk.jobs()[0].job_id
     assert desk.asked("GET /v2/groups") == 2
     assert sum(desk.timekeeper.waits) == 25
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_goes_wrong_and_however_often_it_is_run_each_recording_has_one_job(desk, files, journal, seed):
+    chance = random.Random(seed)
+    kinds = [None, "lost", "cut", KeyboardInterrupt(), MemoryError()]
+    for _ in range(4):
+        desk.faults = chance.choices(kinds, k=chance.randint(1, 5))
+        with suppress(ConnectionFailed, KeyboardInterrupt, MemoryError):
+            send(desk, chance.sample(files, k=3), journal)
+        if journal.exists() and chance.random() < 0.5:
+            journal.write_bytes(journal.read_bytes() + b'{"key": "cut o')
+    desk.faults = []
+    done = send(desk, files, journal)
+    assert sorted(entry.job_id for entry in done) == sorted(job.job_id for job in desk.jobs())
+    assert len(desk.jobs()) == 3
 
 
 def test_a_refused_recording_does_not_keep_the_others_back_and_is_not_sent_again(desk, files, journal, tmp_path):

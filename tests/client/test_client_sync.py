@@ -2,9 +2,7 @@
 
 import csv
 import json
-import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -14,18 +12,7 @@ from vbdesk.client.errors import ConnectionFailed, NotFound
 from vbdesk.client.lines import alone
 from vbdesk.contract.limits import Plan
 
-sys.path.append(str(Path(__file__).parent))
-
-from in_process import Desk
-
 MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-def desk(tmp_path):
-    running = Desk(tmp_path / "service")
-    yield running
-    running.close()
 
 
 @pytest.fixture
