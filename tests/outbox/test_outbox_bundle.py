@@ -15,12 +15,14 @@ from vbdesk.outbox.bundle import (
     Owner,
     bundles,
     export_bundle,
+    owner_of,
     ready,
     settle,
     still_handed_over,
     take_back,
 )
 from vbdesk.outbox.bundle_errors import (
+    BundleError,
     BundleForeign,
     BundleOutrun,
     BundleStopped,
@@ -158,6 +160,14 @@ def test_only_some_can_be_handed_over(library, queued, hand_over):
     first, second = queued(2)
     hand_over(take_ids=[second])
     assert states(library) == {first: WAITING, second: HANDED_OVER}
+
+
+def test_recordings_for_the_service_of_this_computer_are_not_handed_over(library, queued, stick, lock):
+    queued()
+    profile = Profile("p2", "This computer", "local", None, "acc-3")
+    with pytest.raises(BundleError, match="no other computer can reach"):
+        export_bundle(library, owner_of(profile), stick, lock)
+    assert set(states(library).values()) == {WAITING}
 
 
 def test_too_little_room_is_said_before_anything_is_written(library, queued, hand_over, stick):

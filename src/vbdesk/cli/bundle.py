@@ -87,7 +87,8 @@ def import_(
         secret = secret_of(held.vault, held.profile, passphrase)
         with _progress("Taking over") as progress:
             taken = import_bundle(held.library, owner_of(held.profile), file, secret, progress=progress)
-    typer.echo(f"{_recordings(len(taken.added))} taken over, in the line now.")
+    if taken.added or not (taken.known or taken.deleted or taken.clashing):
+        typer.echo(f"{_recordings(len(taken.added))} taken over, in the line now.")
     if taken.known:
         typer.echo(f"{_recordings(len(taken.known))} had been here before, and stay as they are.")
     if taken.deleted:

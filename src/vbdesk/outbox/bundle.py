@@ -22,7 +22,7 @@ from vbdesk.capture.sealed import sync_folder
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.bundle_errors import BundleLeftOpen, BundleOutrun, NoRoom, NothingToHandOver
+from vbdesk.outbox.bundle_errors import BundleError, BundleLeftOpen, BundleOutrun, NoRoom, NothingToHandOver
 from vbdesk.outbox.bundle_file import finish, write_unfinished
 from vbdesk.outbox.bundle_keys import ForKey, Lock
 from vbdesk.outbox.bundle_manifest import BundledTake, BundleManifest
@@ -36,6 +36,7 @@ from vbdesk.outbox.store import Store, time_text
 
 SUFFIX = ".vbundle"
 PART = ".part"
+LOCAL = "this computer"
 SPARE_BYTES = 4 * 1024 * 1024  # a disk that is full to the last byte troubles everybody
 
 FreeBytes = Callable[[Path], int]
@@ -98,7 +99,7 @@ class Bundle:
 
 def owner_of(profile: Profile) -> Owner:
     """Whose recordings the library of `profile` holds."""
-    return Owner((profile.base_url or "this computer").rstrip("/").lower(), profile.account_id)
+    return Owner((profile.base_url or LOCAL).rstrip("/").lower(), profile.account_id)
 
 
 def free_bytes(folder: Path) -> int:
@@ -141,10 +142,15 @@ def export_bundle(
         BundleError: nothing was changed, and no file is left.
         SealedError, OSError: likewise; a sound, or the folder, cannot be used.
     """
+    if owner.service == LOCAL:
+        raise BundleError(
+            "The recordings of this profile are for the service on this computer, which no other computer can reach. "
+            "Nothing was handed over."
+        )
     settle(library)
     chosen = ready(library, take_ids)
     if not chosen.items:
-        reason = chosen.left_out[0].reason if chosen.left_out else "Queue the recordings first."
+        reason = chosen.left_out[0].reason if chosen.left_out else "Press Send for those that are to go."
         raise NothingToHandOver(f"No recording waits here that could be handed over. {reason}")
     watch = Watch(progress, cancel)
     manifest = _manifest(library, owner, chosen.items, watch)
