@@ -132,7 +132,7 @@ def test_where_all_is_well_nothing_needs_mending_and_the_facts_say_how_it_is(wor
     assert profile["library"]["schema_version"] >= 2
     assert profile["proofs"] == {
         "audit": {"ok": True, "entries": 4, "broken_at": None},
-        "list": {"changed": 0, "complete": True},
+        "list": {"changed": 0, "complete": True, "older": False},
     }
     assert profile["connection"]["has_credits"]
     assert diagnosis.facts["microphones"] == 1
@@ -216,6 +216,15 @@ def remove_row(world):
         database.execute("DELETE FROM recordings")
 
 
+def put_older_list_back(world):
+    for log in world.folder.glob("library.sqlite-*"):
+        log.unlink()
+    older = (world.folder / "library.sqlite").read_bytes()
+    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.note(Deed.EXPORTED)
+    (world.folder / "library.sqlite").write_bytes(older)
+
+
 class DatedService(httpx.BaseTransport):
     """A service that tells the time in each answer."""
 
@@ -238,6 +247,7 @@ def set_clock_wrong(world):
         (remove_sound, "recordings", Health.MEND, "sound is missing: 1"),
         (damage_list, "recordings", Health.MEND, "damaged"),
         (change_row, "recordings", Health.MEND, "Something other than vbdesk wrote"),
+        (put_older_list_back, "recordings", Health.MEND, "Something other than vbdesk wrote"),
         (remove_row, "recordings", Health.MEND, "Something other than vbdesk wrote"),
         (cut_audit, "audit log", Health.MEND, "Entry 4 is missing at its end"),
         (lambda world: world.keys.delete(MARKED.api_key_name), "API key", Health.MEND, "Enter it in the desk"),

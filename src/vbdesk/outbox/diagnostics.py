@@ -294,7 +294,7 @@ class _Examination:
             return {"error": type(error).__name__}
         self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
         proof = prove_list(self._folder, key)
-        if proof is not None and (proof.changed or not proof.complete):
+        if proof is not None and not proof.ok:
             told = (
                 "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
             )

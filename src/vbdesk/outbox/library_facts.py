@@ -13,6 +13,7 @@ from pathlib import Path
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.column_seal import ColumnSeal, open_sum, sum_of
+from vbdesk.outbox.high_water import HighWater
 from vbdesk.outbox.opening import LibraryInUse, hold
 from vbdesk.outbox.rows import ITEMS, is_proved
 from vbdesk.outbox.states import OutboxState
@@ -69,15 +70,23 @@ class ListProof:
     Attributes:
         changed: recordings whose entry was changed by something else.
         complete: no entry was removed, or put back in an older form.
+        older: the list as a whole is an older one than this computer has had.
     """
 
     changed: int
     complete: bool
+    older: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of it is."""
+        return self.complete and not self.changed and not self.older
 
 
 def prove_list(folder: Path, key: bytes) -> ListProof | None:
     """Prove every entry of the library in `folder`; None where that cannot be read."""
     seal = ColumnSeal(key)
+    highest = HighWater(folder, seal).known()  # first: the list may go on meanwhile
     try:
         with closing(_connect(folder)) as database:
             database.row_factory = sqlite3.Row
@@ -88,7 +97,7 @@ def prove_list(folder: Path, key: bytes) -> ListProof | None:
         return None
     total = sum_of(row["mac"] or b"" for row in rows)
     complete = open_sum(seal, library["rows_sum"] or b"", library["version"]) == total
-    return ListProof(sum(not is_proved(row, seal) for row in rows), complete)
+    return ListProof(sum(not is_proved(row, seal) for row in rows), complete, highest > library["version"])
 
 
 def known_words(folder: Path) -> list[str]:
