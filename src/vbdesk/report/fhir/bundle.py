@@ -33,12 +33,13 @@ def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOf
         sign_off: who read the newest recording, and when.
     """
     words = vocabulary()
+    finished = record.finished
     resources: dict[str, Element] = {}
-    for recording in record.finished:
-        newest = recording is record.finished[-1]
-        for resource in _of_recording(record, recording, scores, sign_off if newest else None):
+    for recording in finished:
+        read_by = sign_off if recording is finished[-1] else None
+        for resource in _of_recording(record, recording, scores, read_by):
             resources.setdefault(resource["id"], resource)
-    times = [recording.job.completed_at or recording.job.created_at for recording in record.finished]
+    times = [recording.job.completed_at or recording.job.created_at for recording in finished]
     name = words.identity(record.source.account_id, record.group_id, *resources)
     bundle: Element = {
         "resourceType": "Bundle",

@@ -3,7 +3,7 @@
 import tomllib
 import uuid
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -109,6 +109,7 @@ def hl7(system: str, code: str, display: str) -> Element:
     return {"coding": [{"system": f"{HL7}/{system}", "code": code, "display": display}]}
 
 
+@lru_cache(maxsize=4096)
 def text(words: str) -> str | None:
     """`words` as a FHIR string, which has no control characters and is never blank."""
     kept = "".join(letter for letter in words if letter >= " " or letter in "\n\r\t").strip()

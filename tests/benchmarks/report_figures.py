@@ -1,0 +1,78 @@
+"""How long exports take: `python tests/benchmarks/report_figures.py`.
+
+The subject has 1,001 recordings of six signs, the most that a trajectory holds and one more. Each figure is the median
+of several runs in one process; the cold one starts a process of its own, with its imports and fonts, as a command does.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "report"))  # report_cases, by name
+
+from figures import Row, judged, reported, show
+from report_cases import AS_OF, golden, long_history
+
+from vbdesk.report.bids import bids_files
+from vbdesk.report.drawing.svg import to_svg
+from vbdesk.report.fhir import fhir_bundle
+from vbdesk.report.pdf import ReportOptions, pdf_report
+from vbdesk.report.tidy_csv import csv_files
+from vbdesk.report.trajectory_chart import trajectory_drawing
+
+RUNS = 5
+PDF_BAR_S = 3.0
+COLD = "--cold"
+OPTIONS = ReportOptions(exported_at=AS_OF)
+
+
+def main() -> None:
+    """Print every row; with `--cold` only print a report of its own process."""
+    if COLD in sys.argv:
+        pdf_report(golden()["gaps and anomalies"], OPTIONS)
+        return
+    show(rows())
+
+
+def rows() -> Iterator[Row]:
+    """Times of every format."""
+    record, usual = long_history(), golden()["gaps and anomalies"]
+    read = record.trajectory
+    assert read is not None
+    whole = _median_s(lambda: pdf_report(record, OPTIONS))
+    size = len(pdf_report(record, OPTIONS)) / 1e6
+    yield _pdf("1,001 recordings, tables and bundle attached", whole, f", {size:.1f} MB")
+    yield _pdf("24 recordings", _median_s(lambda: pdf_report(usual, OPTIONS)))
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, __file__, COLD], check=True)
+    yield _pdf("24 recordings, made up and printed in a process of its own", time.perf_counter() - begin)
+    chart = _median_s(lambda: to_svg(trajectory_drawing(read, read.signs, 500.0, UTC)))
+    yield _other("SVG of the charts, 1,001 recordings by six signs", chart)
+    yield _other("CSV, 1,001 recordings", _median_s(lambda: csv_files([record])))
+    yield _other("FHIR, 1,001 recordings with scores", _median_s(lambda: fhir_bundle(record, scores=True)))
+    yield _other("BIDS, 1,001 recordings", _median_s(lambda: bids_files([record])))
+
+
+def _pdf(what: str, seconds: float, more: str = "") -> Row:
+    return judged("Exports", f"PDF, {what}", f"under {PDF_BAR_S:.0f} s", f"{seconds:.2f} s{more}", seconds < PDF_BAR_S)
+
+
+def _other(what: str, seconds: float) -> Row:
+    return reported("Exports", what, f"{seconds:.2f} s")
+
+
+def _median_s(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(RUNS):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+if __name__ == "__main__":
+    main()
