@@ -1,19 +1,25 @@
 """A kill at any moment loses no sound, and what was deleted cannot be opened by anybody."""
 
+import json
 import shutil
+import sqlite3
+import struct
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 import vbdesk.capture.take_keys
 import vbdesk.outbox.library
 import vbdesk.outbox.sounds
 import vbdesk.outbox.store
 from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import KeyGone, SealedTakeWriter, read_take
+from vbdesk.capture.sealed import BlockKind, Damaged, KeyGone, SealedTakeWriter, read_take
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.library import Library, UnknownTake
 from vbdesk.outbox.states import OutboxState
@@ -32,6 +38,26 @@ def record(library, name="a"):
     writer.append(SAMPLES)
     writer.close()
     return path
+
+
+@pytest.fixture
+def take_of_old():
+    """Write a take as the first format was: no key of its own. One block for each half of the sound."""
+
+    def write(path, samples):
+        salt = bytes(16)
+        cipher = AESGCM(HKDF(SHA256(), 32, salt, b"vbdesk take").derive(KEY))
+        halves = [(BlockKind.FRAMES, half.tobytes()) for half in np.split(samples, 2)]
+        about = json.dumps({"sample_rate": 100, "about": {}}).encode()
+        closing = json.dumps({"frames": len(samples)}).encode()
+        content = b"VBTAKE1\n" + salt
+        for index, (kind, plain) in enumerate([(BlockKind.ABOUT, about), *halves, (BlockKind.END, closing)]):
+            sealed = cipher.encrypt(index.to_bytes(12, "little"), plain, bytes([kind]))
+            content += struct.pack("<BI", kind, len(plain)) + sealed
+        path.write_bytes(content)
+        return path
+
+    return write
 
 
 def end_with_result(library, take_id, result=b"{}"):
@@ -108,11 +134,13 @@ def test_a_kill_during_an_import_leaves_it_whole_or_not_at_all(library, killed_e
 
 def test_a_kill_while_deleting_leaves_it_whole_or_gone(library, killed_everywhere):
     take_id = library.add_take(record(library), METADATA)
+    key = library.store.row(take_id)["take_key"]
     for after in killed_everywhere(lambda: library.discard(take_id)):
         if after.list():
             assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
         else:
             assert list(after.store.takes_folder.iterdir()) == []
+            assert key not in everything_under(after.store.folder)
         assert after.warnings == ()
 
 
@@ -218,4 +246,38 @@ def test_sound_that_was_removed_says_so(library):
         library.audio(take_id)
     library.discard(take_id)
     with pytest.raises(UnknownTake):
+        library.audio(take_id)
+
+
+def test_a_disk_that_refuses_at_the_last_moment_leaves_the_take_with_the_recorder(library, reopen):
+    path = record(library)
+    refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF rows_sum ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
+    with library.store.quietly() as database:
+        database.execute(refuse)
+    with pytest.raises(sqlite3.Error):
+        library.add_take(path, METADATA)
+    assert np.array_equal(read_take(path, KEY).samples, SAMPLES)
+    assert library.list() == []
+    with library.store.quietly() as database:
+        database.execute("DROP TRIGGER refuse")
+    take_id = library.add_take(path, METADATA)
+    assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+
+
+def test_a_take_of_the_first_format_comes_in_plays_and_goes(library, take_of_old):
+    path = take_of_old(library.recording_folder / "a.take", SAMPLES)
+    take_id = library.add_take(path, METADATA)
+    assert library.store.take_key(take_id) is None
+    assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+    library.discard(take_id)
+    assert list(library.store.takes_folder.iterdir()) == []
+
+
+def test_a_take_of_the_first_format_that_was_cut_is_refused(library, take_of_old):
+    take_id = library.add_take(take_of_old(library.recording_folder / "a.take", SAMPLES), METADATA)
+    with library.store.changing():
+        library.store.update(take_id, {"sound_sha256": None})  # as a library of that time had it
+    path = library.store.path(take_id)
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(Damaged, match="cut off"):
         library.audio(take_id)
