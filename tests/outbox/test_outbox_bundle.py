@@ -162,6 +162,17 @@ def test_only_some_can_be_handed_over(library, queued, hand_over):
     assert states(library) == {first: WAITING, second: HANDED_OVER}
 
 
+def test_a_sound_that_cannot_be_read_keeps_no_other_back(library, queued, hand_over):
+    damaged, missing, good = queued(3)
+    path = library.store.path(damaged)
+    path.write_bytes(path.read_bytes()[:100] + bytes(1000))
+    library.store.path(missing).unlink()
+    done = hand_over()
+    assert done.take_ids == (good,)
+    assert {left.item.take_id for left in done.left_out} == {damaged, missing}
+    assert states(library) == {damaged: WAITING, missing: WAITING, good: HANDED_OVER}
+
+
 def test_recordings_for_the_service_of_this_computer_are_not_handed_over(library, queued, stick, lock):
     queued()
     profile = Profile("p2", "This computer", "local", None, "acc-3")

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vbdesk.capture.sealed import sync_folder
+from vbdesk.capture.sealed import SealedError, sync_folder
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.audit import Deed
@@ -140,7 +140,7 @@ def export_bundle(
         NothingToHandOver: none waits that could be handed over.
         BundleLeftOpen: the recordings are handed over, but the last byte of the file could not be written.
         BundleError: nothing was changed, and no file is left.
-        SealedError, OSError: likewise; a sound, or the folder, cannot be used.
+        OSError: likewise; the folder cannot be used.
     """
     if owner.service == LOCAL:
         raise BundleError(
@@ -148,12 +148,11 @@ def export_bundle(
             "Nothing was handed over."
         )
     settle(library)
-    chosen = ready(library, take_ids)
-    if not chosen.items:
-        reason = chosen.left_out[0].reason if chosen.left_out else "Press Send for those that are to go."
-        raise NothingToHandOver(f"No recording waits here that could be handed over. {reason}")
     watch = Watch(progress, cancel)
-    manifest = _manifest(library, owner, chosen.items, watch)
+    manifest, left_out = _manifest(library, owner, ready(library, take_ids), watch)
+    if not manifest.takes:
+        reason = left_out[0].reason if left_out else "Press Send for those that are to go."
+        raise NothingToHandOver(f"No recording waits here that could be handed over. {reason}")
     _check_room(manifest, folder, free)
     path = folder / f"vbdesk-{manifest.made_at:%Y%m%d-%H%M}-{manifest.bundle_id[-6:]}{SUFFIX}"
     unfinished = _unfinished(path)
@@ -175,7 +174,7 @@ def export_bundle(
             f"{len(manifest.takes)} recordings are handed over, but the file {path} went away before it was finished. "
             "Put the stick back and use `vbdesk bundle list` to finish it, or take the recordings back."
         )
-    return HandedOver(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), chosen.left_out)
+    return HandedOver(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), left_out)
 
 
 def settle(library: Library) -> list[Bundle]:
@@ -261,18 +260,30 @@ def _why_not(row: sqlite3.Row) -> str | None:
     return None
 
 
-def _manifest(library: Library, owner: Owner, items: tuple[RecordingItem, ...], watch: Watch) -> BundleManifest:
+def _manifest(
+    library: Library, owner: Owner, chosen: Ready, watch: Watch
+) -> tuple[BundleManifest, tuple[LeftOut, ...]]:
+    """What a bundle says of those whose sound can be read; one that cannot keeps no other back."""
     events = {row["take_id"]: row["event_id"] for row in _in_line(library.store)}
-    sizes = sum(library.store.path(item.take_id).stat().st_size for item in items)
-    watch.total = 3 * sizes  # once for the digests, once to write, once to read back
-    takes = tuple(_bundled(library, item, events[item.take_id], watch) for item in items)
-    return BundleManifest(
+    files = [library.store.path(item.take_id) for item in chosen.items]
+    watch.total = 3 * sum(path.stat().st_size for path in files if path.exists())  # digests, writing, reading back
+    takes: list[BundledTake] = []
+    left_out = list(chosen.left_out)
+    for item in chosen.items:
+        try:
+            takes.append(_bundled(library, item, events[item.take_id], watch))
+        except SealedError as error:
+            left_out.append(LeftOut(item, str(error)))
+        except FileNotFoundError:
+            left_out.append(LeftOut(item, "Its sound is missing."))
+    manifest = BundleManifest(
         bundle_id=new_id(),
         made_at=library.store.clock.now(),
         service=owner.service,
         account_id=owner.account_id,
-        takes=takes,
+        takes=tuple(takes),
     )
+    return manifest, tuple(left_out)
 
 
 def _bundled(library: Library, item: RecordingItem, event_id: str, watch: Watch) -> BundledTake:
