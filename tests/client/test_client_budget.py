@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from vbdesk.client import RequestBudget
 from vbdesk.client.errors import RateLimited
+from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket, Plan
 
 GENERAL = Bucket.GENERAL
@@ -148,3 +149,27 @@ def test_a_refusal_slows_everything_down_that_shares_the_budget(make_client, ser
     with pytest.raises(RateLimited):  # such a pause is the caller's to plan
         make_client(budget=budget).account.credits()
     assert budget.wait_s(GENERAL, timekeeper.monotonic()) == 3600
+
+
+def test_programs_one_after_the_other_keep_within_the_plan_together(tmp_path):
+    path, now = tmp_path / "account" / "requests.jsonl", [1_772_000_000.0]
+
+    def program():
+        return RequestBudget({GENERAL: 2}, RequestFile(path, lambda: now[0]))
+
+    assert [program().reserve(GENERAL, 5) for _ in range(2)] == [0, 0]
+    now[0] += 20
+    path.write_text(path.read_text() + '["general",17')  # cut off by a crash
+    assert program().wait_s(GENERAL, 3) == 40.25
+    now[0] += 41
+    assert program().wait_s(GENERAL, 3) == 0
+
+
+def test_the_file_of_requests_stays_small_and_is_no_hindrance(tmp_path):
+    path = tmp_path / "requests.jsonl"
+    path.write_text('["general",1.000]\n' * 5000)
+    assert list(RequestFile(path).recent()) == []
+    assert path.stat().st_size == 0
+    unusable = RequestFile(path / "below a file")
+    unusable.append(GENERAL, 0)
+    assert list(unusable.recent()) == []

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -23,7 +24,7 @@ from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
     from vbdesk.cli.places import Places
-    from vbdesk.client import Client, ClientError, Credentials
+    from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.contract.limits import Plan
     from vbdesk.outbox.profiles import Profile
     from vbdesk.outbox.vault import Vault
@@ -74,7 +75,7 @@ def open_client(
     """
     with told():
         if profile is None and names_account(environ):
-            with _of_environment(environ) as connection:
+            with _of_environment(environ, data_dir) as connection:
                 yield connection
         else:
             with _of_profile(profile, data_dir, environ, vault) as connection:
@@ -125,14 +126,16 @@ def status_of(error: "ClientError") -> int:
 
 
 @contextmanager
-def _of_environment(environ: Mapping[str, str]) -> Iterator[Connection]:
+def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[Connection]:
+    from vbdesk.cli.places import places
     from vbdesk.client.environment import account_in
 
     try:
         account = account_in(environ)
     except ValueError as error:
         fail(f"{error} Or name a profile with --profile.", USAGE)
-    with _connected(account.base_url, account.credentials, account.plan, None) as connection:
+    budget = _budget(account.credentials.account_id, account.plan, places(data_dir))
+    with _connected(account.base_url, account.credentials, budget, None) as connection:
         yield connection
 
 
@@ -147,9 +150,10 @@ def _of_profile(
     place = places(data_dir)
     profile = named_profile(wanted, place)
     key = api_key(profile, vault or KeyringVault(), environ)
+    budget = _budget(profile.account_id, profile.plan, place)
     with (
         running(profile, place) as base_url,
-        _connected(base_url, Credentials(profile.account_id, key), profile.plan, profile.name) as connection,
+        _connected(base_url, Credentials(profile.account_id, key), budget, profile.name) as connection,
     ):
         yield connection
 
@@ -202,12 +206,27 @@ def running(profile: "Profile", place: "Places") -> Iterator[str]:
 
 
 @contextmanager
-def _connected(base_url: str, credentials: "Credentials", plan: "Plan", name: str | None) -> Iterator[Connection]:
+def _connected(
+    base_url: str, credentials: "Credentials", budget: "RequestBudget", name: str | None
+) -> Iterator[Connection]:
     from vbdesk.client import Client
 
     try:
-        client = Client(base_url, credentials, plan=plan)
+        client = Client(base_url, credentials, budget=budget)
     except ValueError as error:
         fail(str(error), USAGE)
     with client:
         yield Connection(client, base_url, credentials.account_id, name)
+
+
+def _budget(account_id: str, plan: "Plan", place: "Places") -> "RequestBudget":
+    """What the account may still ask; a loop of commands keeps within the plan as one program does."""
+    from vbdesk.client import RequestBudget
+    from vbdesk.client.request_file import RequestFile
+
+    return RequestBudget.of_plan(plan, RequestFile(account_file(place, "requests", account_id)))
+
+
+def account_file(place: "Places", folder: str, account_id: str) -> Path:
+    """Where commands keep something of an account."""
+    return place.data / folder / f"{quote(account_id, safe='')}.jsonl"

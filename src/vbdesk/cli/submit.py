@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from vbdesk.cli.connection import REFUSED, USAGE, AsJson, Connection, DataDir, ProfileName, open_client
+from vbdesk.cli.connection import REFUSED, USAGE, AsJson, Connection, DataDir, ProfileName, account_file, open_client
 from vbdesk.cli.output import fail, local_time
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
 def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
     from vbdesk.cli.places import places
 
-    return places(data_dir).data / "submitted" / f"{quote(connection.account_id, safe='')}.jsonl"
+    return account_file(places(data_dir), "submitted", connection.account_id)
 
 
 def _is_foreign(path: Path) -> bool:

@@ -1,0 +1,62 @@
+"""The requests of the last minute in a small file, for programs that end and begin again."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+
+MAX_BYTES = 64 * 1024
+
+log = logging.getLogger(__name__)
+
+
+class RequestFile:
+    """A journal of the budget that commands of one account share, one after the other or side by side.
+
+    What others send while this program runs is not seen. A file that cannot be used costs nothing but a refusal for
+    the rate now and then.
+    """
+
+    def __init__(self, path: Path, time_of_day: Callable[[], float] = time.time) -> None:
+        """Name the file, made with the first request; `time_of_day` in seconds."""
+        self._path = path
+        self._time_of_day = time_of_day
+
+    def append(self, bucket: Bucket, in_s: float) -> None:
+        """Note a request that leaves in `in_s` seconds."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="ascii") as file:
+                file.write(_line(bucket, self._time_of_day() + in_s))
+        except OSError:
+            log.warning("A request could not be noted")
+
+    def recent(self) -> Iterable[tuple[Bucket, float]]:
+        """The requests of the last minute: the bucket, and how many seconds ago each left."""
+        now = self._time_of_day()
+        try:
+            noted = [(bucket, at) for bucket, at in self._read() if now - at < 2 * RATE_WINDOW_S]
+            if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
+                shorter = self._path.with_suffix(".new")
+                shorter.write_text("".join(_line(bucket, at) for bucket, at in noted), encoding="ascii")
+                shorter.replace(self._path)
+        except OSError:
+            return []
+        return [(bucket, now - at) for bucket, at in noted]
+
+    def _read(self) -> Iterator[tuple[Bucket, float]]:
+        if not self._path.exists():
+            return
+        for line in self._path.read_text(encoding="ascii", errors="replace").splitlines():
+            try:
+                bucket, at = json.loads(line)
+                yield Bucket(bucket), float(at)
+            except (ValueError, TypeError):
+                continue  # cut off by a crash, or by another program that wrote at the same moment
+
+
+def _line(bucket: Bucket, at: float) -> str:
+    return f'["{bucket}",{at:.3f}]\n'
