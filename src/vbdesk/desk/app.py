@@ -166,6 +166,8 @@ class Desk(QObject):
             self._again.stop()
             self._outside.vault(self._next.secrets).ask_again()
             self._open_next()
+        elif self.workspace is not None:
+            self.window.notice.clear()
 
     @Slot(object)
     def _on_library(self, opened: tuple[Profile, Library]) -> None:

@@ -112,6 +112,7 @@ class MainWindow(QMainWindow):
         workspace.navigator.asked.connect(self.open_page)
         workspace.status_changed.connect(self._show_status)
         workspace.counts_changed.connect(self._show_counts)
+        workspace.warned.connect(self._show_warning)
         self._show_status(workspace.status)
         self._show_counts(None)
         self.open_page(next(iter(self._specs)))
@@ -225,6 +226,10 @@ class MainWindow(QMainWindow):
         if self._workspace is not None:
             profile = self._workspace.profile
             self._status.show_right(frame.encrypted_words(profile), frame.credits_words(status.credits, profile))
+
+    @Slot(str)
+    def _show_warning(self, sentence: str) -> None:
+        self._notice.say(Tone.WARN, sentence, action="Close")
 
     @Slot(object)
     def _show_counts(self, counts: object) -> None:

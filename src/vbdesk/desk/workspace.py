@@ -1,6 +1,7 @@
 """One open profile: its recordings, its way to the service, and what pages need of both."""
 
 import threading
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -24,6 +25,15 @@ from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.vault import VaultFailed
 
 _GATHER_MS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The library as the frame of the window shows it."""
+
+    counts: dict[OutboxState, int]
+    settings: LibrarySettings
+    warnings: tuple[str, ...]
 
 
 def open_library(profile: Profile, outside: Outside) -> Library:
@@ -54,12 +64,14 @@ class Workspace(QObject):
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
         network_changed: the network is another than before.
+        warned: (str) something about the recordings is not as vbdesk wrote it.
     """
 
     library_changed = Signal()
     counts_changed = Signal(object)
     status_changed = Signal(object)
     network_changed = Signal()
+    warned = Signal(str)
     _poked = Signal()
     _told = Signal(object)
 
@@ -78,6 +90,7 @@ class Workspace(QObject):
         self.status = CourierStatus(None, "Connecting", None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
         self.settings = LibrarySettings()
+        self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
         self._keeper: LocalServiceKeeper | None = None
@@ -209,13 +222,17 @@ class Workspace(QObject):
         self.library_changed.emit()
         self.tasks.start(self._count, self._on_counts, name="counts")
 
-    def _count(self, context: TaskContext) -> tuple[dict[OutboxState, int], LibrarySettings]:
-        return self.library.counts(), self.library.settings()
+    def _count(self, context: TaskContext) -> _Counted:
+        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings)
 
     @Slot(object)
-    def _on_counts(self, found: tuple[dict[OutboxState, int], LibrarySettings]) -> None:
-        self.counts, self.settings = found
+    def _on_counts(self, found: _Counted) -> None:
+        self.counts, self.settings = found.counts, found.settings
         self.counts_changed.emit(self.counts)
+        if found.warnings != self._warnings:
+            self._warnings = found.warnings
+            if found.warnings:
+                self.warned.emit(" ".join(found.warnings))
 
     @Slot(object)
     def _on_status(self, status: CourierStatus) -> None:

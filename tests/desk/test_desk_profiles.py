@@ -1,0 +1,160 @@
+"""Profiles in the window: switching while an upload is under way, and keyrings that do not give a key at once."""
+
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import numpy as np
+import pytest
+
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.client import Client, RetryRule
+from vbdesk.desk.app import Desk
+from vbdesk.desk.setup import ServiceAddress, Setup
+from vbdesk.outbox.items import TakeMetadata, Target
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.vault import MemoryVault, VaultLocked
+
+
+@pytest.fixture
+def open_desk(qtbot):
+    opened = []
+
+    def make(outside):
+        desk = Desk(outside)
+        opened.append(desk)
+        desk.start()
+        return desk
+
+    yield make
+    for desk in opened:
+        with qtbot.waitSignal(desk.ended, timeout=6000):
+            desk.window.close()
+        desk.window.deleteLater()
+        desk.deleteLater()
+
+
+class HoldingStorage(httpx.BaseTransport):
+    """A service that grants uploads and takes the first piece of each; the rest of the bytes when it is let go."""
+
+    def __init__(self):
+        self.under_way, self.go_on = threading.Event(), threading.Event()
+        self.puts, self.jobs = 0, 0
+
+    def handle_request(self, request):
+        if request.method == "PUT":
+            self.puts += 1
+            for _ in request.stream:
+                self.under_way.set()
+                self.go_on.wait(8)
+            return httpx.Response(200)
+        if request.url.path.endswith("/uploads"):
+            grant = {
+                "upload_url": f"https://storage.example/{self.puts}",
+                "upload_ref": f"ref-{self.puts}",
+                "expires_at": (datetime.now(UTC) + timedelta(minutes=15)).isoformat(),
+                "required_headers": {},
+            }
+            return httpx.Response(201, json=grant)
+        self.jobs += "/analyze" in request.url.path
+        return httpx.Response(200, json={"credits": 412})
+
+
+def noise_take(library):
+    path = library.recording_folder / "one.take"
+    writer = SealedTakeWriter(path, library.store.key, 48_000)
+    writer.append(np.random.default_rng(3).integers(-9000, 9000, 16 * 48_000).astype(np.int16))
+    writer.close()
+    return library.add_take(path, TakeMetadata("ward4-0172", datetime.now(UTC), Target("model", "pulse")))
+
+
+def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(qtbot, open_desk, outside):
+    storage = HoldingStorage()
+
+    def connect(base_url, credentials, budget=None):
+        return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget, transport=storage)
+
+    outside = replace(outside, connect=connect)
+    setup = Setup(outside)
+    other = setup.make_service(ServiceAddress("https://two.example", "acc-2", "key"), "keyring")
+    first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "key"), "keyring")
+    desk = open_desk(outside)
+    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    take_id = noise_take(desk.workspace.library)
+    desk.workspace.library.queue(take_id)
+    qtbot.waitUntil(storage.under_way.is_set, timeout=8000)
+    assert desk.workspace.library.get(take_id).state is OutboxState.UPLOADING
+    courier = desk.workspace.running_parts()[0]
+    desk.workspace.navigator.open("profile", other.profile_id)
+    qtbot.waitUntil(courier._stop.is_set, timeout=5000)
+    storage.go_on.set()
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == other, timeout=8000)
+    assert desk.workspace.library.list() == []
+
+    storage.under_way.clear()
+    storage.go_on.clear()
+    desk.workspace.navigator.open("profile", first.profile_id)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first, timeout=8000)
+    item = desk.workspace.library.get(take_id)
+    assert item.state in (OutboxState.WAITING, OutboxState.UPLOADING)
+    assert not item.asked
+    qtbot.waitUntil(storage.under_way.is_set, timeout=8000)  # it goes on by itself
+    assert storage.jobs == 0
+    storage.go_on.set()
+
+
+class LockableVault(MemoryVault):
+    """A keyring whose password a person has not entered."""
+
+    locked = True
+    asked_again = 0
+
+    def get(self, name):
+        if self.locked:
+            raise VaultLocked("The keyring is locked. Nothing was changed; unlock it and try again.")
+        return super().get(name)
+
+    def ask_again(self):
+        self.asked_again += 1
+
+
+def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, outside):
+    vault = LockableVault()
+    outside = replace(outside, keyring=vault)
+    vault.locked = False
+    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    vault.locked = True
+    desk = open_desk(outside)
+    qtbot.waitUntil(lambda: "The keyring is locked" in desk.window.notice.words(), timeout=5000)
+    assert desk.workspace is None
+    desk.window.notice.button.click()
+    assert vault.asked_again == 1
+    vault.locked = False
+    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    assert not desk.window.notice.isVisible()
+
+
+def test_a_library_that_another_program_has_open_is_opened_when_that_ends(qtbot, open_desk, outside):
+    profile = Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    held = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    desk = open_desk(outside)
+    qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.words(), timeout=5000)
+    held.close()
+    desk.window.notice.button.click()
+    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+
+
+def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open_desk, outside):
+    setup = Setup(outside)
+    kept = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
+    lost = setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "session")
+    outside.session_vault.delete(lost.api_key_name)
+    setup.use(kept.profile_id)
+    desk = open_desk(outside)
+    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    desk.workspace.navigator.open("profile", lost.profile_id)
+    qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.words(), timeout=5000)
+    assert desk.workspace.profile == kept
+    qtbot.waitUntil(lambda: setup.current()[0] == kept, timeout=5000)
