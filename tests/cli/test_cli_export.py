@@ -6,7 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from vbdesk.cli.export import note_export
 from vbdesk.client import AudioSource, Target
+from vbdesk.outbox.audit import AuditReader, Deed
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder, library_key
+from vbdesk.outbox.vault import MemoryVault
 
 DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
 
@@ -93,3 +98,32 @@ def test_what_cannot_be_exported_is_said(vbdesk, near_service, tmp_path):
     empty = export(vbdesk, tmp_path, "--format", "pdf")
     assert empty.exit_code == 1
     assert "nothing to print" in empty.stderr
+
+
+@pytest.fixture
+def profile(tmp_path):
+    """A profile without recordings here."""
+    profile = Profile("p-1", "St. Anne", "service", "https://voice.example", "acc-1")
+    ProfileStore(tmp_path).save(profile)
+    return profile
+
+
+def test_the_audit_log_of_the_laptop_is_told(profile, tmp_path, capsys):
+    vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
+    note_export(None, tmp_path, "pdf, subjects=1", vault)
+    assert not folder.exists(), "without recordings no library is made"
+    HeldLibrary(profile, folder, vault).close()
+    note_export("St. Anne", tmp_path, "pdf, subjects=1", vault)
+    entries = AuditReader(folder, library_key(vault, profile, folder)).entries()
+    [noted] = [entry for entry in entries if entry.what == Deed.EXPORTED]
+    assert noted.detail == "pdf, subjects=1"
+    assert "command line" in noted.who
+    assert capsys.readouterr().err == ""
+
+
+def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tmp_path, capsys):
+    vault = MemoryVault()
+    held = HeldLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
+    note_export(None, tmp_path, "csv, subjects=1", vault)
+    held.close()
+    assert "not in the audit log" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from vbdesk.cli.connection import REFUSED, USAGE, DataDir, ProfileName, open_cli
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
+    from vbdesk.outbox.vault import Vault
     from vbdesk.report.bids import AudioFile
     from vbdesk.report.pdf import ReportOptions
     from vbdesk.report.subject_record import SubjectRecord
@@ -51,7 +52,7 @@ def export(
     kind = ExportFormat(format)
     options = _options(format, sign_off, scores, job, paper)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
-    records = _read(group, profile, data_dir, language)
+    records, of_profile = _read(group, profile, data_dir, language)
     try:
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
@@ -59,6 +60,8 @@ def export(
         fail(f"{error} With --force files are replaced." if isinstance(error, WouldOverwrite) else str(error), REFUSED)
     except OSError as error:
         fail(f"The export could not be written to {folder}: {error.strerror}.", REFUSED)
+    if of_profile:
+        note_export(profile, data_dir, f"{format}, subjects={len(records)}")
     for name in [folder] if kind.one_folder else [folder / name for name in files]:
         typer.echo(str(name))
 
@@ -100,13 +103,16 @@ def _options(format: str, sign_off: str | None, scores: bool | None, job: str | 
     )
 
 
-def _read(groups: list[str], profile: str | None, data_dir: Path | None, language: str) -> "list[SubjectRecord]":
+def _read(
+    groups: list[str], profile: str | None, data_dir: Path | None, language: str
+) -> "tuple[list[SubjectRecord], bool]":
+    """Every subject, and whether a profile was used, not an account of the environment."""
     from vbdesk.report.gathering import gather_subject
     from vbdesk.report.subject_record import Source
 
     with open_client(profile, data_dir) as connection:
         source = Source.of(connection.base_url, connection.account_id)
-        return [
+        records = [
             gather_subject(
                 group_id,
                 source,
@@ -117,6 +123,33 @@ def _read(groups: list[str], profile: str | None, data_dir: Path | None, languag
             )
             for group_id in dict.fromkeys(groups)
         ]
+        return records, connection.name is not None
+
+
+def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
+    """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
+    from vbdesk.cli.connection import named_profile
+    from vbdesk.cli.places import places
+    from vbdesk.outbox.audit import Deed, Part
+    from vbdesk.outbox.opening import HeldLibrary, LibraryInUse
+    from vbdesk.outbox.profiles import LibraryKeyMissing, library_folder
+    from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
+    from vbdesk.outbox.vault import KeyringVault, VaultError
+
+    place = places(data_dir)
+    known = named_profile(profile, place)
+    folder = library_folder(place.data, known.profile_id)
+    if known.secrets == "session" or not (folder / "library.sqlite").exists():
+        return
+    try:
+        library = HeldLibrary(known, folder, vault or KeyringVault(), part=Part.COMMAND_LINE)
+    except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError) as error:
+        typer.echo(f"The export is written, and not in the audit log: {error}", err=True)
+        return
+    try:
+        library.note(Deed.EXPORTED, detail=detail)
+    finally:
+        library.close()
 
 
 class _Progress:
