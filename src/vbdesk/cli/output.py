@@ -12,7 +12,7 @@ WIDTH = 100
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say why, in one line, and end."""
-    typer.echo(" ".join(sentence.split()), err=True)
+    typer.echo(_printable(" ".join(sentence.split())), err=True)
     raise typer.Exit(status)
 
 
@@ -31,7 +31,7 @@ def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows in columns; None is a dash. One sentence where there are no rows."""
-    texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    texts = [["-" if cell is None else _printable(str(cell)) for cell in row] for row in rows]
     if not texts:
         return "There are none."
     widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
@@ -46,3 +46,8 @@ def local_time(moment: datetime | None) -> str | None:
 def number(value: float | None, form: str = ".2f") -> str | None:
     """A number in the given form; None stays None."""
     return None if value is None else format(value, form)
+
+
+def _printable(text: str) -> str:
+    """What a service wrote, without signs that would steer the terminal."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
