@@ -1,8 +1,9 @@
-"""Whole processes around the outbox: `vbdesk serve`, two flaky proxies before it, and a sender that is killed.
+"""Whole processes around the outbox: `vbdesk serve`, two flaky proxies before it, and `vbdesk sync`, which is killed.
 
 Everything is real but the speaker: takes are cut from the recordings of the tests.
 """
 
+import base64
 import json
 import os
 import random
@@ -19,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import soundfile as sf
+from keyring_by_socket import KeyringServer
 from service_books import Books, samples_sha256
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
@@ -26,12 +28,13 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
 from served import Served
 
 from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.contract.limits import Plan
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.library import Library
+from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
 
 TESTS = Path(__file__).parents[1]
 FLAKY_PROXY = TESTS / "e2e" / "rig" / "flaky-proxy"
-SENDER = TESTS / "outbox" / "sender.py"
 SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
 KEY = bytes(range(32))
 TARGET, COST = Target("sign", "stress"), 10
@@ -95,38 +98,51 @@ class Street:
 
 
 class Sender:
-    """The sender's process; `kill` as a power cut would."""
+    """`vbdesk sync` of one laptop, with its folder and its keyring; `kill` as a power cut would."""
 
-    def __init__(self, library: Path, street: Street) -> None:
-        self._library, self._street = library, street
-        self._log = library.parent / "sender.log"
+    def __init__(self, folder: Path, street: Street) -> None:
+        account_id = street.service.headers["X-Account-ID"]
+        profile = Profile("field", "Field", "service", street.api.address, account_id, plan=Plan.ENTERPRISE)
+        ProfileStore(folder).save(profile)
+        secrets = {
+            profile.library_key_name: base64.b64encode(KEY).decode(),
+            profile.api_key_name: street.service.headers["X-API-Key"],
+        }
+        self._keyring = KeyringServer(folder / "keyring.socket", secrets)
+        self._log, self._folder = folder / "sync.log", folder
         self._process: subprocess.Popen[bytes] | None = None
         self.kills = 0
 
     def start(self) -> None:
-        facts = {
-            "library": str(self._library),
-            "library_key": KEY.hex(),
-            "base_url": self._street.api.address,
-            "account_id": self._street.service.headers["X-Account-ID"],
-            "api_key": self._street.service.headers["X-API-Key"],
-        }
+        command = [sys.executable, "-m", "vbdesk", "sync", "--keep-trying", "--profile", "field"]
+        environment = {**os.environ, **self._keyring.environment}
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen([sys.executable, SENDER], stdin=subprocess.PIPE, stdout=log, stderr=log)
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(facts).encode())
-        self._process.stdin.close()
+            self._process = subprocess.Popen(
+                [*command, "--data-dir", self._folder], stdout=log, stderr=log, env=environment
+            )
 
     def kill(self) -> None:
         assert self._process is not None
-        self.kills += self._process.poll() is None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        if self._process.poll() is None:
+            self.kills += 1
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+        else:
+            assert self._process.returncode == 0, f"it ended with {self._process.returncode}: {self._log.read_text()}"
 
-    @property
-    def complaints(self) -> str:
-        """What it wrote that nobody expects."""
-        return "\n".join(line for line in self._log.read_text().splitlines() if "Traceback" in line or "ERROR" in line)
+    def finish(self) -> None:
+        """It ends by itself, in order, once nothing waits."""
+        assert self._process is not None
+        self._process.wait(30)
+        self.kill()
+        assert "Traceback" not in self._log.read_text(), self._log.read_text()
+
+    def close(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._keyring.shutdown()
+        self._keyring.server_close()
 
 
 @dataclass
@@ -151,13 +167,15 @@ def play(street: Street, folder: Path, chance: random.Random, tally: Tally) -> N
     began = time.monotonic()
     street.service.make_account(CREDITS)
     street.mend()
-    digests = record(folder / "library", chance)
-    sender = Sender(folder / "library", street)
-    sender.start()
+    library = library_folder(folder, "field")
+    library.mkdir(parents=True)
+    digests = record(library, chance)
+    sender = Sender(folder, street)
     try:
+        sender.start()
         for _ in range(chance.randint(2, 6)):
             bad_road(street, chance, tally)
-            time.sleep(chance.uniform(0.2, 1.6))
+            time.sleep(chance.uniform(0.3, 3.0))
             if chance.random() < 0.5:
                 sender.kill()
                 time.sleep(chance.uniform(0.0, 0.3))
@@ -166,16 +184,16 @@ def play(street: Street, folder: Path, chance: random.Random, tally: Tally) -> N
                 street.service.kill()
                 street.service.start()
                 tally.service_kills += 1
-            look(folder / "library", street, tally)
+            look(library, street, tally)
         street.mend()
         if chance.random() < 0.7:  # else it finds out by itself
             sender.kill()
             sender.start()
-        settle(folder / "library", street, tally)
+        settle(library, street, tally)
+        sender.finish()
     finally:
-        sender.kill()
-    assert not sender.complaints, sender.complaints
-    judge(folder / "library", street, digests)
+        sender.close()
+    judge(library, street, digests)
     tally.schedules += 1
     tally.takes += len(digests)
     tally.kills += sender.kills

@@ -185,6 +185,8 @@ class Page:
         )
         self._workspace = Workspace(profile, laptop.library, self._tasks, outside, Navigator())
         self._shown = OutboxViewModel(self._workspace)
+        self._refusals: list[str] = []
+        self._shown.refused.connect(self._refusals.append)
         laptop.courier = self._workspace._courier
         laptop.courier.recover()
 
@@ -203,6 +205,7 @@ class Page:
         shown.refresh()
         self._pump()
         status = laptop.courier.status
+        tally.holds(not self._refusals, f"the page could not read the library: {self._refusals}")
         tally.looks += 1
         state_of = {row["take_id"]: row for row in laptop.raw("SELECT take_id, state, job_id FROM recordings")}
         count = Counter(row["state"] for row in state_of.values())

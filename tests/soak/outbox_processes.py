@@ -1,4 +1,4 @@
-"""Kills and bad networks for the outbox with whole processes: `vbdesk serve`, flaky proxies, a sender that is killed.
+"""Kills and bad networks for the outbox with whole processes: `vbdesk serve`, flaky proxies, a killed `vbdesk sync`.
 
     python tests/soak/outbox_processes.py [--schedules 50] [--seed 1] [--first 0]
 
