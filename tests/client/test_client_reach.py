@@ -159,7 +159,15 @@ def test_a_closed_port_is_a_service_that_does_not_run():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     error = failure_at(f"http://127.0.0.1:{port}")
-    assert (error.cause, error.maybe_delivered) == (Cause.REFUSED, False)
+    assert (error.cause, error.maybe_delivered, error.at_storage) == (Cause.REFUSED, False, False)
+
+
+def test_a_storage_that_cannot_be_reached_is_told_from_the_service():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    error = put_failure_at(f"http://127.0.0.1:{port}")
+    assert (error.cause, error.at_storage) == (Cause.REFUSED, True)
+    assert error.sentence.startswith("The service's storage cannot be reached: ")
 
 
 def test_a_name_that_is_not_found_is_told_as_such():

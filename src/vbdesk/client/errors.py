@@ -67,14 +67,18 @@ class Cause(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What to tell a person, and what they can do."""
-        return f"The service cannot be reached: {_CAUSES[self]}"
+        """What to tell a person of the service, and what they can do."""
+        return self.sentence_of("The service")
+
+    def sentence_of(self, place: str) -> str:
+        """The same of another place, such as `The service's storage`."""
+        return f"{place} cannot be reached: {_CAUSES[self]}"
 
 
 _CAUSES = {
     Cause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
     Cause.NAME: "the network does not know its name. Check the connection and the service's address.",
-    Cause.REFUSED: "it is not running at its address. Wait for it, or ask whoever runs the service.",
+    Cause.REFUSED: "nothing is running at its address. Wait for it, or ask whoever runs the service.",
     Cause.PROXY: "the proxy of this network does not let it through. Ask whoever runs the network.",
     Cause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
     Cause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
@@ -91,13 +95,15 @@ class ConnectionFailed(ClientError):
     Attributes:
         cause: why.
         maybe_delivered: the request may have reached the service and been acted on.
+        at_storage: it is the storage that could not be reached; the service itself may answer.
     """
 
     kind = Kind.RETRYABLE
 
-    def __init__(self, cause: Cause = Cause.REFUSED, *, maybe_delivered: bool) -> None:
-        super().__init__(cause.sentence)
+    def __init__(self, cause: Cause = Cause.REFUSED, *, maybe_delivered: bool, at_storage: bool = False) -> None:
+        super().__init__(cause.sentence_of("The service's storage") if at_storage else cause.sentence)
         self.cause = cause
+        self.at_storage = at_storage
         self.maybe_delivered = maybe_delivered
 
 

@@ -126,7 +126,7 @@ class Transport:
             retries += 1
             self.timekeeper.sleep(delay, cancel)
 
-    def exchange(self, request: Callable[[], httpx.Response]) -> httpx.Response:
+    def exchange(self, request: Callable[[], httpx.Response], *, with_storage: bool = False) -> httpx.Response:
         """Do one httpx request; its failures become ours."""
         try:
             return request()
@@ -134,7 +134,8 @@ class Transport:
             # httpx errors hold the request with its credentials: they must not travel on
             raise UnexpectedAnswer from None
         except httpx.TransportError as error:
-            raise ConnectionFailed(cause_of(error), maybe_delivered=not isinstance(error, _NOT_SENT)) from None
+            delivered = not isinstance(error, _NOT_SENT)
+            raise ConnectionFailed(cause_of(error), maybe_delivered=delivered, at_storage=with_storage) from None
 
     def _attempt(self, call: Call, cancel: CancelFlag | None) -> httpx.Response:
         with self._counted(call.bucket, cancel), ExitStack() as opened:

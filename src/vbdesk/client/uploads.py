@@ -66,7 +66,9 @@ class Uploads:
         def attempt() -> None:
             nonlocal attempts
             attempts += 1
-            response = self._transport.exchange(lambda: self._put_once(grant, audio, progress, cancel))
+            response = self._transport.exchange(
+                lambda: self._put_once(grant, audio, progress, cancel), with_storage=True
+            )
             already_there = response.status_code == httpx.codes.PRECONDITION_FAILED and attempts > 1
             taken = response.is_success and not is_of_portal(response)  # a login page says "200 OK" to anything
             if not (taken or already_there):
