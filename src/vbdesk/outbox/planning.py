@@ -225,5 +225,6 @@ class Agenda:
         return self._budget.wait_s(bucket, now, 1 + min(kept, self._budget.limit(bucket) // 2))
 
     def _until(self, moment: datetime | None) -> float:
-        """Seconds until a time of day; bounded, because that clock may be set back."""
-        return 0.0 if moment is None else min((moment - self._clock.now()).total_seconds(), PATIENCE_S)
+        """Seconds until a time of day; what is further off than we ever put off was noted by another clock."""
+        wait_s = 0.0 if moment is None else (moment - self._clock.now()).total_seconds()
+        return wait_s if wait_s <= PATIENCE_S else 0.0
