@@ -84,7 +84,7 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
     assert again.counts()[OutboxState.NEEDS_ATTENTION] == 1
     assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.NEEDS_ATTENTION})))] == [three[0]]
     assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.WAITING})))] == [three[1]]
-    for act in (again.queue, again.retry, again.put_away):
+    for act in (again.queue, again.retry, again.cancel, again.put_away):
         with pytest.raises(NotAllowed):
             act(three[0])
     with pytest.raises(IllegalMove), again.store.changing():

@@ -170,3 +170,55 @@ def test_a_copy_that_a_crash_cut_short_is_dropped(library, reopen):
     library.close()
     reopen()
     assert not half.exists()
+
+
+def test_what_was_handed_over_is_taken_back_before_it_is_deleted(library, new_take):
+    take_id = new_take(seconds=1)
+    library.queue(take_id)
+    with library.store.changing():
+        library.store.move(take_id, OutboxState.HANDED_OVER)
+    with pytest.raises(NotAllowed, match="Take it back"):
+        library.discard(take_id)
+
+
+def test_an_undone_change_deletes_nothing_later(library, new_take):
+    """What was to follow the transaction is forgotten with it, even where SQLite has undone it by itself."""
+    take_id, other = new_take(seconds=1), new_take(seconds=1)
+    with pytest.raises(ZeroDivisionError), library.store.changing() as database:
+        library.discard(take_id)
+        database.execute("ROLLBACK")
+        raise ZeroDivisionError
+    library.queue(other)
+    assert library.audio(take_id).duration_s == 1.0
+
+
+def test_recordings_that_did_not_change_are_not_read_again(library, new_take):
+    first, second = new_take("a", seconds=1), new_take("b", seconds=1)
+    before = {item.take_id: item for item in library.list()}
+    library.queue(second)
+    after = {item.take_id: item for item in library.list()}
+    assert after[first] is before[first]
+    assert (before[second].state, after[second].state) == (OutboxState.CHECKED, OutboxState.WAITING)
+
+
+def test_sent_by_hand_what_waits_is_marked_and_seen_to_be(library, new_take):
+    first, second = new_take("a", seconds=1), new_take("b", seconds=1)
+    for take_id in (first, second):
+        library.queue(take_id)
+    version = library.changes_since(0).version
+    library.send_now([first])
+    assert [item.take_id for item in library.changes_since(version).items] == [first]
+    assert (library.get(first).released, library.get(second).released) == (True, False)
+    library.send_now()
+    assert library.get(second).released
+
+
+def test_the_last_read_of_a_subject_is_kept_sealed(library, reopen, tmp_path):
+    assert library.trajectory("ward4-1") is None
+    with library.store.changing():
+        library.store.keep_trajectory("ward4-1", b'{"burnout": 1}')
+    body, read_at = library.trajectory("ward4-1")
+    assert (body, read_at) == (b'{"burnout": 1}', library.store.clock.now())
+    library.close()
+    assert b"burnout" not in (tmp_path / "library" / "library.sqlite").read_bytes()
+    assert reopen().trajectory("ward4-1") == (body, read_at)

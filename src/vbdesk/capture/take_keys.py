@@ -6,10 +6,12 @@ the library takes it in, the key moves to the database and the slot is blanked. 
 copy of it opens with the library's key alone, and destroying the key in the database deletes the sound wherever such
 copies lie.
 
-What this cannot promise: a solid-state disk or a copying file system may keep a block that was overwritten, and a
-backup of the disk keeps what it copied. A copy of the file from before it was taken in, or of the database from before
-the deletion, still opens for somebody who has the library's key. Files of the first format (magic VBTAKE1, no slot)
-are sealed with the library's key itself and go on opening with it, so deleting one is no more than deleting the file.
+What this cannot promise: a solid-state disk or a copying file system may keep a block that was overwritten, every file
+system keeps the blocks that a shortened or deleted file let go of (the database's log, a copy that a migration made)
+until they are used again, and a backup of the disk keeps what it copied. A copy of the file from before it was taken
+in, or of the database from before the deletion, still opens for somebody who has the library's key. Files of the first
+format (magic VBTAKE1, no slot) are sealed with the library's key itself and go on opening with it, so deleting one is
+no more than deleting the file.
 """
 
 import os

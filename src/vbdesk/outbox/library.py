@@ -65,6 +65,9 @@ class Library(Listing):
         except sqlite3.DatabaseError as error:
             self.store.close()
             raise unreadable(folder) from error
+        except BaseException:
+            self.store.close()
+            raise
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -134,9 +137,10 @@ class Library(Listing):
             NotAllowed: it is not in the line, or the service was asked already.
         """
         with self.store.changing():
-            state = self.store.get(take_id).state
-            if state not in {OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.NEEDS_ATTENTION}:
-                raise NotAllowed("This recording is not waiting to be sent.")
+            item = self.store.get(take_id)
+            in_line = {OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.NEEDS_ATTENTION}
+            if item.state not in in_line or item.fault is not None:
+                raise NotAllowed(item.fault or "This recording is not waiting to be sent.")
             if self.store.asked(take_id):
                 raise NotAllowed("The service may have this recording already, so it cannot be called back.")
             self.store.remove_event(take_id)
@@ -199,7 +203,10 @@ class Library(Listing):
             NotAllowed: it is at the service, and its result has not come.
         """
         with self.store.changing():
-            if self.store.get(take_id).state in AT_THE_SERVICE or self.store.asked(take_id):
+            state = self.store.get(take_id).state
+            if state is OutboxState.HANDED_OVER:
+                raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
+            if state in AT_THE_SERVICE or self.store.asked(take_id):
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)

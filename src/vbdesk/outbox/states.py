@@ -54,7 +54,7 @@ another computer sent; `handed_over` to `waiting` takes it back, and the service
 ON_THEIR_WAY = frozenset({_S.WAITING, _S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which the courier has something to do."""
 
-AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.HANDED_OVER, _S.SUBMITTED, _S.RUNNING})
+AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which a recording must not be discarded."""
 
 

@@ -82,9 +82,9 @@ class Store:
                 self._end_change()
                 self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
                 self._items.clear()
                 self._afterwards.clear()
+                self._undo()
                 raise
             finally:
                 self._depth = 0
@@ -98,12 +98,15 @@ class Store:
     def quietly(self) -> Iterator[sqlite3.Connection]:
         """A transaction for what is no news of a recording: no version is counted, and nobody hears of it."""
         with self._lock:
+            if self._depth:
+                yield self._database
+                return
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
                 self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                self._undo()
                 raise
 
     def afterwards(self, work: Callable[[], None]) -> None:
@@ -313,9 +316,6 @@ class Store:
                 self._database.execute("VACUUM")
                 self._empty_log()
 
-    def _empty_log(self) -> None:
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
     def row(self, take_id: str) -> dict[str, object]:
         """A recording's row as it is in the database, for `restore`. Raises UnknownTake."""
         return dict(self._row(take_id))
@@ -324,6 +324,15 @@ class Store:
         """Put back a row that `forget` took away. Within a transaction."""
         self._insert({**row, "version": self.version(), "mac": None})
         self._database.execute("DELETE FROM removed WHERE take_id = ?", (row["take_id"],))
+
+    def sum_of_rows(self) -> int:
+        """The rows as they are now, for comparison with what was kept."""
+        return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings"))
+
+    def count_rows_anew(self) -> None:
+        """Take the rows as they are now for the whole list, once it was said that some are missing."""
+        with self.changing():
+            self._rows_sum = self.sum_of_rows()
 
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
         """Bytes of an upload; kept in memory only."""
@@ -347,6 +356,13 @@ class Store:
         for callback in list(self._subscribers):
             callback()
 
+    def _undo(self) -> None:
+        if self._database.in_transaction:  # SQLite may have undone it by itself, on a full disk
+            self._database.execute("ROLLBACK")
+
+    def _empty_log(self) -> None:
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def _free_moment(self, recorded_at: datetime) -> str:
         while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
             recorded_at += timedelta(microseconds=1)
@@ -363,15 +379,6 @@ class Store:
         version = self.version()
         proofs = (seal_sum(self.seal, self._rows_sum, version), self._audit.end_change(version))
         self._database.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
-
-    def count_rows_anew(self) -> None:
-        """Take the rows as they are now for the whole list, once it was said that some are missing."""
-        with self.changing():
-            self._rows_sum = self.sum_of_rows()
-
-    def sum_of_rows(self) -> int:
-        """The rows as they are now, for comparison with what was kept."""
-        return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings"))
 
     def _is_read(self, row: sqlite3.Row) -> bool:
         known = self._items.get(row["take_id"])
