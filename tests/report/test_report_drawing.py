@@ -1,16 +1,20 @@
 """Drawings as SVG, read by an XML parser, and the setting of text."""
 
+import io
+import itertools
 from collections import Counter
 from datetime import UTC, timedelta, timezone
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image, ImageColor
 from report_cases import AS_OF
 
 from vbdesk.contract.levels import Level
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.letters import font_runs, missing_letters, shortened, text_width, wrapped
 from vbdesk.report.drawing.look import look
+from vbdesk.report.drawing.png import to_png
 from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
 from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Text
 from vbdesk.report.drawing.svg import to_svg
@@ -32,10 +36,10 @@ def words(svg: ElementTree.Element) -> list[str]:
 
 def inside(svg: ElementTree.Element) -> bool:
     """Whether every point lies within the drawing."""
-    _, _, width, height = (float(part) for part in svg.attrib["viewBox"].split())
+    left, top, width, height = (float(part) for part in svg.attrib["viewBox"].split())
     points = [tuple(map(float, pair.split(","))) for e in svg.iter() for pair in e.get("points", "").split()]
     points += [(float(e.attrib["cx"]), float(e.attrib["cy"])) for e in svg.iter(f"{SVG}circle")]
-    return all(-1 <= x <= width + 4 and -1 <= y <= height + 1 for x, y in points)
+    return all(left <= x <= left + width and top <= y <= top + height for x, y in points)
 
 
 def test_every_trajectory_is_drawn_within_its_bounds(cases: dict[str, SubjectRecord]) -> None:
@@ -68,6 +72,34 @@ def test_a_first_recording_is_a_reading_without_an_estimate(cases: dict[str, Sub
 def test_a_thousand_recordings_draw_every_reading(thousand: SubjectRecord) -> None:
     svg = chart(thousand)
     assert sum(1 for _ in svg.iter(f"{SVG}circle")) > 6 * 1000
+
+
+def test_words_take_the_room_that_was_measured_in_whatever_font(cases: dict[str, SubjectRecord]) -> None:
+    lengths = {e.text: float(e.attrib["textLength"]) for e in chart(cases["two"]).iter(f"{SVG}text")}
+    assert lengths["Elevated"] == pytest.approx(text_width("Elevated", 7.5, strong=True), abs=0.01)
+
+
+def test_a_picture_has_its_size_and_shows_what_the_drawing_shows(cases: dict[str, SubjectRecord]) -> None:
+    read = cases["gaps and anomalies"].trajectory
+    assert read is not None
+    drawing = trajectory_drawing(read, read.signs, 400.0, UTC)
+    picture = Image.open(io.BytesIO(to_png(drawing, dpi=144)))
+    assert picture.size == (832, round(2 * (drawing.height + 16)))
+    assert picture.info["dpi"] == pytest.approx((144, 144), abs=0.1)
+    colours = {colour for _, colour in picture.getcolors(1 << 20)}
+    for level in (Level.ELEVATED, Level.CONSIDER, Level.NONE):
+        assert ImageColor.getrgb(look().level[level].tint) in colours
+
+
+def test_a_dashed_line_is_parted_and_goes_round_corners() -> None:
+    dashed = Drawing(20, 20, "t", "d")
+    dashed.line([(0, 0), (20, 0), (20, 20)], "#000000", 2.0, (4.0, 4.0))
+    picture = Image.open(io.BytesIO(to_png(dashed, dpi=72))).convert("L")
+    row = [picture.getpixel((x, 8)) < 128 for x in range(8, 28)]
+    column = [picture.getpixel((28, y)) < 128 for y in range(9, 28)]
+    for cells in (row, column):
+        assert 0.3 < sum(cells) / len(cells) < 0.7
+        assert sum(one != other for one, other in itertools.pairwise(cells)) >= 3
 
 
 def test_hostile_words_are_no_markup() -> None:

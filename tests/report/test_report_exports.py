@@ -23,6 +23,8 @@ def test_every_format_makes_files_for_every_subject(cases: dict[str, SubjectReco
     assert found[ExportFormat.FHIR] == {"first.fhir.json", "two.fhir.json"}
     assert found[ExportFormat.PDF] == {"first.pdf", "two.pdf"}
     assert found[ExportFormat.JSON] == {"first.json", "two.json"}
+    assert found[ExportFormat.SVG] == {"first.svg", "two.svg"}
+    assert found[ExportFormat.PNG] == {"first.png", "two.png"}
     assert "signs.csv" in found[ExportFormat.CSV]
     assert "sub-two/sub-two_sessions.tsv" in found[ExportFormat.BIDS]
 
@@ -100,6 +102,11 @@ def test_a_subject_is_gathered_from_the_reads_of_a_client(cases: dict[str, Subje
 def test_a_service_of_this_computer_is_the_same_source_at_every_port() -> None:
     assert Source.of("http://127.0.0.1:4711", "a") == Source.of("http://localhost:9000/", "a")
     assert Source.of("https://h.example:8443/", "a").service == "https://h.example:8443"
+
+
+def test_nothing_is_drawn_without_a_result(cases: dict[str, SubjectRecord]) -> None:
+    with pytest.raises(ValueError, match="nothing to draw"):
+        export_files(ExportFormat.SVG, [cases["nothing yet"]], OPTIONS)
 
 
 def test_the_recording_to_print_must_be_there(cases: dict[str, SubjectRecord]) -> None:

@@ -1,4 +1,4 @@
-"""`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON."""
+"""`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vbdesk.report.pdf import ReportOptions
     from vbdesk.report.subject_record import SubjectRecord
 
-FORMATS = ("csv", "fhir", "pdf", "bids", "json")
+FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
 PAPERS = ("a4", "letter")
 _FOR_RESEARCH = {"csv", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")

@@ -8,11 +8,15 @@ from pathlib import Path
 
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.report.bids import AudioFile, bids_files
+from vbdesk.report.drawing.png import to_png
+from vbdesk.report.drawing.shapes import Drawing
+from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.names import file_stems
 from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import csv_files
+from vbdesk.report.trajectory_chart import trajectory_drawing
 
 Files = Mapping[str, bytes | Path]
 """Content, or the file to copy, by path with `/`."""
@@ -26,6 +30,8 @@ class ExportFormat(StrEnum):
     PDF = "pdf"
     BIDS = "bids"
     JSON = "json"
+    SVG = "svg"
+    PNG = "png"
 
     @property
     def one_folder(self) -> bool:
@@ -33,7 +39,9 @@ class ExportFormat(StrEnum):
         return self in (ExportFormat.CSV, ExportFormat.BIDS)
 
 
-ENDINGS = {ExportFormat.FHIR: ".fhir.json", ExportFormat.PDF: ".pdf", ExportFormat.JSON: ".json"}
+ENDINGS = {ExportFormat.FHIR: ".fhir.json"}
+"""Endings of names that differ from the format's own."""
+CHART_WIDTH_POINTS = 540.0
 
 
 class WouldOverwrite(Exception):
@@ -55,14 +63,16 @@ def export_files(
         audio: sound by job id, for BIDS.
 
     Raises:
-        ValueError: a subject cannot be printed; the text says why.
+        ValueError: a subject cannot be printed or drawn; the text says why.
     """
     if kind is ExportFormat.CSV:
         return csv_files(records, scores=options.scores)
     if kind is ExportFormat.BIDS:
         return bids_files(records, audio, scores=options.scores)
     stems = file_stems([record.group_id for record in records])
-    return {f"{stems[record.group_id]}{ENDINGS[kind]}": _one(kind, record, options) for record in records}
+    return {
+        f"{stems[record.group_id]}{ENDINGS.get(kind, f'.{kind}')}": _one(kind, record, options) for record in records
+    }
 
 
 def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
@@ -96,7 +106,18 @@ def _one(kind: ExportFormat, record: SubjectRecord, options: ReportOptions) -> b
             return fhir_bundle(record, scores=options.scores, sign_off=options.sign_off)
         case ExportFormat.PDF:
             return pdf_report(record, options)
+        case ExportFormat.SVG:
+            return to_svg(_charts(record, options))
+        case ExportFormat.PNG:
+            return to_png(_charts(record, options))
     return subject_json(record)
+
+
+def _charts(record: SubjectRecord, options: ReportOptions) -> Drawing:
+    read = record.trajectory
+    if read is None or not read.data_points:
+        raise ValueError(f"Subject {record.group_id} has no recording with a result yet, so there is nothing to draw.")
+    return trajectory_drawing(read, read.signs, CHART_WIDTH_POINTS, options.zone)
 
 
 def subject_json(record: SubjectRecord) -> bytes:

@@ -1,1 +1,1 @@
-"""Vector drawings without a window: shapes, and how they become PDF and SVG."""
+"""Vector drawings without a window: shapes, and how they become PDF, SVG and PNG."""

@@ -3,19 +3,22 @@
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
+from vbdesk.report.drawing.letters import text_width
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
 
+MARGIN = 8.0
 _FAMILY = "Inter, 'DejaVu Sans', sans-serif"
 _ANCHOR = {"left": "start", "middle": "middle", "right": "end"}
 
 
 def to_svg(drawing: Drawing) -> bytes:
-    """An SVG 1.1 document with title and description for screen readers."""
-    width, height = _number(drawing.width), _number(drawing.height)
+    """An SVG 1.1 document with a margin, title and description for screen readers."""
+    width, height = _number(drawing.width + 2 * MARGIN), _number(drawing.height + 2 * MARGIN)
+    corner = _number(-MARGIN)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="title description" '
+        f'viewBox="{corner} {corner} {width} {height}" role="img" aria-labelledby="title description" '
         f"font-family={quoteattr(_FAMILY)}>",
         f'<title id="title">{_text(drawing.title)}</title>',
         f'<desc id="description">{_text(drawing.description)}</desc>',
@@ -43,9 +46,11 @@ def _element(shape: Shape) -> str:
         case Text():
             weight = ' font-weight="600"' if shape.strong else ""
             x, y = shape.at
+            width = text_width(shape.words, shape.size, shape.strong)  # so that another font takes the same room
             return (
                 f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(shape.size)}" fill="{shape.colour}" '
-                f'text-anchor="{_ANCHOR[shape.align]}"{weight}>{_text(shape.words)}</text>'
+                f'text-anchor="{_ANCHOR[shape.align]}"{weight} textLength="{_number(width)}" '
+                f'lengthAdjust="spacingAndGlyphs">{_text(shape.words)}</text>'
             )
 
 

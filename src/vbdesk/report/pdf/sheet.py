@@ -19,6 +19,7 @@ BODY, SMALL, CAPTION = 9.0, 8.0, 7.5
 ROW_PADDING = 5.0
 CELL_GAP = 8.0
 _TABLE_HEAD_ROOM = 34.0  # a heading row of three lines
+_KEPT_WHOLE = 0.3  # a table of less than this share of a page is not parted
 
 
 class Pages(Protocol):
@@ -221,8 +222,11 @@ class Sheet:
         if not rows:
             return
         places = list(self._places(columns, gap))
-        first = max(cell.height(width) for cell, (_, width) in zip(rows[0], places, strict=True))
-        self._begin(_TABLE_HEAD_ROOM + first + 2 * padding)
+        tall = [
+            max(cell.height(width) for cell, (_, width) in zip(row, places, strict=True)) + 2 * padding for row in rows
+        ]
+        whole = _TABLE_HEAD_ROOM + sum(tall)
+        self._begin(whole if whole < _KEPT_WHOLE * self.pages.height else _TABLE_HEAD_ROOM + tall[0])
         with self.pages.element("Table"):
             self._table_head(columns, places)
             for row in rows:
