@@ -69,7 +69,7 @@ PAGE = "<!doctype html><title>Welcome to our Wi-Fi</title>"
     [
         (failing_with(OSError(errno.ENETUNREACH, "no")), Reach.OFFLINE, "Wi-Fi"),
         (failing_with(socket.gaierror(-2, "no")), Reach.NAME, "name"),
-        (failing_with(ConnectionRefusedError()), Reach.SERVICE_DOWN, "not running"),
+        (failing_with(ConnectionRefusedError()), Reach.SERVICE_DOWN, "nothing is running"),
         (failing_with(ssl.SSLError("no")), Reach.TLS, "secure"),
         (failing_with(expired()), Reach.CLOCK, "date"),
         ("lost", Reach.SILENT, "in time"),
@@ -120,6 +120,11 @@ def test_behind_a_login_page_that_the_system_knows_of_the_login_is_what_is_said(
     service.faults["credits"].append("unreachable")
     drive(courier, lambda: courier.status.connected is False)
     assert courier.status.reach is Reach.PORTAL
+    service.faults["credits"].extend(["unreachable"] * 4)
+    drive(courier, lambda: service.count("credits") == 5)
+    network.now = ONLINE  # logged in
+    drive(courier, lambda: courier.status.connected is True, seconds=1)
+    assert courier.status.connected is True
 
 
 class SleepyClock:
@@ -295,14 +300,17 @@ def test_a_recording_at_which_the_line_always_breaks_is_not_in_the_way_of_the_ot
 ):
     heavy = waiting("a", seconds=60)
     others = [waiting(f"b{number}", recorded_at=MOMENT + timedelta(days=1 + number)) for number in range(3)]
-    put = service._put
+    put, broken = service._put, []
 
     def break_at_heavy(ref, content):
         if len(content) > 50_000:
+            broken.append(ref)
             raise httpx.WriteError("cut")
         return put(ref, content)
 
     service._put = break_at_heavy
+    drive(courier, lambda: service.count("analyze") == 3, seconds=60)
+    assert (service.count("analyze"), len(broken)) == (3, 1)
     drive(courier, lambda: all(library.get(each).state is OutboxState.DONE for each in others), seconds=60)
     assert library.counts()[OutboxState.DONE] == 3
     drive(courier, lambda: library.get(heavy).reason is not None)
@@ -338,4 +346,14 @@ def test_what_has_had_its_retries_goes_on_when_the_service_is_back_from_an_outag
     assert "tried 6 times" in library.get(take_id).reason
     service.online = True
     drive(courier, all_done(library), seconds=60)
+    assert library.get(take_id).state is OutboxState.DONE
+
+
+def test_a_pause_that_was_noted_by_a_clock_far_ahead_is_not_waited_for(library, waiting, courier, service, drive):
+    service.faults["mint"].append("lost")
+    take_id = waiting()
+    drive(courier, lambda: service.count("mint") == 1)
+    with library.store.changing() as database:
+        database.execute("UPDATE pending SET not_before = '2027-01-01T00:00:00.000000+00:00'")
+    drive(courier, all_done(library))
     assert library.get(take_id).state is OutboxState.DONE
