@@ -148,6 +148,11 @@ def test_the_document_speaks(cases: dict[str, SubjectRecord]) -> None:
     ]
 
 
+def test_a_summary_in_another_language_says_so(cases: dict[str, SubjectRecord]) -> None:
+    pdf = reader(replace(cases["two"], language="de"))
+    assert [element["/Lang"] for element in elements(pdf) if "/Lang" in element] == ["de"]
+
+
 def test_everything_drawn_is_tagged_or_decoration(cases: dict[str, SubjectRecord]) -> None:
     """Marks open and close in turn, and every mark of a page belongs to an element."""
     pdf = reader(cases["gaps and anomalies"])

@@ -144,7 +144,8 @@ def _notes(recording: RecordingRecord, point: DataPoint | None, unusual: dict[st
 def _narrative(sheet: Sheet, subject: Reported) -> None:
     if isinstance(subject.result, ModelResult) and subject.result.summary.description.summary.strip():
         sheet.heading(report_words().details.for_staff)
-        sheet.paragraph(subject.result.summary.description.summary, after=10)
+        other = "" if subject.record.language == report_words().language else subject.record.language
+        sheet.paragraph(subject.result.summary.description.summary, after=10, language=other)
 
 
 def _features(sheet: Sheet, subject: Reported) -> None:

@@ -37,6 +37,7 @@ class _Element:
 
     role: str
     alternative: str = ""
+    language: str = ""
     children: list["_Element | tuple[int, int]"] = field(default_factory=list)  # (page, mark)
 
 
@@ -70,9 +71,15 @@ class Paper:
         self._open.pop()
 
     @contextmanager
-    def tagged(self, role: str, alternative: str = "") -> Iterator[None]:
-        """An element with what is drawn now; `alternative` says in words what a figure shows."""
-        element = _Element(role, alternative)
+    def tagged(self, role: str, alternative: str = "", language: str = "") -> Iterator[None]:
+        """An element with what is drawn now.
+
+        Args:
+            role: of PDF: P, H1, TD, ...
+            alternative: what a figure shows, in words.
+            language: BCP 47 tag of its text, where it is not the document's.
+        """
+        element = _Element(role, alternative, language)
         self._open[-1].children.append(element)
         marks = self._marks[-1]
         element.children.append((len(self._marks) - 1, len(marks)))
@@ -212,6 +219,8 @@ class Paper:
                 entries["Pg"] = pages[marked[0]]
             if element.alternative:
                 entries["Alt"] = PDFString(element.alternative)
+            if element.language:
+                entries["Lang"] = PDFString(element.language)
             if element.role == "TH":
                 entries["A"] = PDFDictionary({"O": PDFName("Table"), "Scope": PDFName("Column")})
             document.Reference(PDFDictionary(entries), names[id(element)])

@@ -31,7 +31,7 @@ class Pages(Protocol):
     def element(self, role: str) -> AbstractContextManager[None]:
         """An element that holds other elements."""
 
-    def tagged(self, role: str, alternative: str = "") -> AbstractContextManager[None]:
+    def tagged(self, role: str, alternative: str = "", language: str = "") -> AbstractContextManager[None]:
         """An element with what is drawn now."""
 
     def decoration(self) -> AbstractContextManager[None]:
@@ -61,7 +61,7 @@ class CountedPages:
         """Nothing is kept."""
         return nullcontext()
 
-    def tagged(self, role: str, alternative: str = "") -> AbstractContextManager[None]:
+    def tagged(self, role: str, alternative: str = "", language: str = "") -> AbstractContextManager[None]:
         """Nothing is kept."""
         return nullcontext()
 
@@ -186,14 +186,21 @@ class Sheet:
         self._heading = _Heading(words, role, size, about)
 
     def paragraph(
-        self, words: str, *, size: float = BODY, colour: str = "", strong: bool = False, after: float = 6.0
+        self,
+        words: str,
+        *,
+        size: float = BODY,
+        colour: str = "",
+        strong: bool = False,
+        after: float = 6.0,
+        language: str = "",
     ) -> None:
-        """Text over the whole width, line by line over pages."""
+        """Text over the whole width, line by line over pages; `language` where it is not the document's."""
         lines = wrapped(words, size, self.width, strong)
         self._begin(min(len(lines), 2) * size * LINE)
         while lines:
             room = max(1, int((self.bottom - self.y) / (size * LINE)))
-            with self.pages.tagged("P"):
+            with self.pages.tagged("P", language=language):
                 for line in lines[:room]:
                     self._line(line, size, colour or look().colour.text2, strong=strong)
             lines = lines[room:]
