@@ -50,6 +50,20 @@ def test_a_folder_is_sent_once_with_the_times_in_its_names_and_awaited(submit, n
     assert [job.job_id for job in jobs_of(near_service, "submit-1")] == [entry["job_id"] for entry in entries]
 
 
+def test_what_failed_is_sent_anew_on_demand_and_only_that(submit, near_service, recordings):
+    first, second, _ = sorted(recordings.iterdir())
+    command = [first, second, "--group", "subj-7", "--sign", "stress", "--from-name"]
+    near_service.ends_as = "failed"
+    assert submit(first, *command[2:]).exit_code == 0
+    near_service.ends_as = "done"
+    assert submit(*command, "--json").exit_code == 0
+    assert [job.status for job in jobs_of(near_service, "subj-7")] == ["failed", "done"]
+    again = json.loads(submit(*command, "--retry-failed", "--json").stdout)
+    assert [entry["earlier"] for entry in again] == [True, False]
+    assert sorted(job.status for job in jobs_of(near_service, "subj-7")) == ["done", "done", "failed"]
+    assert all(entry["earlier"] for entry in json.loads(submit(*command, "--retry-failed", "--json").stdout))
+
+
 def test_what_cannot_be_analysed_is_named_and_the_others_are_sent(submit, near_service, recordings, tmp_path):
     broken, notes, unnamed = recordings / "broken_2026-03-01_08-00.wav", tmp_path / "notes.txt", recordings / "a.flac"
     broken.write_bytes(b"RIFF of a kind")

@@ -54,6 +54,9 @@ def submit(
         bool, typer.Option("--longitudinal", help="Read each against the subject's history.")
     ] = False,
     diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart; costs more.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Send those anew whose analysis failed or timed out.")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the results and show them.")] = False,
     journal: Annotated[
         Path | None,
@@ -77,7 +80,7 @@ def submit(
         rows = _looked_at(paths, group or "", csv, target, moments, connection)
         if recorded_at is not None and len(rows) > 1:
             fail(f"--recorded-at is for one file; these are {len(rows)}. Use --from-name or --csv.", USAGE)
-        sender = _Sender(connection, journal or _journal_of(connection, data_dir), longitudinal, diarize)
+        sender = _Sender(connection, journal or _journal_of(connection, data_dir), longitudinal, diarize, retry_failed)
         outcomes = []
         try:
             for outcome in sender.send(rows):
@@ -193,20 +196,41 @@ def _is_foreign(path: Path) -> bool:
 class _Sender:
     """Sends what can be sent, and says of the rest why not."""
 
-    def __init__(self, connection: Connection, journal: Path, longitudinal: bool, diarize: bool) -> None:
+    def __init__(
+        self, connection: Connection, journal: Path, longitudinal: bool, diarize: bool, retry_failed: bool
+    ) -> None:
         self._client = connection.client
         self._journal = journal
         self._longitudinal = longitudinal
         self._diarize = diarize
+        self._retry_failed = retry_failed
 
     def send(self, rows: "Sequence[IntakeRow]") -> "Iterator[Submitted]":
-        from vbdesk.client import Submitted, submit_files
+        from vbdesk.client import Submitted
 
         for row in rows:
             if row.error is not None:
                 yield Submitted(self._file(row), None, row.error)
-        ready = [self._file(row) for row in rows if row.error is None]
-        yield from submit_files(self._client, ready, self._journal, progress=_counter("Sent", " MB", 1e6))
+        files = [self._file(row) for row in rows if row.error is None]
+        while files:
+            failed = []
+            for outcome in self._submitted(files):
+                if self._retry_failed and outcome.earlier and self._has_failed(outcome):
+                    failed.append(replace(outcome.file, attempt=outcome.file.attempt + 1))
+                else:
+                    yield outcome
+            files = failed
+
+    def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[Submitted]":
+        from vbdesk.client import submit_files
+
+        return submit_files(self._client, files, self._journal, progress=_counter("Sent", " MB", 1e6))
+
+    def _has_failed(self, outcome: "Submitted") -> bool:
+        if outcome.job_id is None:
+            return False
+        job = self._client.jobs.get(outcome.job_id)
+        return job.status.terminal and job.result is None
 
     def _file(self, row: "IntakeRow") -> "FileToSubmit":
         from vbdesk.client import FileToSubmit

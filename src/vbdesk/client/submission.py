@@ -35,6 +35,7 @@ class FileToSubmit:
         target: model or sign to analyse it for.
         longitudinal: score it against the group's history.
         duration_s: its length where known; services that keep fewer digits of a time are searched by it too.
+        attempt: 2 and more send a recording anew whose analysis failed or timed out.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class FileToSubmit:
     longitudinal: bool = False
     diarize: bool = False
     duration_s: float | None = None
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ def _key(file: FileToSubmit) -> str:
     """Names a recording by its sound and what is asked of it, so that neither a new name nor a new place matters."""
     with file.path.open("rb") as sound:
         digest = hashlib.file_digest(sound, "sha256").hexdigest()
-    asked = f"{file.target.kind}:{file.target.name}:{file.longitudinal}:{file.diarize}:{file.group_id}"
+    asked = f"{file.target.kind}:{file.target.name}:{file.longitudinal}:{file.diarize}:{file.attempt}:{file.group_id}"
     return hashlib.sha256(f"{digest}:{asked}".encode()).hexdigest()
 
 
