@@ -14,6 +14,7 @@ from vbdesk.desk.pages.result import ResultPage, build_result_page
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.playback import envelope_of
 from vbdesk.desk.viewmodels.result_reading import reading_of
+from vbdesk.outbox.audit import AuditReader, Deed
 from vbdesk.outbox.states import OutboxState
 
 
@@ -111,6 +112,18 @@ def test_the_sound_plays_and_can_be_moved_in(opened, qtbot):
     assert moved.args[0] == pytest.approx(12.0, abs=0.5)
     opened.player.button.click()
     assert not opened.view_model.playback.playing
+
+
+def test_listening_is_noted_once(opened, workspace, qtbot):
+    for _ in range(2):
+        for playing in (True, False):
+            opened.player.button.click()
+            qtbot.waitUntil(lambda: not workspace.tasks.busy)
+            assert opened.view_model.playback.playing is playing
+    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    entries = AuditReader(folder, workspace.library.store.key).entries()
+    listened = [entry.take_id for entry in entries if entry.what == Deed.LISTENED]
+    assert listened == [opened.view_model.view.take_id]
 
 
 def test_the_subject_is_a_click_away(opened, asked):

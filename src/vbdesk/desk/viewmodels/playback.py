@@ -50,6 +50,7 @@ class Playback(QObject):
         self._playing = False
         self._ready = False
         self._part: Span | None = None
+        self._heard: Callable[[], None] | None = None
         self._told_s = 0.0
         self._look = QTimer(self)
         self._look.setInterval(_POSITION_MS)
@@ -60,12 +61,22 @@ class Playback(QObject):
         """Whether it plays."""
         return self._playing
 
-    def load(self, read: Callable[[], TakeAudio]) -> None:
-        """Make what `read` returns the recording; `read` may block, and an error of it ends in `failed`."""
+    @property
+    def position_s(self) -> float:
+        """Where it is, as last told."""
+        return self._told_s
+
+    def load(self, read: Callable[[], TakeAudio], heard: Callable[[], None] | None = None) -> None:
+        """Make what `read` returns the recording.
+
+        Args:
+            read: may block; an error of it ends in `failed`.
+            heard: called once, in a task, when it begins to play for the first time.
+        """
         self._wanted += 1
         wanted = self._wanted
         self._stop_looking()
-        self._ready, self._part, self._told_s = False, None, 0.0
+        self._ready, self._part, self._told_s, self._heard = False, None, 0.0, heard
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
             audio = read()
@@ -88,7 +99,8 @@ class Playback(QObject):
             return
         self._playing = True
         self.playing_changed.emit(True)
-        self._tasks.start(self._play, self._on_started, self._on_failed, name="playback")
+        heard, self._heard = self._heard, None
+        self._tasks.start(lambda context: self._play(heard), self._on_started, self._on_failed, name="playback")
 
     def show_part(self, part: Span) -> None:
         """Only `part` counts: begin there, and stop at its end. A cursor put outside plays what is there."""
@@ -119,9 +131,11 @@ class Playback(QObject):
             self._player = self._make_player()
         return self._player
 
-    def _play(self, context: TaskContext) -> None:
+    def _play(self, heard: Callable[[], None] | None) -> None:
         with self._gate:
             self._ensure_player().play()
+        if heard is not None:
+            heard()
 
     def _close(self, context: TaskContext) -> None:
         with self._gate:

@@ -12,6 +12,7 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
 from vbdesk.desk.viewmodels.result_reading import ResultReading, reading_of, title_of
 from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.audit import Deed
 from vbdesk.outbox.items import ItemFilter, RecordingItem
 from vbdesk.outbox.store import UnknownTake
 
@@ -145,7 +146,8 @@ class ResultViewModel(QObject):
             self._again.start()
         take_id = view.take_id
         if take_id is not None and (before is None or before.take_id != take_id):
-            self.playback.load(lambda: self._workspace.library.audio(take_id))
+            library = self._workspace.library
+            self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -16,6 +16,7 @@ from vbdesk.desk.viewmodels.playback import Playback
 from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.viewmodels.take_findings import TakeFindings
 from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.audit import Deed
 from vbdesk.outbox.check import Check, check_take
 from vbdesk.outbox.items import RecordingItem, TakeMetadata
 from vbdesk.outbox.library import PutAway
@@ -215,7 +216,8 @@ class TakeReviewViewModel(QObject):
         self._leave()
         self.source = source
         self.started.emit(source)
-        self.playback.load(lambda: self._read(source))
+        kept = source.origin is Origin.LIBRARY
+        self.playback.load(lambda: self._read(source), (lambda: self._note_listening(source)) if kept else None)
         trim_s = source.metadata.trim_s
         self._check(None if trim_s is None else Span(*trim_s))
 
@@ -239,6 +241,9 @@ class TakeReviewViewModel(QObject):
         if source.origin is Origin.FILE:
             return decode_file(source.path.read_bytes())
         return self._library.whole_audio(source.name)
+
+    def _note_listening(self, source: Source) -> None:
+        self._library.note(Deed.LISTENED, source.name)
 
     def _check(self, span: Span | None) -> None:
         source, known = self.source, self._audio
