@@ -71,6 +71,17 @@ def test_sound_is_copied_from_a_folder(vbdesk, subject, tmp_path, speech_file):
     assert copied.read_bytes() == speech_file.read_bytes()
 
 
+def test_what_a_folder_of_results_has_is_not_asked_for(vbdesk, near_service, subject, tmp_path):
+    assert vbdesk("sync", "--results", tmp_path / "results").exit_code == 0
+    near_service.requests.clear()
+    done = export(vbdesk, tmp_path / "kept", "--format", "json", "--results", tmp_path / "results")
+    assert done.exit_code == 0
+    assert not any(f"/v2/jobs/{job_id}" in request for request in near_service.requests for job_id in subject)
+    assert export(vbdesk, tmp_path / "asked", "--format", "json").exit_code == 0
+    [kept], [asked] = (tmp_path / "kept").iterdir(), (tmp_path / "asked").iterdir()
+    assert json.loads(kept.read_bytes())["recordings"] == json.loads(asked.read_bytes())["recordings"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -79,6 +90,7 @@ def test_sound_is_copied_from_a_folder(vbdesk, subject, tmp_path, speech_file):
         (("--format", "json", "--no-scores"), "JSON holds"),
         (("--format", "csv", "--job", "x"), "--job goes with"),
         (("--format", "bids", "--audio", "/nowhere"), "--audio names"),
+        (("--format", "csv", "--results", "/nowhere"), "vbdesk sync --results /nowhere"),
         (("--format", "pdf", "--sign-off", " "), "name of the person"),
     ],
 )

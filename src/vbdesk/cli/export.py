@@ -10,8 +10,10 @@ from vbdesk.cli.connection import REFUSED, USAGE, DataDir, ProfileName, open_cli
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
+    from vbdesk.contract.jobs import Job
     from vbdesk.outbox.vault import Vault
     from vbdesk.report.bids import AudioFile
+    from vbdesk.report.gathering import ReadsJobs
     from vbdesk.report.pdf import ReportOptions
     from vbdesk.report.subject_record import SubjectRecord
 
@@ -40,6 +42,10 @@ def export(
     audio: Annotated[
         Path | None, typer.Option(help="Folder with the sound, each file named by its job id, to copy along (bids).")
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Folder of `vbdesk sync --results`: jobs that stand there are not asked for again."),
+    ] = None,
     language: Annotated[str, typer.Option(help="Language of the service's texts, as a BCP 47 tag.")] = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     profile: ProfileName = None,
@@ -49,10 +55,12 @@ def export(
     from vbdesk.report.exports import ExportFormat, WouldOverwrite, export_files, write_files
 
     _check_usage(format, scores, job, paper, audio, group)
+    if results is not None and not (results / "jobs.jsonl").is_file():
+        fail(f"There are no results in {results}. Fetch them first: vbdesk sync --results {results}", USAGE)
     kind = ExportFormat(format)
     options = _options(format, sign_off, scores, job, paper)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
-    records, of_profile = _read(group, profile, data_dir, language)
+    records, of_profile = _read(group, profile, data_dir, language, results)
     try:
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
@@ -104,7 +112,7 @@ def _options(format: str, sign_off: str | None, scores: bool | None, job: str | 
 
 
 def _read(
-    groups: list[str], profile: str | None, data_dir: Path | None, language: str
+    groups: list[str], profile: str | None, data_dir: Path | None, language: str, results: Path | None
 ) -> "tuple[list[SubjectRecord], bool]":
     """Every subject, and whether a profile was used, not an account of the environment."""
     from vbdesk.report.gathering import gather_subject
@@ -112,12 +120,13 @@ def _read(
 
     with open_client(profile, data_dir) as connection:
         source = Source.of(connection.base_url, connection.account_id)
+        jobs = connection.client.jobs if results is None else _KeptJobs(results, connection.client.jobs)
         records = [
             gather_subject(
                 group_id,
                 source,
                 connection.client.groups,
-                connection.client.jobs,
+                jobs,
                 on_progress=_Progress(group_id),
                 language=language,
             )
@@ -150,6 +159,24 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
         library.note(Deed.EXPORTED, detail=detail)
     finally:
         library.close()
+
+
+class _KeptJobs:
+    """Jobs that a folder of results has, and the service's for all others; a job that has ended never changes."""
+
+    def __init__(self, folder: Path, others: "ReadsJobs") -> None:
+        from vbdesk.client.lines import LineFile, alone
+        from vbdesk.client.result_folder import JOBS
+
+        with alone(folder / ".lock"):  # a synchronisation may be at work on it
+            self._kept = {line["job_id"]: line for line in LineFile(folder / JOBS).read()}
+        self._others = others
+
+    def get(self, job_id: str) -> "Job":
+        from vbdesk.contract.jobs import Job
+
+        kept = self._kept.get(job_id)
+        return self._others.get(job_id) if kept is None else Job.model_validate(kept)
 
 
 class _Progress:
