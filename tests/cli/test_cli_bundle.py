@@ -1,16 +1,23 @@
 """The commands that field staff and the office type, on two computers with keyrings of their own."""
 
 import json
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import keyring
 import numpy as np
 import pytest
+import soundfile as sf
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.cli.main import app
+from vbdesk.cli.sync import send_waiting
+from vbdesk.client import Client
+from vbdesk.client.local_service import LocalService, make_account
+from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundle_file import read_head
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.opening import HeldLibrary
@@ -45,49 +52,57 @@ class KeyringOfOneComputer(KeyringBackend):
 class Computer:
     """A folder of the desk, a keyring, and somebody who types."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, profile=PROFILE):
+        self.folder, self.profile = folder, profile
         self.keyring = KeyringOfOneComputer()
-        ProfileStore(folder).save(PROFILE)
+        ProfileStore(folder).save(profile)
+
+    @contextmanager
+    def at_its_keyring(self):
+        before = keyring.get_keyring()
+        keyring.set_keyring(self.keyring)
+        try:
+            yield
+        finally:
+            keyring.set_keyring(before)
+
+    def send(self):
+        """As `vbdesk sync` does."""
+        with self.at_its_keyring():
+            return send_waiting(None, self.folder, quiet=True)
 
     def type(self, *words, answers=()):
-        before = keyring.get_keyring()
-        keyring.set_keyring(self.keyring)
-        try:
-            typed = "".join(f"{answer}\n" for answer in answers)
+        typed = "".join(f"{answer}\n" for answer in answers)
+        with self.at_its_keyring():
             return CliRunner().invoke(app, ["bundle", *map(str, words), "--data-dir", str(self.folder)], input=typed)
-        finally:
-            keyring.set_keyring(before)
 
+    @contextmanager
     def library(self):
-        before = keyring.get_keyring()
-        keyring.set_keyring(self.keyring)
-        try:
-            return HeldLibrary(PROFILE, library_folder(self.folder, PROFILE.profile_id), KeyringVault())
-        finally:
-            keyring.set_keyring(before)
+        with self.at_its_keyring():
+            opened = HeldLibrary(self.profile, library_folder(self.folder, self.profile.profile_id), KeyringVault())
+        yield opened
+        opened.close()
 
     def states(self):
-        library = self.library()
-        try:
+        with self.library() as library:
             return [item.state for item in library.list()]
-        finally:
-            library.close()
+
+    def record(self, group_id, samples, rate):
+        """A recording that waits to be sent."""
+        with self.library() as library:
+            path = library.recording_folder / "new.take"
+            writer = SealedTakeWriter(path, library.store.key, rate)
+            writer.append(samples)
+            writer.close()
+            library.queue(library.add_take(path, TakeMetadata(group_id, MORNING, Target("model", "pulse"))))
 
 
 @pytest.fixture
 def field(tmp_path):
     """A laptop on which two recordings wait."""
     computer = Computer(tmp_path / "field")
-    library = computer.library()
     for number in range(2):
-        path = library.recording_folder / f"{number}.take"
-        writer = SealedTakeWriter(path, library.store.key, 8000)
-        writer.append(np.zeros(16 * 8000, np.int16))
-        writer.close()
-        facts = TakeMetadata(f"ward4-{number}", MORNING, Target("model", "pulse"))
-        library.queue(library.add_take(path, facts))
-    library.close()
+        computer.record(f"ward4-{number}", np.zeros(16 * 8000, np.int16), 8000)
     return computer
 
 
@@ -119,12 +134,11 @@ def test_the_key_is_public_stays_the_same_and_its_secret_is_never_printed(office
 
 
 def test_the_key_is_told_while_the_desk_has_the_recordings_open_and_nothing_else_is(office, stick):
-    library = office.library()
-    assert office.type("key").exit_code == 0
-    refused = office.type("export", stick, "--for", office.type("key").stdout.strip())
+    with office.library():
+        assert office.type("key").exit_code == 0
+        refused = office.type("export", stick, "--for", office.type("key").stdout.strip())
     assert (refused.exit_code, refused.stdout) == (3, "")
     assert "open in another window" in refused.stderr
-    library.close()
 
 
 def test_recordings_go_from_one_computer_to_the_other_and_are_listed(field, office, stick):
@@ -183,3 +197,37 @@ def test_only_one_subject_is_handed_over_and_the_bundle_is_taken_back(field, off
     assert (again.exit_code, "Nothing of this bundle" in again.stderr) == (1, True)
     unknown = field.type("take-back", "other.vbundle")
     assert (unknown.exit_code, "vbdesk bundle list" in unknown.stderr) == (2, True)
+
+
+@pytest.fixture
+def real_service(tmp_path):
+    """A service in a process of its own: its address, and an account on it."""
+    service = LocalService(tmp_path / "service", workers=2)
+    try:
+        yield service.start().base_url, make_account(tmp_path / "service", "Study")
+    finally:
+        service.stop()
+
+
+def test_recordings_of_the_field_reach_a_real_service_once_and_their_results_both_computers(
+    real_service, tmp_path, stick, speech_file
+):
+    base_url, credentials = real_service
+    samples, rate = sf.read(speech_file, dtype="int16")
+    profile = replace(PROFILE, base_url=base_url, account_id=credentials.account_id, plan=Plan.ENTERPRISE)
+    field, office = Computer(tmp_path / "field", profile), Computer(tmp_path / "office", profile)
+    for computer in (field, office):
+        computer.keyring.set_password("vbdesk", profile.api_key_name, credentials.api_key)
+    for number in range(2):
+        field.record(f"bundle-{number}", samples, rate)
+
+    field.type("export", stick, "--for", office.type("key").stdout.strip())
+    office.type("import", file_on(stick))
+    assert office.send()["done"] == 2
+    assert field.send()["done"] == 2  # found there, not sent
+    assert field.states() == office.states() == [OutboxState.DONE] * 2
+
+    with Client(base_url, credentials) as client:
+        for number in range(2):
+            (job,) = client.groups.jobs(f"bundle-{number}").jobs
+            assert job.recorded_at == MORNING.replace(microsecond=MORNING.microsecond + number)

@@ -141,20 +141,21 @@ class _Watch:
 
     def __init__(self, held: "Held", courier: "Courier", keep_trying: bool, quiet: bool) -> None:
         from vbdesk.outbox.items import ItemFilter
-        from vbdesk.outbox.states import ON_THEIR_WAY
+        from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 
         self._library = held.library
         self._courier = courier
         self._keep_trying = keep_trying
         self._quiet = quiet
         self._version = held.library.store.version()
-        self._chosen = {item.take_id for item in held.library.list(ItemFilter(states=ON_THEIR_WAY))}
+        self._unsettled = ON_THEIR_WAY | {OutboxState.HANDED_OVER}
+        self._chosen = {item.take_id for item in held.library.list(ItemFilter(states=self._unsettled))}
         self._ended: dict[str, RecordingItem] = {}
 
     def until_settled(self) -> dict[str, Any]:
         with self._at_work():
             unreachable_since: float | None = None
-            while self._on_their_way():
+            while not self._courier.has_looked() or self._on_their_way():  # what is found is on its way then
                 time.sleep(LOOK_EVERY_S)
                 self._tell()
                 status = self._courier.status
@@ -188,12 +189,10 @@ class _Watch:
 
     def _tell(self) -> None:
         """Say of every recording that came to rest since the last look how it ended."""
-        from vbdesk.outbox.states import ON_THEIR_WAY
-
         changes = self._library.changes_since(self._version)
         self._version = changes.version
         for item in changes.items:
-            if item.state in ON_THEIR_WAY or item.take_id not in self._chosen:
+            if item.state in self._unsettled or item.take_id not in self._chosen:
                 continue
             self._ended[item.take_id] = item
             if not self._quiet:
@@ -206,6 +205,9 @@ class _Watch:
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
         if not self._quiet:
             typer.echo(f"{done} of {len(recordings)} have their result; nothing waits.")
+            elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
+            if elsewhere:
+                typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
         return {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
 
 

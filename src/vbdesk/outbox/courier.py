@@ -136,6 +136,10 @@ class Courier:
         opens_in_s = [self._budget.wait_s(Bucket.ANALYZE, now, count) for count in range(1, limit + 1)]
         return forecast(line, opens_in_s, self._measured)
 
+    def has_looked(self) -> bool:
+        """Whether this run has looked at the service for all that was handed over. Not for the thread of a window."""
+        return self._agenda.has_looked_for(self._line.handed_over())
+
     # The loop
 
     def run(self, stop: threading.Event) -> None:

@@ -99,6 +99,7 @@ class Agenda:
         self._polled_at = -SCARCE_TURN_S
         self._searches: dict[str, list[float]] = {}  # event id: when each search still to be done is due
         self._looks: dict[str, float] = {}  # take id: when due
+        self._looked: set[str] = set()  # take ids
         self._subjects: dict[str, float] = {}  # group id: when due, in the order of results
         self._credits_due = 0.0
 
@@ -153,9 +154,15 @@ class Agenda:
             self._searches[event.event_id] = left
         return not left
 
-    def looked_for(self, event: Event) -> None:
-        """A recording that was handed over has not been sent yet."""
+    def looked_for(self, event: Event, *, answered: bool = False) -> None:
+        """The service is asked whether it has a recording that was handed over, or has `answered` that."""
         self._looks[event.take_id] = self._clock.monotonic() + HANDED_OVER_EVERY_S
+        if answered:
+            self._looked.add(event.take_id)
+
+    def has_looked_for(self, handed_over: list[Event]) -> bool:
+        """Whether each of these was looked for at least once."""
+        return all(event.take_id in self._looked for event in handed_over)
 
     def read_subject(self, group_id: str, in_s: float = 0.0) -> None:
         """A subject's history is to be read."""
@@ -187,8 +194,9 @@ class Agenda:
         room_s = self._room_s(Bucket.GENERAL, now, leave=ROOM_FOR_PAGES[Bucket.GENERAL] // 2)
         for event in events:
             if event.asked_at is not None and not event.follows:
-                if event.event_id not in self._searches:  # the answer was lost in an earlier run
-                    self.answer_lost(event, may_still_arrive=True)
+                if event.event_id not in self._searches:
+                    in_an_earlier_run = not event.shared or event.upload_ref is not None  # else by another computer
+                    self.answer_lost(event, may_still_arrive=in_an_earlier_run)
                 due = self._searches[event.event_id][0]
                 yield _Planned((1, due), max(due - now, room_s), Search(event))
 

@@ -98,6 +98,7 @@ class Steps:
         job_id = self._job_in_group(self._line.item(event))
         if job_id is not None:
             self._begin_following(event, job_id)
+        self._agenda.looked_for(event, answered=True)
 
     def follow(self, event: Event) -> None:
         """Ask how far an analysis is, and take in its result."""
