@@ -20,12 +20,13 @@ class StoredRequests:
         self._store = store
 
     def append(self, bucket: Bucket, in_s: float) -> None:
-        """Note a request that leaves in `in_s` seconds; what is older than a window goes."""
-        now = self._store.clock.now()
-        at, past = time_text(now + timedelta(seconds=in_s)), time_text(now - timedelta(seconds=2 * RATE_WINDOW_S))
+        """Note a request that leaves in `in_s` seconds; what is long past goes, or was noted by a clock far ahead."""
+        now, kept = self._store.clock.now(), timedelta(seconds=2 * RATE_WINDOW_S)
         try:
             with self._store.quietly() as database:
-                database.execute("DELETE FROM requests WHERE at < ?", (past,))
+                outside = (time_text(now - kept), time_text(now + kept))
+                database.execute("DELETE FROM requests WHERE at NOT BETWEEN ? AND ?", outside)
+                at = time_text(now + timedelta(seconds=in_s))
                 database.execute("INSERT INTO requests VALUES (?, ?)", (bucket, at))
         except sqlite3.Error:  # a full disk must not stop what needs no room; at worst the service asks for a pause
             log.exception("A request could not be noted")
