@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import REFUSED, USAGE, AsJson, DataDir, ProfileName, open_client
+from vbdesk.cli.connection import REFUSED, STATUSES, USAGE, AsJson, DataDir, ProfileName, open_client
 from vbdesk.cli.output import fail, local_time, number, table
 from vbdesk.contract.jobs import JobStatus
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 groups = typer.Typer(
     no_args_is_help=True,
-    help="Groups: one subject's recordings, or a cohort. Ends with 0, 1, 2, 3, 4 or 130: docs/client.md.",
+    help="Groups: one subject's recordings, or a cohort.",
+    epilog=STATUSES,
 )
 
 GroupId = Annotated[str, typer.Argument(help="The group's id.", metavar="GROUP_ID")]

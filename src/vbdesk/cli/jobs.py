@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import REFUSED, AsJson, DataDir, ProfileName, open_client
+from vbdesk.cli.connection import REFUSED, STATUSES, AsJson, DataDir, ProfileName, open_client
 from vbdesk.cli.output import local_time, table
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
 
-jobs = typer.Typer(no_args_is_help=True, help="Analyses of an account. Ends with 0, 1, 2, 3, 4 or 130: docs/client.md.")
+jobs = typer.Typer(no_args_is_help=True, help="Analyses of an account.", epilog=STATUSES)
 
 JobId = Annotated[str, typer.Argument(help="The job's id.")]
 

@@ -8,6 +8,7 @@ import typer
 from vbdesk.cli import admin, audit, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.bundle import bundle
+from vbdesk.cli.connection import STATUSES
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
 from vbdesk.cli.doctor import doctor
@@ -44,8 +45,8 @@ app.command()(desk)
 app.command()(demo)
 app.command()(analyze)
 app.command()(longitudinal)
-app.command()(submit)
-app.command()(sync)
+app.command(epilog=STATUSES)(submit)
+app.command(epilog=STATUSES)(sync)
 app.command()(export)
 app.add_typer(jobs, name="jobs")
 app.add_typer(groups, name="groups")

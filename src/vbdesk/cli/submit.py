@@ -69,8 +69,7 @@ def submit(
     """Send recordings for analysis. A second run sends nothing twice, also after a break in the middle.
 
     The time of a recording is --recorded-at, --from-name or a column of --csv, else when the file was last written.
-    Files that cannot be analysed are named, and do not keep the others back. Ends with 0 when everything was taken, 1
-    when something was not, 2, 3, 4 or 130: docs/client.md.
+    Files that cannot be analysed are named, and do not keep the others back.
     """
     paths = files or []
     _check_usage(paths, group, csv, recorded_at, from_name)
