@@ -1,9 +1,11 @@
 """The commands that field staff and the office type, on two computers with keyrings of their own."""
 
 import json
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import keyring
 import numpy as np
@@ -24,6 +26,10 @@ from vbdesk.outbox.opening import HeldLibrary
 from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.vault import KeyringVault
+
+sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+
+from passphrase_in_no_time import with_passphrase
 
 PROFILE = Profile("p1", "Study", "service", "https://voice.example", "acc-1")
 MORNING = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
@@ -56,6 +62,11 @@ class Computer:
         self.folder, self.profile = folder, profile
         self.keyring = KeyringOfOneComputer()
         ProfileStore(folder).save(profile)
+
+    @property
+    def bundle_secret(self):
+        (secret,) = (value for (_, name), value in self.keyring.secrets.items() if name.endswith("bundle-key"))
+        return secret
 
     @contextmanager
     def at_its_keyring(self):
@@ -128,9 +139,8 @@ def test_the_key_is_public_stays_the_same_and_its_secret_is_never_printed(office
     assert first.exit_code == 0
     assert first.stdout.startswith("age1")
     assert first.stdout == second.stdout
-    (secret,) = (value for (_, name), value in office.keyring.secrets.items() if name.endswith("bundle-key"))
-    assert secret.startswith("AGE-SECRET-KEY-")
-    assert secret not in first.output
+    assert office.bundle_secret.startswith("AGE-SECRET-KEY-")
+    assert office.bundle_secret not in first.output
 
 
 def test_the_key_is_told_while_the_desk_has_the_recordings_open_and_nothing_else_is(office, stick):
@@ -158,15 +168,22 @@ def test_recordings_go_from_one_computer_to_the_other_and_are_listed(field, offi
     assert (document["recordings"], document["states"], document["finished"]) == (2, {"handed_over": 2}, True)
 
 
-def test_a_passphrase_is_asked_for_and_opens_the_bundle(field, office, stick):
-    """The one test that locks with a passphrase: making and trying each takes seconds, as it should."""
-    assert field.type("export", stick, answers=(PASSPHRASE, PASSPHRASE)).exit_code == 0
+def test_a_passphrase_is_asked_for_twice_when_a_bundle_is_made(field, stick):
+    """The one test that locks with a passphrase: it takes a second, as it should."""
+    made = field.type("export", stick, answers=(PASSPHRASE, PASSPHRASE))
+    assert made.exit_code == 0
+    assert PASSPHRASE not in made.output
+    assert read_head(file_on(stick)).locked_secret.startswith(b"age-encryption.org/v1\n-> scrypt ")
+
+
+def test_a_passphrase_opens_the_bundle_and_another_one_does_not(field, office, stick):
+    field.type("export", stick, "--for", office.type("key").stdout.strip())
     path = file_on(stick)
-    assert read_head(path).needs_passphrase
-    whole = path.read_bytes()
+    whole = with_passphrase(path.read_bytes(), office.bundle_secret, PASSPHRASE)
     path.write_bytes(whole[:60] + b"?" + whole[61:])  # in the locked secret: the passphrase is not what is wrong
     assert "changed on its way" in office.type("import", path, answers=(PASSPHRASE,)).stderr
     path.write_bytes(whole)
+    assert "passphrase does not open" in office.type("import", path, answers=("seven boats on the sea",)).stderr
     assert office.states() == []
     taken = office.type("import", path, answers=(PASSPHRASE,))
     assert "2 recordings taken over" in taken.stdout

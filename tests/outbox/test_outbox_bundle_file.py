@@ -1,15 +1,11 @@
-import base64
 import hashlib
-import hmac
+import sys
 import tracemalloc
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyrage
 import pytest
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +25,10 @@ from vbdesk.outbox.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundle_stream import Watch
 from vbdesk.outbox.profiles import Profile
 from vbdesk.outbox.vault import MemoryVault
+
+sys.path.append(str(Path(__file__).parent))
+
+from passphrase_in_no_time import locked_in_no_time
 
 PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 
@@ -106,24 +106,6 @@ def test_what_is_written_for_a_key_is_read_with_its_secret(tmp_path, vault, lock
     finish(path)
     got = read(path, secret_of(vault, PROFILE, None))
     assert (got.manifest, got.sounds, got.ended) == (manifest, known, list(known))
-
-
-def locked_in_no_time(secret, passphrase):
-    """What `lock_identity` makes, by the age format (C2SP age.md), but with the least work for whoever guesses."""
-
-    def text(content):
-        return base64.b64encode(content).rstrip(b"=")
-
-    def derived(salt, info):
-        return HKDF(SHA256(), 32, salt, info).derive(file_key)
-
-    file_key, salt, nonce = bytes(range(16)), bytes(16), bytes(16)
-    wrap = Scrypt(b"age-encryption.org/v1/scrypt" + salt, 32, 2**4, 8, 1).derive(passphrase.encode())
-    body = ChaCha20Poly1305(wrap).encrypt(bytes(12), file_key, None)
-    head = b"age-encryption.org/v1\n-> scrypt " + text(salt) + b" 4\n" + text(body) + b"\n---"
-    proof = hmac.digest(derived(None, b"header"), head, "sha256")
-    sealed = ChaCha20Poly1305(derived(nonce, b"payload")).encrypt(bytes(11) + b"\1", secret.encode(), None)
-    return head + b" " + text(proof) + b"\n" + nonce + sealed
 
 
 def test_the_right_passphrase_opens_and_another_one_does_not():
