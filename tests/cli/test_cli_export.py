@@ -54,10 +54,12 @@ def test_a_bundle_and_a_report_are_named_by_the_subject(vbdesk, subject, tmp_pat
     assert report.read_bytes().startswith(b"%PDF-1.7")
 
 
-def test_a_file_that_is_there_stays(vbdesk, subject, tmp_path):
+def test_a_file_that_is_there_stays(vbdesk, near_service, subject, tmp_path):
     export(vbdesk, tmp_path, "--format", "json")
+    near_service.requests.clear()
     again = export(vbdesk, tmp_path, "--format", "json")
     assert again.exit_code == 1
+    assert near_service.requests == [], "it is seen before anything is read"
     assert "would be overwritten" in again.stderr
     assert "--force" in again.stderr
 
@@ -90,6 +92,7 @@ def test_what_a_folder_of_results_has_is_not_asked_for(vbdesk, near_service, sub
         (("--format", "json", "--no-scores"), "JSON holds"),
         (("--format", "csv", "--job", "x"), "--job goes with"),
         (("--format", "bids", "--audio", "/nowhere"), "--audio names"),
+        (("--format", "csv", "--language", "no language"), "no BCP 47 tag"),
         (("--format", "csv", "--results", "/nowhere"), "vbdesk sync --results /nowhere"),
         (("--format", "pdf", "--sign-off", " "), "name of the person"),
     ],

@@ -9,7 +9,7 @@ from report_cases import AS_OF, SOURCE
 
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.report.exports import ExportFormat, WouldOverwrite, export_files, write_files
+from vbdesk.report.exports import ExportFormat, WouldOverwrite, certain_files, export_files, write_files
 from vbdesk.report.gathering import gather_subject
 from vbdesk.report.pdf import ReportOptions
 from vbdesk.report.subject_record import Source, SubjectRecord
@@ -26,6 +26,8 @@ def test_every_format_makes_files_for_every_subject(cases: dict[str, SubjectReco
     assert found[ExportFormat.SVG] == {"first.svg", "two.svg"}
     assert found[ExportFormat.PNG] == {"first.png", "two.png"}
     assert "signs.csv" in found[ExportFormat.CSV]
+    for kind, names in found.items():
+        assert set(certain_files(kind, ["first", "two"])) <= names
     assert "sub-two/sub-two_sessions.tsv" in found[ExportFormat.BIDS]
 
 

@@ -1,5 +1,6 @@
 """`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
 PAPERS = ("a4", "letter")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _FOR_RESEARCH = {"csv", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
@@ -52,20 +54,33 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Write what the service knows of a subject to files: docs/exports.md."""
-    from vbdesk.report.exports import ExportFormat, WouldOverwrite, export_files, write_files
+    from vbdesk.report.exports import (
+        ExportFormat,
+        WouldOverwrite,
+        certain_files,
+        export_files,
+        refuse_overwriting,
+        write_files,
+    )
 
     _check_usage(format, scores, job, paper, audio, group)
+    if not _LANGUAGE.fullmatch(language):
+        fail(f"{language!r} is no BCP 47 tag, such as en or de-CH.", USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
         fail(f"There are no results in {results}. Fetch them first: vbdesk sync --results {results}", USAGE)
     kind = ExportFormat(format)
     options = _options(format, sign_off, scores, job, paper)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
-    records, of_profile = _read(group, profile, data_dir, language, results)
+    group_ids = list(dict.fromkeys(group))
     try:
+        if not force:
+            refuse_overwriting(folder, certain_files(kind, group_ids))  # before a reading that may take long
+        records, of_profile = _read(group_ids, profile, data_dir, language, results)
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
     except (ValueError, WouldOverwrite) as error:
-        fail(f"{error} With --force files are replaced." if isinstance(error, WouldOverwrite) else str(error), REFUSED)
+        hint = " With --force files are replaced." if isinstance(error, WouldOverwrite) else ""
+        fail(f"{error}{hint}", REFUSED)
     except OSError as error:
         fail(f"The export could not be written to {folder}: {error.strerror}.", REFUSED)
     if of_profile:
@@ -130,7 +145,7 @@ def _read(
                 on_progress=_Progress(group_id),
                 language=language,
             )
-            for group_id in dict.fromkeys(groups)
+            for group_id in groups
         ]
         return records, connection.name is not None
 

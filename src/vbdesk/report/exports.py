@@ -2,12 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.report.bids import AudioFile, bids_files
+from vbdesk.report.dictionary import table_definitions
 from vbdesk.report.drawing.png import to_png
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
@@ -15,7 +16,7 @@ from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.names import file_stems
 from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.subject_record import SubjectRecord
-from vbdesk.report.tidy_csv import csv_files
+from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
 from vbdesk.report.trajectory_chart import trajectory_drawing
 
 Files = Mapping[str, bytes | Path]
@@ -69,10 +70,25 @@ def export_files(
         return csv_files(records, scores=options.scores)
     if kind is ExportFormat.BIDS:
         return bids_files(records, audio, scores=options.scores)
-    stems = file_stems([record.group_id for record in records])
-    return {
-        f"{stems[record.group_id]}{ENDINGS.get(kind, f'.{kind}')}": _one(kind, record, options) for record in records
-    }
+    names = _names(kind, [record.group_id for record in records])
+    return {names[record.group_id]: _one(kind, record, options) for record in records}
+
+
+def certain_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
+    """Files that an export of these subjects will make whatever they hold: to ask before a long reading."""
+    if kind is ExportFormat.CSV:
+        return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE]
+    if kind is ExportFormat.BIDS:
+        return ["dataset_description.json", "participants.tsv"]
+    return list(_names(kind, group_ids).values())
+
+
+def refuse_overwriting(folder: Path, names: Iterable[str]) -> None:
+    """Raise WouldOverwrite if one of these files is in `folder` already."""
+    there = [path for path in (folder.joinpath(*name.split("/")) for name in names) if path.exists()]
+    if there:
+        others = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise WouldOverwrite(f"{there[0]}{others} would be overwritten. Choose another place, or allow it.")
 
 
 def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
@@ -82,12 +98,10 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
         WouldOverwrite: one is there and may not be replaced; nothing was written.
         OSError: the disk refused.
     """
-    targets = {folder.joinpath(*name.split("/")): content for name, content in files.items()}
-    there = [path for path in targets if path.exists()]
-    if there and not overwrite:
-        others = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise WouldOverwrite(f"{there[0]}{others} would be overwritten. Choose another place, or allow it.")
-    for path, content in targets.items():
+    if not overwrite:
+        refuse_overwriting(folder, files)
+    for name, content in files.items():
+        path = folder.joinpath(*name.split("/"))
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{path.name}.unfinished")
         try:
@@ -98,6 +112,11 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def _names(kind: ExportFormat, group_ids: Sequence[str]) -> Mapping[str, str]:
+    ending = ENDINGS.get(kind, f".{kind}")
+    return {group_id: f"{stem}{ending}" for group_id, stem in file_stems(group_ids).items()}
 
 
 def _one(kind: ExportFormat, record: SubjectRecord, options: ReportOptions) -> bytes:
