@@ -27,9 +27,9 @@ from vbdesk.desk.viewmodels.outbox_news import News, news_of
 from vbdesk.desk.viewmodels.outbox_order import Arranged
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
 from vbdesk.outbox import audit
-from vbdesk.outbox.courier import CourierStatus
 from vbdesk.outbox.items import Target
 from vbdesk.outbox.library import NotAllowed
+from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.states import ON_THEIR_WAY, Fix, OutboxState
 
 SUBJECTS = ("ward4-0172", "ward4-0063")
@@ -130,15 +130,37 @@ class Spend:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """Somebody changes the settings: pauses, sends by hand, has sounds removed once their result is there."""
+
+    paused: bool = False
+    by_hand: bool = False
+    remove: bool = False
+
+
+@dataclass(frozen=True)
 class Person:
     """Somebody presses a button at a recording, wherever it stands."""
 
-    does: str  # cancel, queue, retry
+    does: str  # one of _BUTTONS
     take: int
 
 
 Move = (
-    Record | Work | Wait | Meet | Kill | Restart | ClockStep | Sleep | Offline | Analyse | KeyRevoked | Spend | Person
+    Rules
+    | Record
+    | Work
+    | Wait
+    | Meet
+    | Kill
+    | Restart
+    | ClockStep
+    | Sleep
+    | Offline
+    | Analyse
+    | KeyRevoked
+    | Spend
+    | Person
 )
 
 
@@ -183,6 +205,7 @@ def _meet(random: Random, precision: Precision) -> Meet:
 
 
 _STEPS_OF_CLOCK_S = (-86_400.0, -3600.0, -30.0, -4.0, 4.0, 30.0, 1200.0, 86_400.0)
+_BUTTONS = ("cancel", "queue", "retry", "send now")
 _ENDS = ("done", "done", "running", "failed", "timed-out")
 _MAKERS: dict[Callable[[Random, Precision], Move], int] = {
     _record: 4,
@@ -196,7 +219,8 @@ _MAKERS: dict[Callable[[Random, Precision], Move], int] = {
     lambda random, _: Analyse(random.randint(1, 4), random.choice(_ENDS)): 5,
     lambda random, _: KeyRevoked(random.random() < 0.5): 1,
     lambda random, _: Spend(): 1,
-    lambda random, _: Person(random.choice(("cancel", "queue", "retry")), random.randint(0, 3)): 3,
+    lambda random, _: Rules(random.random() < 0.3, random.random() < 0.3, random.random() < 0.5): 1,
+    lambda random, _: Person(random.choice(_BUTTONS), random.randint(0, 3)): 3,
 }
 _CHOICES, _WEIGHTS = list(_MAKERS), list(_MAKERS.values())
 
@@ -389,6 +413,12 @@ class _Game:
             self.service.spend(self.credentials.account_id, balance)
             self.spent_elsewhere += balance
 
+    def set_rules(self, move: Rules) -> None:
+        rule = SendRule.BY_HAND if move.by_hand else SendRule.AT_ONCE
+        retention = Retention(RetentionRule.AFTER_RESULT) if move.remove else Retention()
+        library = self.laptop.library
+        self.laptop.do(lambda: library.change_settings(paused=move.paused, send_rule=rule, retention=retention))
+
     def press(self, move: Person) -> None:
         take_ids = sorted(self.laptop.takes)
         if move.take < len(take_ids):
@@ -401,6 +431,7 @@ class _Game:
             "cancel": self.laptop.library.cancel,
             "queue": self.laptop.library.queue,
             "retry": self.laptop.library.retry,
+            "send now": lambda take_id: self.laptop.library.send_now([take_id]),
         }[does]
         try:
             self.laptop.do(lambda: deed(take_id))
@@ -421,6 +452,7 @@ class _Game:
         self.laptop.key_here = self.credentials
         self.service.grant(self.credentials.account_id, 50_000)
         self.granted += 50_000
+        self.laptop.library.change_settings(paused=False, send_rule=SendRule.AT_ONCE)
         self.laptop.courier.resume()
         end = self.world.clock.moment + timedelta(seconds=SETTLED_WITHIN_S)
         for _ in range(MOST_STEPS):
@@ -535,22 +567,30 @@ class _Game:
             row = OutboxRow(item, around)
             [shown] = [cell.state for cell in row.cells if isinstance(cell, StateMark)]
             self.holds(shown == item.state, "a row shows another state")
-            can_cancel = item.state in (OutboxState.WAITING, OutboxState.UPLOADING) and not pending[take_id]["asked_at"]
+            by_hand = library.settings().send_rule is SendRule.BY_HAND and not item.released
+            can_cancel = (
+                not (by_hand and item.state is OutboxState.WAITING)
+                and item.state in (OutboxState.WAITING, OutboxState.UPLOADING)
+                and not pending[take_id]["asked_at"]
+            )
             self.holds((row.deed is Deed.CANCEL) == can_cancel, f"{row.deed} is offered for what is {item.state}")
         line = sorted((item.recorded_at, key) for key, item in items.items() if item.state is OutboxState.WAITING)
         shown_line = self.arranged.of_states({OutboxState.WAITING})
         self.holds([key for _, key in line] == shown_line, "the page shows the line in another order")
-        self.look_at_news(news_of(figures, around), sum(told[:3]), courier.status)
+        self.look_at_news(news_of(figures, around), sum(told[:3]), around)
 
-    def look_at_news(self, news: News | None, moving: int, status: CourierStatus) -> None:
-        stands = status.on_hold is not None or (moving > 0 and status.connected is False)
+    def look_at_news(self, news: News | None, moving: int, around: Circumstances) -> None:
+        status, settings = around.status, around.settings
+        stands = status.on_hold is not None or settings.paused or (moving > 0 and status.connected is False)
         self.holds((news is not None and news.warning) == stands, f"{status} is told as {news}")
         self.holds((news is not None) == (stands or moving > 0), f"{moving} on their way are told as {news}")
-        if news is not None and not stands:
+        if news is not None and not stands and settings.send_rule is SendRule.AT_ONCE:
             self.holds(news.sentence.startswith(f"{moving} recording"), f"{moving} are told as {news.sentence}")
 
     def look_at_item(self, item, pending, jobs: dict[str, StoredJob], known: set[str]) -> None:
         way = item.state in ON_THEIR_WAY
+        sound = self.laptop.library.store.path(item.take_id)
+        self.holds(item.state is OutboxState.DONE or sound.exists(), f"the sound of what is {item.state} is gone")
         self.holds(pending is not None or not way, f"{item.state} without anything to be done")
         self.holds(item.state not in ENDED or pending is None, f"{item.state} and still something to be done")
         mine = [job for job in jobs.values() if self.is_of(job, item)]
@@ -596,5 +636,6 @@ _DOES: dict[type, Callable] = {
     Analyse: _Game.analyse,
     KeyRevoked: _Game.revoke,
     Spend: _Game.spend,
+    Rules: _Game.set_rules,
     Person: _Game.press,
 }
