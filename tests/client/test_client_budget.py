@@ -76,8 +76,18 @@ def test_a_slow_answer_moves_the_beginning_of_the_window():
     budget.spend(GENERAL, 0)
     budget.answered(GENERAL, 0, 40)
     assert budget.wait_s(GENERAL, 60) == 40.25
-    budget.answered(GENERAL, 0, 90)
-    assert budget.wait_s(GENERAL, 60) == 40.25, "that request is not counted here any more"
+
+
+def test_slow_answers_count_also_when_later_requests_have_booked_already():
+    budget = RequestBudget({GENERAL: 2})
+    assert [budget.reserve(GENERAL, 0) for _ in range(5)] == [0, 0, 60.25, 60.25, 120.5]
+    budget.answered(GENERAL, 0, 40)
+    budget.answered(GENERAL, 0, 40)
+    budget.answered(GENERAL, 60.25, 130)
+    assert budget.wait_s(GENERAL, 130) == 50.75, "the window from 120.5 on holds that one and the one of 130"
+    budget.spend(GENERAL, 300)
+    budget.answered(GENERAL, 60.25, 310)
+    assert budget.wait_s(GENERAL, 310) == 50.25, "an answer after minutes counts though its request was forgotten"
 
 
 def test_a_request_that_is_answered_late_counts_until_then(make_client, service, timekeeper):

@@ -83,9 +83,9 @@ class RequestBudget:
         with self._lock:
             sent = self._sent[bucket]
             place = bisect_left(sent, sent_at)
-            if sent[place : place + 1] == [sent_at]:
+            if sent[place : place + 1] == [sent_at]:  # else it is so old that it was forgotten
                 del sent[place]
-                insort(sent, max(sent_at, now))
+            insort(sent, max(sent_at, now))
 
     def close(self, bucket: Bucket, until: float) -> None:
         """No request before `until`: the service said so."""
@@ -103,8 +103,9 @@ class RequestBudget:
 
     def _count(self, bucket: Bucket, now: float, moment: float) -> None:
         self._remember(now)
-        insort(self._sent[bucket], moment)
-        del self._sent[bucket][: -self._limits[bucket]]
+        sent = self._sent[bucket]
+        insort(sent, moment)
+        del sent[: bisect_left(sent, now - RATE_WINDOW_S - MARGIN_S)]
 
     def _remember(self, now: float) -> None:
         """Take in what the journal told; a clock that was set since makes a request younger than it is, never older."""
