@@ -545,6 +545,7 @@ class _Game:
             self.holds({item.take_id: item.state for item in items} == {t: r["state"] for t, r in rows.items()}, "list")
             counted = Counter(row["state"] for row in rows.values())
             self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
+            self.holds(not counted["uploading"], "an upload is shown, and the courier has nothing in hand")
             self.look_at_page(counted, pending)
             jobs = {job.job_id: job for job in self.service.books.jobs(self.credentials.account_id)}
             known = {row["job_id"] for row in self.laptop.raw("SELECT job_id FROM jobs")}
