@@ -270,6 +270,8 @@ def _manifest(
     takes: list[BundledTake] = []
     left_out = list(chosen.left_out)
     for item in chosen.items:
+        if item.take_id not in events:  # sent, or called back, this moment
+            continue
         try:
             takes.append(_bundled(library, item, events[item.take_id], watch))
         except SealedError as error:
