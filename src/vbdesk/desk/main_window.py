@@ -54,7 +54,7 @@ class MainWindow(QMainWindow):
         self._menu = QMenu(self)
         self._rail.profile.clicked.connect(self._open_menu)
         self._status = StatusBar()
-        self._notice = Banner()
+        self._notice = Banner(above=12)
         self._stack = QStackedWidget()
         self._lay_out()
         self._ring = FocusRing(self)

@@ -127,6 +127,10 @@ def test_rows_are_chosen_by_keyboard_alone(choosing, qtbot):
     choosing.select_key("b")
     qtbot.keyClick(choosing, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert choosing.chosen_keys() == ["b", "c"]
+    qtbot.keyClick(choosing, Qt.Key.Key_End)
+    assert choosing.chosen_keys() == ["f"]
+    qtbot.keyClick(choosing, Qt.Key.Key_Home)
+    assert choosing.chosen_keys() == ["a"]
     qtbot.keyClick(choosing, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert choosing.chosen_keys() == list("abcdef")
     with qtbot.waitSignal(choosing.delete_wanted):

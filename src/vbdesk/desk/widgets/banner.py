@@ -40,8 +40,10 @@ class Banner(QWidget):
 
     acted = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, above: int = 0) -> None:
+        """Make the strip; `above` it stay so many pixels free while it is shown."""
         super().__init__(parent)
+        self._above = above
         self._tone = Tone.INFO
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
@@ -53,13 +55,13 @@ class Banner(QWidget):
         words.addWidget(self._title)
         words.addWidget(self._sentence)
         row = QHBoxLayout(self)
-        row.setContentsMargins(20, 12, 12, 12)
+        row.setContentsMargins(20, 12 + above, 12, 12)
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)
         row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
-        self.setMinimumHeight(48)
+        self.setMinimumHeight(48 + above)
         self.hide()
 
     @property
@@ -99,7 +101,7 @@ class Banner(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()), 10, theme.colour(_LOOKS[self._tone][2]))
+        rounded(painter, QRectF(self.rect()).adjusted(0, self._above, 0, 0), 10, theme.colour(_LOOKS[self._tone][2]))
         painter.end()
 
     @Slot()

@@ -209,6 +209,14 @@ class CellView(QTableView):
         else:
             super().keyPressEvent(event)
 
+    def moveCursor(  # noqa: D102
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        ends = {QAbstractItemView.CursorAction.MoveHome: 0, QAbstractItemView.CursorAction.MoveEnd: -1}
+        if action in ends and self._table.rowCount():  # to the first and last row, not column
+            return self._table.index(ends[action] % self._table.rowCount(), 0)
+        return super().moveCursor(action, modifiers)
+
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         point = event.position().toPoint()
         if self._ticks_at(point):

@@ -1,0 +1,117 @@
+"""What `test_outbox_page` runs inside the rig: the Outbox of a laptop offline, by the accessibility tree and by keys.
+
+python outbox_on_rig.py FOLDER SPEECH.flac [TEXT]
+
+The library is filled before the window opens, as an earlier session would have left it; its service does not run.
+TEXT is the system's text size, 1 for 100 %.
+"""
+
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from desktop import Desktop, until
+
+from vbdesk.cli.places import places
+from vbdesk.desk.outside import Outside
+from vbdesk.desk.setup import ServiceAddress, Setup
+from vbdesk.outbox.items import TakeMetadata, Target
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.states import Fix, OutboxState
+
+NOBODY_THERE = "http://127.0.0.1:9"
+MANY = 300
+TO_DONE = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.SUBMITTED, OutboxState.DONE)
+
+
+def fill(speech: Path) -> None:
+    """A week of recordings: three that wait, one that needs a person, one at rest, and many that are done."""
+    place = places(None)
+    outside = Outside(data_dir=place.data, config_dir=place.config)
+    profile = Setup(outside).make_service(ServiceAddress(NOBODY_THERE, "acc-1", "a-key"), "keyring")
+    library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    now, pulse = datetime.now(UTC), Target("model", "pulse")
+    for number in range(5):
+        facts = TakeMetadata(f"ward4-01{number}0", now - timedelta(hours=number + 1), pulse)
+        take_id = library.import_file(speech, facts)
+        if number < 4:
+            library.queue(take_id)
+        if number == 3:
+            with library.store.changing():
+                reason = "9 s of speech, under the 15 s minimum, so it was not sent."
+                library.store.move(take_id, OutboxState.NEEDS_ATTENTION, reason, Fix.REVIEW_TAKE)
+    with library.store.changing():
+        for number in range(MANY):
+            take_id, facts = f"old-{number:05d}", TakeMetadata("ward4-0063", now - timedelta(hours=30 + number), pulse)
+            library.store.insert(take_id, facts, 21.0, imported=False)
+            for state in TO_DONE:
+                library.store.move(take_id, state)
+            library.store.update(take_id, {"audio_gone_at": now.isoformat()})
+    library.close()
+
+
+def main(folder: Path, speech: Path, text: float) -> None:
+    """Go through what a field worker does offline."""
+    fill(speech)
+    desk = Desktop(folder)
+    desk.start_watched(folder / "watch.json", text)
+    desk.wait("text", "Subject", 60)
+    desk.go("Outbox")
+    desk.wait("label", "ask whoever runs the service", 30)
+    desk.wait("table cell", "State: Waiting", 20)
+    time.sleep(3)
+    (folder / "watch.json.begin").touch()
+    desk.look("outbox-unreachable")
+
+    desk.keys("table", "Recordings", "Home", "shift+Down", "shift+Down")
+    desk.wait("label", "3 recordings chosen")
+    desk.look("outbox-chosen")
+    desk.press("push button", "Hand over 3 recordings")
+    desk.wait("label", "Hand over 3 recordings")
+    desk.press("check box", "A passphrase")
+    desk.write("password text", "Passphrase", "correct horse battery")
+    desk.write("text", "Folder", str(folder))
+    desk.look("outbox-hand-over")
+    desk.press("push button", "Hand over")
+    desk.wait("label", "3 recordings handed over in", 40)
+    desk.press("push button", "Close")
+    desk.wait("table cell", "State: Handed over")
+    assert list(folder.glob("*.vbundle"))
+    desk.look("outbox-handed-over")
+
+    desk.keys("table", "Recordings", "End", "Home", "shift+Down", "shift+Down")
+    desk.press("push button", "Take back 3 recordings")
+    desk.wait("label", "in the line here again")
+    desk.keys("table", "Recordings", "End", "Home", "Delete")
+    until(lambda: "deleted" in desk.tree() or "cannot be deleted" in desk.tree(), "an answer to Delete")
+    desk.press("push button", "Close")
+
+    for _ in range(12):
+        desk.hit("Next")  # page down, through thousands
+    desk.hit("End")
+    time.sleep(1)
+    desk.look("outbox-scrolled")
+    desk.press("check box", "Done")
+    time.sleep(1)
+    desk.press("check box", "All")
+    desk.go("Account")
+    desk.press("check box", "By hand")
+    desk.press("push button", "Check the log")
+    desk.wait("label", "The audit log is whole", 20)
+    desk.look("account")
+    desk.go("Outbox")
+    desk.keys("table", "Recordings", "Home")
+    desk.wait("table cell", "Estimate: until you send it", 20)
+    desk.look("outbox-by-hand")
+    assert desk.stop() == 0
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    try:
+        main(folder, Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else 1.0)
+    except BaseException:
+        Desktop(folder).look("failed")
+        print(Desktop(folder).tree()[:60000], file=sys.stderr)
+        raise
