@@ -15,6 +15,7 @@ from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.names import file_stems
 from vbdesk.report.pdf import ReportOptions, pdf_report
+from vbdesk.report.plain_text import plain
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
 from vbdesk.report.trajectory_chart import trajectory_drawing
@@ -152,4 +153,4 @@ def subject_json(record: SubjectRecord) -> bytes:
         ],
         "trajectory": None if record.trajectory is None else record.trajectory.model_dump(mode="json"),
     }
-    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
+    return plain(json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8")

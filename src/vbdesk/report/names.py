@@ -23,11 +23,11 @@ def bids_labels(group_ids: Sequence[str]) -> Mapping[str, str]:
 
 def _distinct(group_ids: Sequence[str], forbidden: str, instead: str, length: int, joint: str) -> Mapping[str, str]:
     """The hash tells apart what a name alone does not, also where upper and lower case are the same."""
-    plain = {group_id: re.sub(forbidden, instead, group_id)[:length].rstrip(".") for group_id in group_ids}
-    times = Counter(name.lower() for name in plain.values())
+    allowed = {group_id: re.sub(forbidden, instead, group_id)[:length].rstrip(".") for group_id in group_ids}
+    times = Counter(name.lower() for name in allowed.values())
     return {
         group_id: name
         if name == group_id and times[name.lower()] == 1 and name.partition(".")[0].lower() not in _RESERVED
-        else f"{name}{joint}{hashlib.sha256(group_id.encode()).hexdigest()[:_HASH_LENGTH]}"
-        for group_id, name in plain.items()
+        else f"{name}{joint}{hashlib.sha256(plain(group_id).encode()).hexdigest()[:_HASH_LENGTH]}"
+        for group_id, name in allowed.items()
     }

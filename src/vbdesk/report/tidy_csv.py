@@ -11,11 +11,11 @@ from datetime import datetime
 
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.report.dictionary import Column, table_definitions
+from vbdesk.report.plain_text import plain
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tables import Row, Value, table_rows
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-_CONTROLS = {code: "\ufffd" for code in range(32) if chr(code) not in "\n\t\r"}
 DICTIONARY_FILE = "data_dictionary.csv"
 _DICTIONARY_HEADER = ("table", "column", "type", "unit", "values", "key", "about")
 
@@ -47,7 +47,7 @@ def cell(value: Value) -> str:
             return repr(value)
         case datetime():
             return format_timestamp(value)
-    text = value.translate(_CONTROLS)
+    text = plain(value)
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
@@ -69,4 +69,4 @@ def _dictionary_lines(*, scores: bool) -> Iterable[Sequence[str]]:
 def _csv(lines: Iterable[Sequence[str]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue().encode("utf-8", "replace")
+    return text.getvalue().encode("utf-8")

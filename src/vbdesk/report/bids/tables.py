@@ -9,6 +9,7 @@ from typing import Any
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.report.bids.texts import bids_texts
 from vbdesk.report.dictionary import Column
+from vbdesk.report.plain_text import plain
 from vbdesk.report.tables import Row, Value
 
 MISSING = "n/a"
@@ -38,7 +39,7 @@ def tsv(columns: Sequence[Explained], rows: Iterable[Row]) -> bytes:
     """Header and rows; every row has every column."""
     lines = ["\t".join(column.name for column in columns)]
     lines += ["\t".join(_cell(row.get(column.name)) for column in columns) for row in rows]
-    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+    return ("\n".join(lines) + "\n").encode("utf-8")
 
 
 def explanation(columns: Sequence[Explained], about: str = "") -> bytes:
@@ -56,7 +57,7 @@ def explanation(columns: Sequence[Explained], about: str = "") -> bytes:
 
 def as_json(document: Mapping[str, Any]) -> bytes:
     """A JSON file that a person can read."""
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    return plain(json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _cell(value: Value) -> str:
@@ -69,4 +70,4 @@ def _cell(value: Value) -> str:
             return repr(value)
         case datetime():
             return format_timestamp(value)
-    return " ".join("".join(letter if letter >= " " else " " for letter in value).split()) or MISSING
+    return " ".join(plain(value).split()) or MISSING

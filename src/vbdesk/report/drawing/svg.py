@@ -5,6 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from vbdesk.report.drawing.letters import text_width
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
+from vbdesk.report.plain_text import plain
 
 MARGIN = 8.0
 _FAMILY = "Inter, 'DejaVu Sans', sans-serif"
@@ -25,7 +26,7 @@ def to_svg(drawing: Drawing) -> bytes:
         *(_element(shape) for shape in drawing.shapes),
         "</svg>\n",
     ]
-    return "\n".join(lines).encode("utf-8", "replace")
+    return "\n".join(lines).encode("utf-8")
 
 
 def _element(shape: Shape) -> str:
@@ -75,4 +76,4 @@ def _number(value: float) -> str:
 
 
 def _text(words: str) -> str:
-    return escape("".join(letter for letter in words if letter >= " " or letter in "\t\n\r"))
+    return escape(plain(words))

@@ -51,7 +51,7 @@ def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOf
     }
     if resources:  # FHIR knows no empty list
         bundle["entry"] = [{"fullUrl": _reference(key), "resource": value} for key, value in resources.items()]
-    return json.dumps(bundle, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return json.dumps(bundle, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 def _of_recording(

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from vbdesk.contract.levels import Level
+from vbdesk.report.plain_text import plain
 from vbdesk.resource_files import resource
 
 HL7 = "http://terminology.hl7.org/CodeSystem"
@@ -81,7 +82,7 @@ class Vocabulary(BaseModel):
 
     def identity(self, *names: str) -> str:
         """The id of whatever these names stand for: the same at every export."""
-        return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), "\n".join(names)))
+        return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), plain("\n".join(names))))
 
     def own(self, system: str, code: str, display: str) -> Element:
         """A concept of one of our own code systems."""
@@ -111,9 +112,8 @@ def hl7(system: str, code: str, display: str) -> Element:
 
 @lru_cache(maxsize=4096)
 def text(words: str) -> str | None:
-    """`words` as a FHIR string, which has no control characters and is never blank."""
-    kept = "".join(letter for letter in words if letter >= " " or letter in "\n\r\t").strip()
-    return kept.encode("utf-8", "replace").decode("utf-8") or None
+    """`words` as a FHIR string, which is never blank."""
+    return plain(words).strip() or None
 
 
 def code_of(name: str) -> str:

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString, PDFZCompress
 
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.report.plain_text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ def xmp_stream(title: str, subject: str, producer: str, language: str, moment: d
 <xmp:CreatorTool>{_xml(producer)}</xmp:CreatorTool><pdf:Producer>{_xml(producer)}</pdf:Producer>
 </rdf:Description></rdf:RDF></x:xmpmeta>
 <?xpacket end="w"?>"""
-    content = packet.encode("utf-8", "replace")
+    content = packet.encode("utf-8")
     return PDFStream(PDFDictionary({"Type": PDFName("Metadata"), "Subtype": PDFName("XML")}), content, filters=[])
 
 
 def _xml(words: str) -> str:
-    return escape("".join(letter for letter in words if letter >= " "))
+    return escape(plain(words))

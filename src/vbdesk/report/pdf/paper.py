@@ -18,6 +18,7 @@ from vbdesk.report.drawing.letters import first_font, font_runs, text_width
 from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
 from vbdesk.report.pdf.attachments import Attachment, attach, xmp_stream
+from vbdesk.report.plain_text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Paper:
             alternative: what a figure shows, in words.
             language: BCP 47 tag of its text, where it is not the document's.
         """
-        element = _Element(role, alternative, language)
+        element = _Element(role, plain(alternative), language)
         self._open[-1].children.append(element)
         marks = self._marks[-1]
         element.children.append((len(self._marks) - 1, len(marks)))
@@ -99,7 +100,7 @@ class Paper:
         """An entry of the outline that leads to this page."""
         key = f"{len(self._marks)}-{len(self._marks[-1])}"
         self._canvas.bookmarkPage(key)
-        self._canvas.addOutlineEntry(title, key, level=level)
+        self._canvas.addOutlineEntry(plain(title), key, level=level)
 
     def next_page(self) -> None:
         """End this page and begin another."""
