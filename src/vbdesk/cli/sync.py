@@ -56,8 +56,7 @@ def sync(
     """Bring a profile's waiting recordings to the service and their results back; with --results, into a folder too.
 
     It is the same line as the desk's, so the desk must be closed. What is sent by hand in the desk is sent: this is the
-    hand. Ends with 0 when everything has its result, 1 when a recording needs a person or an analysis failed, 2, 3, 4
-    or 130: docs/client.md.
+    hand.
     """
     if group and results is None:
         fail("--group chooses results: name their folder with --results.", USAGE)
