@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from vbdesk.report.plain_text import plain
+
 _HASH_LENGTH = 8
 _STEM_LENGTH = 60
 _LABEL_LENGTH = 24
