@@ -223,8 +223,7 @@ class FakeService(httpx.BaseTransport):
         if path == "/v2/audio/uploads":
             return "mint", self._mint
         if path.startswith("/storage/"):
-            content = request.read()
-            return "put", lambda: self._put(path.rsplit("/", 1)[1], content)
+            return "put", lambda: self._put(path.rsplit("/", 1)[1], self._arriving(request))
         if "/analyze" in path:
             content = request.read()
             return "analyze", lambda: self._analyze(request, content)
@@ -252,8 +251,14 @@ class FakeService(httpx.BaseTransport):
             },
         )
 
+    def _arriving(self, request: httpx.Request) -> bytes:
+        content = b""
+        for chunk in request.stream:
+            self._let_pass(len(chunk) / self.upload_bytes_per_s)
+            content += chunk
+        return content
+
     def _put(self, ref: str, content: bytes) -> httpx.Response:
-        self._let_pass(len(content) / self.upload_bytes_per_s)
         if self.uploads[ref] is not None:
             return httpx.Response(412, text="<Error><Code>PreconditionFailed</Code></Error>")
         self.uploads[ref] = content

@@ -212,6 +212,17 @@ def test_polls_come_every_two_to_five_seconds(library, waiting, courier, service
     assert gaps.max() <= 5.1
 
 
+def test_results_of_others_come_while_a_long_upload_is_under_way(library, waiting, courier, service, drive):
+    short = waiting("a", seconds=15)
+    drive(courier, lambda: state(library, short) is OutboxState.SUBMITTED)
+    service.upload_bytes_per_s = 20_000
+    long, seen = waiting("b", seconds=60), []
+    library.subscribe(lambda: seen.append((state(library, long), state(library, short))))
+    drive(courier, lambda: state(library, long) is OutboxState.DONE)
+    assert (OutboxState.UPLOADING, OutboxState.DONE) in seen
+    assert service.count("put") == 2
+
+
 @pytest.mark.parametrize(("ends_as", "end"), [("failed", OutboxState.FAILED), ("timed-out", OutboxState.TIMED_OUT)])
 def test_a_job_that_ends_badly_can_be_sent_again(library, waiting, courier, service, drive, ends_as, end):
     service.ends_as = ends_as

@@ -8,7 +8,7 @@ from statistics import mean, median
 from vbdesk.client.budget import MARGIN_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, RATE_WINDOW_S
 
-REMEMBERED = 9  # measurements of each kind
+REMEMBERED = 30  # measurements of each kind; a busy service's results are found several at a time
 USUAL_ANALYSIS_S = 8.0  # until one was seen
 USUAL_UPLOAD_BYTES_PER_S = 1_000_000.0
 USUAL_BYTES_PER_S_OF_SOUND = 55_000.0  # FLAC of 48 kHz speech

@@ -72,6 +72,10 @@ class Line:
         """What is to be done, by the time of recording."""
         return self._events(ON_THEIR_WAY)
 
+    def following(self) -> list[Event]:
+        """Which analyses are waited for."""
+        return self._events({OutboxState.SUBMITTED, OutboxState.RUNNING})
+
     def handed_over(self) -> list[Event]:
         """What another computer is to send, by the time of recording."""
         return self._events({OutboxState.HANDED_OVER})

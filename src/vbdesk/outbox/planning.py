@@ -1,6 +1,6 @@
 """What the courier does next, and when: every task that waits, within the budget, the pauses and what a person set."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -97,6 +97,7 @@ class Agenda:
         self._budget = budget
         self._polls: dict[str, tuple[float, float]] = {}  # take id: interval, when due
         self._polled_at = -SCARCE_TURN_S
+        self._meanwhile_due = 0.0
         self._searches: dict[str, list[float]] = {}  # event id: when each search still to be done is due
         self._looks: dict[str, float] = {}  # take id: when due
         self._looked: set[str] = set()  # take ids
@@ -119,6 +120,16 @@ class Agenda:
         if due:
             return min(due, key=lambda each: each.rank).task, 0.0
         return None, min(each.wait_s for each in planned)
+
+    def poll_meanwhile(self, following: Callable[[], list[Event]]) -> Event | None:
+        """The job to ask after while an upload is under way; `following` is called every two seconds at most."""
+        now = self._clock.monotonic()
+        if now < self._meanwhile_due:
+            return None
+        self._meanwhile_due = now + POLL_INTERVAL_S[0]
+        due = [each for each in self._polls_of(following(), now) if each.wait_s <= 0]
+        first = min(due, key=lambda each: each.rank).task if due else None
+        return first.event if isinstance(first, Follow) else None
 
     # What changes it
 

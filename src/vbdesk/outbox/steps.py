@@ -1,6 +1,7 @@
 """What the courier does: each task of its agenda as one step that may be broken off anywhere and done again."""
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,6 +22,7 @@ from vbdesk.outbox.library import Library
 from vbdesk.outbox.line import Event, Line
 from vbdesk.outbox.planning import Agenda
 from vbdesk.outbox.states import Fix
+from vbdesk.outbox.store import UnknownTake
 from vbdesk.outbox.upload import Upload, upload_of
 from vbdesk.outbox.vault import VaultError
 from vbdesk.outbox.verdicts import ALREADY_THERE, may_have_been_taken
@@ -161,7 +163,7 @@ class Steps:
             self._connection.client.uploads.put(
                 granted.grant,
                 source,
-                progress=lambda sent, total: self._line.progress(event, sent, total),
+                progress=lambda sent, total: self._go_on(event, sent, total),
                 cancel=cancel,
             )
         except UploadFailed as error:
@@ -172,6 +174,14 @@ class Steps:
         self._line.keep_upload(event, granted.grant.upload_ref)
         self._measured.upload(item.duration_s, len(upload.content), self._clock.monotonic() - began)
         return granted.grant.upload_ref
+
+    def _go_on(self, event: Event, sent: int, total: int) -> None:
+        """Bytes of an upload are sent; on a slow line that takes minutes, in which the results of others still come."""
+        self._line.progress(event, sent, total)
+        due = self._agenda.poll_meanwhile(self._line.following)
+        if due is not None:
+            with suppress(ClientError, NoRoom, UnknownTake):  # it is asked after again in its turn, which tells more
+                self.follow(due)
 
     def _mint(self, upload: Upload, cancel: "_NotWanted") -> _Granted:
         began = self._clock.monotonic()
