@@ -237,9 +237,14 @@ def test_paused_nothing_is_sent_and_results_still_come(library, waiting, courier
 def test_on_a_metered_network_recordings_wait_for_another(library, waiting, courier, network, service, drive):
     library.change_settings(send_rule=SendRule.UNMETERED)
     network.now = NetworkState(reachable=True, metered=True)
+    urgent = waiting("urgent")
     waiting()
     drive(courier, seconds=100)
     assert service.count("mint") == 0
+    library.send_now([urgent])  # a person may send one all the same
+    drive(courier, lambda: library.get(urgent).state is OutboxState.DONE)
+    drive(courier, seconds=100)
+    assert service.count("mint") == 1
     assert "does not cost by volume" in courier.status.sentence
     network.now = NetworkState(reachable=True, metered=None)  # what is not known does not cost
     drive(courier, all_done(library))

@@ -118,7 +118,7 @@ class Courier:
 
     def forecast(self) -> Forecast:
         """How long the line will take. Reads the library: not for the thread of a window."""
-        now, rules = self._clock.monotonic(), self._library.settings()
+        now = self._clock.monotonic()
         events = self._line.events()
         line = [
             InLine(
@@ -129,7 +129,7 @@ class Courier:
             )
             for event in events
         ]
-        by_hand = rules.send_rule is SendRule.BY_HAND and any(not (event.follows or event.released) for event in events)
+        by_hand = self._is_by_hand() and any(not (event.follows or event.released) for event in events)
         if by_hand or self._standing.hold or self._standing.way.connected is False or self._sends_wait_s():
             return Forecast(len(line), None)
         limit = self._budget.limit(Bucket.ANALYZE)
@@ -232,10 +232,15 @@ class Courier:
     def _gate(self) -> Gate:
         if self._standing.fix is Fix.ENTER_KEY:
             return Gate(only_credits_s=self._standing.probe_in_s)
-        return Gate(self._sends_wait_s(), self._library.settings().send_rule is SendRule.BY_HAND)
+        return Gate(self._sends_wait_s(), self._is_by_hand())
 
     def _sends_wait_s(self) -> float:
-        return math.inf if self._resting() else self._standing.probe_in_s
+        return math.inf if self._library.settings().paused else self._standing.probe_in_s
+
+    def _is_by_hand(self) -> bool:
+        """Whether only what a person has released is sent."""
+        rule = self._library.settings().send_rule
+        return rule is SendRule.BY_HAND or (rule is SendRule.UNMETERED and bool(self._seen.metered))
 
     def _resting(self) -> str:
         """Why nothing is sent though it could be; empty if it is sent."""
