@@ -19,7 +19,8 @@ from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
 from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Text
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.subject_record import SubjectRecord
-from vbdesk.report.trajectory_chart import trajectory_drawing, zone_words
+from vbdesk.report.trajectory_chart import trajectory_drawing
+from vbdesk.report.words import moment_words, report_words, short_moment, zone_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -191,3 +192,11 @@ def test_arabic_letters_join() -> None:
 @pytest.mark.parametrize(("minutes", "said"), [(0, "UTC"), (60, "UTC+01:00"), (-210, "UTC−03:30"), (345, "UTC+05:45")])
 def test_a_zone_is_said_by_its_offset(minutes: int, said: str) -> None:
     assert zone_words(AS_OF, timezone(timedelta(minutes=minutes))) == said
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+def test_months_are_those_of_the_words(month: int) -> None:
+    """A window sets the language of its whole process, so the process is not asked."""
+    moment = AS_OF.replace(month=month)
+    assert moment_words(moment, UTC).split()[1] == report_words().months[month - 1]
+    assert short_moment(moment, UTC).split()[1] == report_words().months_short[month - 1]

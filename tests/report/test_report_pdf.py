@@ -16,9 +16,9 @@ from report_cases import AS_OF, PULSE, pulse_scores, subject
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.report.pdf import PageSize, ReportOptions, pdf_report
-from vbdesk.report.pdf.words import report_words
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.words import report_words
 
 OPTIONS = ReportOptions(
     exported_at=AS_OF + timedelta(minutes=20),

@@ -11,8 +11,9 @@ from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory,
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.letters import text_width, wrapped
 from vbdesk.report.drawing.look import look
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Text
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, Text, moved
 from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.words import report_words, zone_words
 
 SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights can be compared
 GAP = timedelta(days=21)
@@ -20,7 +21,6 @@ DENSE = 150
 """From this many recordings on the readings stand behind the estimate, small and light."""
 ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
 _NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
-_TREND_WORDS = {"rising": "Rising", "falling": "Falling", "stable": "Steady"}
 _MIN_TICK_WIDTH = 26.0
 
 
@@ -54,7 +54,7 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
     drawing = Drawing(
         width=width,
         height=charts_height(len(signs)),
-        title=f"{read.group_id} over time",
+        title=report_words().chart.title.format(group_id=read.group_id),
         description=" ".join(describe_sign(sign) for sign in signs),
     )
     start, end = _span(read)
@@ -75,21 +75,28 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
 
 def describe_sign(sign: SignTrajectory) -> str:
     """What the chart of a sign shows, as a sentence."""
-    trend = trend_words(sign)
-    counted = f"{sign.n_recordings} recording" + ("" if sign.n_recordings == 1 else "s")
-    unusual = len(sign.anomalies)
-    stretches = f"; {unusual} unusual stretch{'' if unusual == 1 else 'es'}" if unusual else ""
-    return f"{sign.label}: {trend[0].lower()}{trend[1:]}, {counted}{stretches}."
+    words, trend, unusual = report_words().chart, trend_words(sign), len(sign.anomalies)
+    return (words.sign_unusual if unusual else words.sign).format(
+        label=sign.label,
+        trend=f"{trend[0].lower()}{trend[1:]}",
+        recordings=report_words().counted(sign.n_recordings),
+        stretches=words.once if unusual == 1 else words.times.format(count=unusual),
+    )
 
 
 def trend_words(sign: SignTrajectory) -> str:
     """Where a sign is going, in words."""
-    known = _TREND_WORDS.get(sign.trend.direction)
-    if known:
-        return known
+    words = report_words().chart
+    match sign.trend.direction:
+        case "rising":
+            return words.rising
+        case "falling":
+            return words.falling
+        case "stable":
+            return words.stable
     if sign.n_recordings < 2:
-        return "First recording" if sign.n_recordings else "No reading yet"
-    return "Too early for a trend"
+        return words.first if sign.n_recordings else words.none
+    return words.early
 
 
 def _span(read: TrajectoryRead) -> tuple[datetime, datetime]:
@@ -193,7 +200,7 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
     for before, after in itertools.pairwise(series):
         if after.t - before.t <= GAP:
             continue
-        words = f"no recordings, {(after.t - before.t).days} days"
+        words = report_words().chart.gap.format(days=(after.t - before.t).days)
         left, right = area.x(before.t), area.x(after.t)
         if right - left > text_width(words, 6.5) + 4:
             drawing.add(Text(((left + right) / 2, area.top + 1), words, 6.5, look().colour.text3, align="middle"))
@@ -230,12 +237,13 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
         if x - half > free_from and x + half < area.right + 8:
             drawing.add(Text((x, top + 10.5), words, 7, colours.text3, align="middle"))
             free_from = x + half + 6
-    drawing.add(Text((0, top + 10.5), f"Days in {zone_words(area.end, zone)}", 7, colours.text3))
+    words = report_words().chart.days_in.format(zone=zone_words(area.end, zone))
+    drawing.add(Text((0, top + 10.5), words, 7, colours.text3))
 
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
     """Beginnings of months, or of days where the span is short."""
-    start, end = area.start.astimezone(zone), area.end.astimezone(zone)
+    start, end, months = area.start.astimezone(zone), area.end.astimezone(zone), report_words().months_short
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
         step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
@@ -244,51 +252,36 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
             if moment > end:
                 return
             if place % step == 0:
-                yield moment.astimezone(UTC), f"{moment.day} {moment:%b}"
+                yield moment.astimezone(UTC), f"{moment.day} {months[moment.month - 1]}"
     for place in itertools.count(start.month):
         moment = datetime(start.year + place // 12, place % 12 + 1, 1, tzinfo=zone)
         if moment > end:
             return
-        yield moment.astimezone(UTC), f"{moment:%b} {moment.year}" if moment.month == 1 else f"{moment:%b}"
-
-
-def zone_words(moment: datetime, zone: tzinfo) -> str:
-    """`UTC` or `UTC+01:00`: the zone's offset at a moment."""
-    offset = moment.astimezone(zone).utcoffset() or timedelta(0)
-    minutes = round(offset.total_seconds() / 60)
-    if not minutes:
-        return "UTC"
-    hours, rest = divmod(abs(minutes), 60)
-    return f"UTC{'+' if minutes > 0 else '−'}{hours:02d}:{rest:02d}"
+        name = months[moment.month - 1]
+        yield moment.astimezone(UTC), f"{name} {moment.year}" if moment.month == 1 else name
 
 
 def _draw_legend(drawing: Drawing, y: float) -> None:
-    colours, x = look().colour, 0.0
+    """Each mark with its word, from left to right on the base line `y`."""
+    colours, words, x = look().colour, report_words().chart, 0.0
     middle = y - 2.4
-    for words in ("Reading", "Quality issue", "Estimate with interval", "Own usual range", "Unusual", "Consider"):
-        match words:
-            case "Reading":
-                drawing.add(Circle((x + 3, middle), 1.6, Paint(fill=colours.text2, opacity=0.62)))
-                mark = 6.0
-            case "Quality issue":
-                paint = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
-                drawing.add(Circle((x + 3, middle), 1.6, paint))
-                mark = 6.0
-            case "Estimate with interval":
-                drawing.add(Box(x, middle - 3, 14, 6, Paint(fill=colours.accent, opacity=0.16)))
-                drawing.line([(x, middle), (x + 14, middle)], colours.accent, 1.1)
-                mark = 14.0
-            case "Own usual range":
-                drawing.add(Box(x, middle - 3, 12, 6, Paint(fill=colours.base)))
-                mark = 12.0
-            case "Unusual":
-                edge = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
-                drawing.add(Circle((x + 3.5, middle), 3.2, edge))
-                drawing.add(Circle((x + 3.5, middle), 1.7, Paint(fill=colours.text2)))
-                mark = 7.0
-            case _:
-                ends = [(x, middle), (x + 12, middle)]
-                drawing.line(ends, look().level[Level.CONSIDER].shape, 0.8, (1.2, 2.4))
-                mark = 12.0
-        drawing.add(Text((x + mark + 3.5, y), words, 7, colours.text2))
-        x += mark + 3.5 + text_width(words, 7) + 12
+    ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
+    unusual = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
+    line = Paint(stroke=colours.accent, width=1.1)
+    dots = Paint(stroke=look().level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
+    marks: tuple[tuple[str, float, tuple[Shape, ...]], ...] = (
+        (words.reading, 6, (Circle((3, 0), 1.6, Paint(fill=colours.text2, opacity=0.62)),)),
+        (words.issue, 6, (Circle((3, 0), 1.6, ring),)),
+        (
+            words.estimate,
+            14,
+            (Box(0, -3, 14, 6, Paint(fill=colours.accent, opacity=0.16)), Path(((0, 0), (14, 0)), line)),
+        ),
+        (words.own_range, 12, (Box(0, -3, 12, 6, Paint(fill=colours.base)),)),
+        (words.unusual, 7, (Circle((3.5, 0), 3.2, unusual), Circle((3.5, 0), 1.7, Paint(fill=colours.text2)))),
+        (words.consider, 12, (Path(((0, 0), (12, 0)), dots),)),
+    )
+    for word, width, shapes in marks:
+        drawing.add(*(moved(shape, x, middle) for shape in shapes))
+        drawing.add(Text((x + width + 3.5, y), word, 7, colours.text2))
+        x += width + 3.5 + text_width(word, 7) + 12

@@ -1,7 +1,7 @@
 """What a drawing is made of. Lengths in points, the origin at the top left, y downwards."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Point = tuple[float, float]
@@ -68,6 +68,19 @@ class Text:
 
 
 Shape = Path | Circle | Box | Text
+
+
+def moved(shape: Shape, right: float, down: float) -> Shape:
+    """The same shape elsewhere."""
+    match shape:
+        case Path():
+            return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
+        case Circle():
+            return replace(shape, centre=(shape.centre[0] + right, shape.centre[1] + down))
+        case Box():
+            return replace(shape, x=shape.x + right, y=shape.y + down)
+        case Text():
+            return replace(shape, at=(shape.at[0] + right, shape.at[1] + down))
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from vbdesk.report.drawing.letters import text_width, wrapped
 from vbdesk.report.drawing.look import look
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Text
 from vbdesk.report.pdf.sheet import LINE, SMALL, Pages
-from vbdesk.report.pdf.words import report_words
+from vbdesk.report.words import report_words
 
 OWN_RANGE_Z = 1.96
 """Within this many own variabilities a change is ordinary."""

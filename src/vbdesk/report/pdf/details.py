@@ -11,12 +11,12 @@ from vbdesk.report.pdf.attachments import Attachment
 from vbdesk.report.pdf.cells import AnchoredScale, FiveBands, LevelMark
 from vbdesk.report.pdf.sheet import BODY, CAPTION, MARGIN, SMALL, Cell, Column, Sheet, Words
 from vbdesk.report.pdf.subject import Reported
-from vbdesk.report.pdf.words import duration_words, moment_words, report_words, short_moment
 from vbdesk.report.sign_reference import sign_references
 from vbdesk.report.subject_record import RecordingRecord
 from vbdesk.report.tables import signals_of_speaker
 from vbdesk.report.trajectory_chart import charts_height, trajectory_drawing
 from vbdesk.report.wording import quality_words
+from vbdesk.report.words import duration_words, moment_words, report_words, short_moment
 
 _MARK_HEADING = 6.5
 RECENT = 16

@@ -10,9 +10,9 @@ from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Text
 from vbdesk.report.pdf.cells import ChangeStrip, LevelBadge, change_words
 from vbdesk.report.pdf.sheet import BODY, CAPTION, LINE, MARGIN, SMALL, Cell, Column, Sheet, Words
 from vbdesk.report.pdf.subject import Reported
-from vbdesk.report.pdf.words import duration_words, moment_words, report_words
 from vbdesk.report.sign_reference import healthy_flagged_share, sign_references
 from vbdesk.report.wording import quality_words, result_words
+from vbdesk.report.words import duration_words, moment_words, report_words
 
 _SIGN_OFF_HEIGHT = 80.0
 _SIGN_OFF_SHARES = (0.37, 0.40, 0.23)

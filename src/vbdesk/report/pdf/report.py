@@ -14,9 +14,9 @@ from vbdesk.report.pdf.front_page import front_page
 from vbdesk.report.pdf.paper import Paper, PaperInfo
 from vbdesk.report.pdf.sheet import CAPTION, MARGIN, CountedPages, Pages, Sheet
 from vbdesk.report.pdf.subject import PageSize, Reported, ReportOptions, reported
-from vbdesk.report.pdf.words import moment_words, report_words
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
+from vbdesk.report.words import moment_words, report_words
 
 __all__ = ["PageSize", "ReportOptions", "pdf_report"]
 

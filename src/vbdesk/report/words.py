@@ -1,19 +1,44 @@
-"""What the printed report says."""
+"""What reports and charts say."""
 
 import tomllib
 from collections.abc import Mapping
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from vbdesk.report.trajectory_chart import zone_words
 from vbdesk.resource_files import resource
+
+Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
 class _Words(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ChartWords(_Words):
+    """The charts over time."""
+
+    title: str
+    sign: str
+    sign_unusual: str
+    once: str
+    times: str
+    rising: str
+    falling: str
+    stable: str
+    first: str
+    none: str
+    early: str
+    gap: str
+    days_in: str
+    reading: str
+    issue: str
+    estimate: str
+    own_range: str
+    unusual: str
+    consider: str
 
 
 class FactWords(_Words):
@@ -147,6 +172,9 @@ class ReportWords(_Words):
     exported: str
     one_recording: str
     recordings: str
+    months: Months
+    months_short: Months
+    chart: ChartWords
     fact: FactWords
     overall: OverallWords
     signals: SignalWords
@@ -171,14 +199,25 @@ def report_words() -> ReportWords:
 def moment_words(moment: datetime, zone: tzinfo) -> str:
     """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
     local = moment.astimezone(zone)
-    return f"{local.day} {local:%B %Y, %H:%M} ({zone_words(moment, zone)})"
+    month = report_words().months[local.month - 1]  # never %B: a window sets the language of the whole process
+    return f"{local.day} {month} {local:%Y, %H:%M} ({zone_words(moment, zone)})"
 
 
 def short_moment(moment: datetime, zone: tzinfo) -> str:
     """`21 Nov 2026, 10:41 +01:00`, for tables."""
     local = moment.astimezone(zone)
     offset = zone_words(moment, zone).removeprefix("UTC") or "UTC"
-    return f"{local.day} {local:%b %Y, %H:%M}\u00a0{offset}"
+    return f"{local.day} {report_words().months_short[local.month - 1]} {local:%Y, %H:%M}\u00a0{offset}"
+
+
+def zone_words(moment: datetime, zone: tzinfo) -> str:
+    """`UTC` or `UTC+01:00`: the zone's offset at a moment."""
+    offset = moment.astimezone(zone).utcoffset() or timedelta(0)
+    minutes = round(offset.total_seconds() / 60)
+    if not minutes:
+        return "UTC"
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'+' if minutes > 0 else '−'}{hours:02d}:{rest:02d}"
 
 
 def duration_words(seconds: float) -> str:
