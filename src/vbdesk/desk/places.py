@@ -19,6 +19,14 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two recordings of one subject, to be shown side by side."""
+
+    left: Recording
+    right: Recording
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewTake:
     """A recording of this computer whose check is to be shown again."""
 

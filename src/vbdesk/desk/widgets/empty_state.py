@@ -1,7 +1,7 @@
 """What a card shows when there is nothing yet."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.theme import Role
@@ -16,20 +16,29 @@ class EmptyState(QWidget):
         super().__init__()
         self.button = primary_button(action)
         self.button.setVisible(bool(action))
-        self._title, self._sentence = Text(title, Role.CARD_TITLE), Text(sentence, Role.BODY, "text2")
+        self._title, self._sentence = Text(title, Role.CARD_TITLE), Text(sentence, Role.BODY, "text2", wrap=True)
+        self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column = QVBoxLayout(self)
         column.setSpacing(8)
         column.addStretch(1)
-        for part in (IconView(icon, "text3", 40), self._title, self._sentence):
+        for part in (IconView(icon, "text3", 40), self._title):
             column.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        inset = QHBoxLayout()
+        inset.addStretch(1)
+        inset.addWidget(self._sentence, 6)
+        inset.addStretch(1)
+        column.addLayout(inset)
         column.addSpacing(8)
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)
 
-    def say(self, title: str, sentence: str) -> None:
-        """Say something else."""
+    def say(self, title: str, sentence: str, action: str | None = None) -> None:
+        """Say something else; the button shows `action`, goes if that is empty, and stays as it is if None."""
         self._title.setText(title)
         self._sentence.setText(sentence)
+        if action is not None:
+            self.button.setText(action)
+            self.button.setVisible(bool(action))
 
     def words(self) -> str:
         """Everything it says."""
