@@ -1,18 +1,17 @@
 """The data dictionary: which tables there are, and what each column holds."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, model_validator
+from pydantic import TypeAdapter, model_validator
 
-from vbdesk.resource_files import resource
+from vbdesk.report.data_file import Entry, read_toml
 
 ColumnType = Literal["text", "code", "integer", "number", "boolean", "time"]
 
 
-class Column(BaseModel):
+class Column(Entry):
     """One column.
 
     Attributes:
@@ -22,8 +21,6 @@ class Column(BaseModel):
         about: what it holds, for a reader of the data.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     name: str
     type: ColumnType
     about: str
@@ -32,10 +29,8 @@ class Column(BaseModel):
     research: bool = False
 
 
-class TableDefinition(BaseModel):
+class TableDefinition(Entry):
     """One table; `keys` name its rows."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     keys: tuple[str, ...]
@@ -60,14 +55,12 @@ _UNITS: TypeAdapter[Mapping[str, str]] = TypeAdapter(Mapping[str, str])
 @cache
 def table_definitions() -> Mapping[str, TableDefinition]:
     """Every table of tables.toml, in its order."""
-    with resource("report", "tables.toml").open("rb") as file:
-        return _TABLES.validate_python(tomllib.load(file))
+    return _TABLES.validate_python(read_toml("report", "tables.toml"))
 
 
 @cache
 def _units() -> Mapping[str, str]:
-    with resource("report", "units.toml").open("rb") as file:
-        return _UNITS.validate_python(tomllib.load(file))
+    return _UNITS.validate_python(read_toml("report", "units.toml"))
 
 
 def ucum(unit: str) -> str:

@@ -1,41 +1,32 @@
 """The sentences beside a result: what is suggested, and what was wrong with the sound."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import BaseModel, ConfigDict
-
 from vbdesk.contract.levels import RecommendedAction
 from vbdesk.contract.results import AudioQuality
-from vbdesk.resource_files import resource
+from vbdesk.report.data_file import Entry, read_toml
 
 OTHER_ISSUE = "other"
 
 
-class ActionWords(BaseModel):
+class ActionWords(Entry):
     """A suggested action."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     sentence: str
 
 
-class IssueWords(BaseModel):
+class IssueWords(Entry):
     """Something wrong with the sound, and what to do next time."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     what: str
     next_time: str
 
 
-class ResultWords(BaseModel):
+class ResultWords(Entry):
     """Every sentence beside a result."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Mapping[RecommendedAction, ActionWords]
     issue: Mapping[str, IssueWords]
@@ -57,8 +48,7 @@ def result_words() -> ResultWords:
     Raises:
         ValueError: something is missing.
     """
-    with resource("result_words.toml").open("rb") as file:
-        words = ResultWords.model_validate(tomllib.load(file))
+    words = ResultWords.model_validate(read_toml("result_words.toml"))
     if set(words.action) != set(RecommendedAction) or OTHER_ISSUE not in words.issue:
         raise ValueError("result_words.toml lacks words for an action, or for other issues.")
     return words

@@ -1,23 +1,17 @@
 """What reports and charts say."""
 
-import tomllib
-from collections.abc import Mapping
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from vbdesk.resource_files import resource
+from vbdesk.report.data_file import Entry, read_toml
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
-class _Words(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ChartWords(_Words):
+class ChartWords(Entry):
     """The charts over time."""
 
     title: str
@@ -41,7 +35,7 @@ class ChartWords(_Words):
     consider: str
 
 
-class FactWords(_Words):
+class FactWords(Entry):
     """Labels and values at the head."""
 
     subject: str
@@ -60,14 +54,14 @@ class FactWords(_Words):
     issues: str
 
 
-class OverallWords(_Words):
+class OverallWords(Entry):
     """The card of the overall level."""
 
     title: str
     caption: str
 
 
-class SignalWords(_Words):
+class SignalWords(Entry):
     """The table of signals."""
 
     title: str
@@ -85,7 +79,7 @@ class SignalWords(_Words):
     strip: str
 
 
-class CautionWords(_Words):
+class CautionWords(Entry):
     """What a reader must know."""
 
     title: str
@@ -94,7 +88,7 @@ class CautionWords(_Words):
     flagged_unknown: str
 
 
-class ReaderWords(_Words):
+class ReaderWords(Entry):
     """The sign-off."""
 
     title: str
@@ -105,7 +99,7 @@ class ReaderWords(_Words):
     unsigned: str
 
 
-class DetailWords(_Words):
+class DetailWords(Entry):
     """The pages behind the first."""
 
     title: str
@@ -154,7 +148,7 @@ class DetailWords(_Words):
     job: str
 
 
-class AttachmentWords(_Words):
+class AttachmentWords(Entry):
     """What the attached files are."""
 
     csv: str
@@ -162,7 +156,7 @@ class AttachmentWords(_Words):
     fhir: str
 
 
-class ReportWords(_Words):
+class ReportWords(Entry):
     """All of wording.toml; `language` is its BCP 47 tag."""
 
     language: str
@@ -191,9 +185,7 @@ class ReportWords(_Words):
 @cache
 def report_words() -> ReportWords:
     """The words of wording.toml, none missing and none unknown."""
-    with resource("report", "wording.toml").open("rb") as file:
-        document: Mapping[str, Any] = tomllib.load(file)
-    return ReportWords.model_validate(document)
+    return ReportWords.model_validate(read_toml("report", "wording.toml"))
 
 
 def moment_words(moment: datetime, zone: tzinfo) -> str:

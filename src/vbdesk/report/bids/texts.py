@@ -1,18 +1,13 @@
 """Texts of the folder for research."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 
-from pydantic import BaseModel, ConfigDict
-
-from vbdesk.resource_files import resource
+from vbdesk.report.data_file import Entry, read_toml
 
 
-class TableTexts(BaseModel):
+class TableTexts(Entry):
     """What each table of `phenotype` holds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sign: str
     recording_quality: str
@@ -20,10 +15,8 @@ class TableTexts(BaseModel):
     extended_metrics: str
 
 
-class BidsTexts(BaseModel):
+class BidsTexts(Entry):
     """All of bids.toml; `version` is that of BIDS."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: str
     name: str
@@ -35,5 +28,4 @@ class BidsTexts(BaseModel):
 @cache
 def bids_texts() -> BidsTexts:
     """The texts of bids.toml, validated."""
-    with resource("report", "bids.toml").open("rb") as file:
-        return BidsTexts.model_validate(tomllib.load(file))
+    return BidsTexts.model_validate(read_toml("report", "bids.toml"))

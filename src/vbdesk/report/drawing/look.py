@@ -1,22 +1,19 @@
 """Colours of what is printed."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.resource_files import resource
+from vbdesk.report.data_file import Entry, read_toml
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
-class Colours(BaseModel):
+class Colours(Entry):
     """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Colour
     text2: Colour
@@ -31,10 +28,8 @@ class Colours(BaseModel):
     accent: Colour
 
 
-class LevelColours(BaseModel):
+class LevelColours(Entry):
     """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ink: Colour
     shape: Colour
@@ -42,10 +37,8 @@ class LevelColours(BaseModel):
     heat: Colour
 
 
-class Look(BaseModel):
+class Look(Entry):
     """All of look.toml."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     colour: Colours
     level: Mapping[Level, LevelColours]
@@ -60,5 +53,4 @@ class Look(BaseModel):
 @cache
 def look() -> Look:
     """The colours of look.toml, validated."""
-    with resource("report", "look.toml").open("rb") as file:
-        return Look.model_validate(tomllib.load(file))
+    return Look.model_validate(read_toml("report", "look.toml"))

@@ -1,16 +1,15 @@
 """Codes and texts of the FHIR export: our own code systems under one base, and the few of HL7 that fit."""
 
-import tomllib
 import uuid
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from vbdesk.contract.levels import Level
+from vbdesk.report.data_file import Entry, read_toml
 from vbdesk.report.plain_text import plain
-from vbdesk.resource_files import resource
 
 HL7 = "http://terminology.hl7.org/CodeSystem"
 UCUM = "http://unitsofmeasure.org"
@@ -19,43 +18,35 @@ Element = dict[str, Any]
 """A FHIR element or resource, as JSON values."""
 
 
-class Named(BaseModel):
+class Named(Entry):
     """A code and what people call it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: str
     display: str
 
 
-class LevelCode(BaseModel):
+class LevelCode(Entry):
     """A level's name, and HL7's interpretation of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     display: str
     interpretation: str
 
 
-class DeviceNames(BaseModel):
+class DeviceNames(Entry):
     """What the software is called."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     analysis: str
     exporter: str
     type: str
 
 
-class Vocabulary(BaseModel):
+class Vocabulary(Entry):
     """All of fhir.toml.
 
     Attributes:
         base: URI that every code system and identifier system of ours begins with.
         inconclusive: why there is no value.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     base: str
     language: str
@@ -101,8 +92,7 @@ class Vocabulary(BaseModel):
 @cache
 def vocabulary() -> Vocabulary:
     """The vocabulary of fhir.toml, validated."""
-    with resource("report", "fhir.toml").open("rb") as file:
-        return Vocabulary.model_validate(tomllib.load(file))
+    return Vocabulary.model_validate(read_toml("report", "fhir.toml"))
 
 
 def hl7(system: str, code: str, display: str) -> Element:
