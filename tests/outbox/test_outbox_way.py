@@ -272,6 +272,22 @@ def test_a_key_that_works_again_is_noticed_without_hammering(library, waiting, c
     assert courier.status.on_hold is None
 
 
+def test_offline_on_hold_the_network_is_what_is_said_and_the_hold_comes_back_with_it(
+    library, waiting, courier, service, drive
+):
+    service.credits = 0
+    waiting()
+    drive(courier, lambda: courier.status.on_hold is Fix.ADD_CREDITS)
+    service.online = False
+    drive(courier, lambda: courier.status.connected is False, seconds=100)
+    assert courier.status.on_hold is None
+    assert "cannot be reached" in courier.status.sentence
+    service.online = True
+    drive(courier, lambda: courier.status.connected is True, seconds=100)
+    assert courier.status.on_hold is Fix.ADD_CREDITS
+    assert "no credits" in courier.status.sentence
+
+
 def test_credits_that_came_before_the_balance_was_read_are_found_by_a_try(library, waiting, courier, service, drive):
     def spent(_):
         service.credits = 500  # added by somebody the moment after the refusal
@@ -293,9 +309,14 @@ def test_a_keyring_that_is_unlocked_later_is_noticed(library, waiting, new_couri
         if locked:
             raise locked.pop()
 
+    service.online = False
     courier = new_courier(on_connect=lambda _: check())
     waiting()
-    drive(courier, lambda: not locked, seconds=30)
+    courier.step()
+    assert (courier.status.on_hold, courier.status.sentence) == (Fix.UNLOCK_KEYRING, "The keyring is locked.")
+    drive(courier, lambda: courier.status.connected is False, seconds=30)
+    assert courier.status.on_hold is None
+    service.online = True
     drive(courier, all_done(library))
     assert courier.status.on_hold is None
 

@@ -26,7 +26,18 @@ from vbdesk.outbox.forecast import Forecast, InLine, Measured, forecast
 from vbdesk.outbox.library import Library
 from vbdesk.outbox.line import Event, Line
 from vbdesk.outbox.network import Network, NetworkState, UnknownNetwork
-from vbdesk.outbox.planning import Agenda, Follow, Gate, LookFor, ReadCredits, ReadSubject, Search, Send, Task
+from vbdesk.outbox.planning import (
+    CREDITS_EVERY_S,
+    Agenda,
+    Follow,
+    Gate,
+    LookFor,
+    ReadCredits,
+    ReadSubject,
+    Search,
+    Send,
+    Task,
+)
 from vbdesk.outbox.reach import CONNECTED, NO_NETWORK, PORTAL, CourierStatus, way_of
 from vbdesk.outbox.request_journal import StoredRequests
 from vbdesk.outbox.retention import SoundRetention
@@ -310,6 +321,7 @@ class Courier:
 
     def _deal_with(self, error: ClientError, event: Event | None) -> None:
         """Draw the consequences for the line, and for the recording that was being sent, if one was."""
+        self._standing.lift(Fix.UNLOCK_KEYRING)  # with a key the service could be tried
         verdict = judge(error)
         if isinstance(verdict, Offline):
             self._lose_way(error)
@@ -350,6 +362,8 @@ class Courier:
         quiet_s = backoff_s(before)
         self._quiet_until = self._clock.monotonic() + quiet_s
         self._agenda.read_credits(quiet_s)  # notices the network with an empty line
+        if self._standing.fix is Fix.ENTER_KEY:
+            self._standing.hold_on(CREDITS_EVERY_S)  # it was the way that was tried, not the key
         self.disconnect()  # the service of this computer may come back at another address
 
     def _begin_hold(self, hold: Hold) -> None:

@@ -14,10 +14,13 @@ OUTAGE = 3  # failures in a row: less may be the fault of one recording
 
 
 class Standing:
-    """Attributes:
-    way: to the service, as it was found last.
-    hold: what the line waits for a person for.
-    credits: the balance as last heard.
+    """What is known of the line as a whole.
+
+    Attributes:
+        way: to the service, as it was found last.
+        hold: what the line waits for a person for.
+        credits: the balance as last heard.
+        status: as it was told last.
     """
 
     def __init__(self, clock: Clock, on_status: Callable[[CourierStatus], None] | None) -> None:
@@ -87,12 +90,17 @@ class Standing:
                 self.hold = None
 
     def tell(self, sentence: str) -> None:
-        """Tell the status, if it is another than before; `sentence` where neither way nor hold has one."""
-        if self.way.connected is False:
-            sentence = self.way.sentence
+        """Tell the status, if it is another than before; `sentence` where nothing is in the way.
+
+        One explanation at a time: of a hold only once the service is reached, since nothing would come of mending it
+        before; but without the keyring it cannot even be tried.
+        """
+        fix = self.fix
+        if self.way.connected is False and fix is not Fix.UNLOCK_KEYRING:
+            sentence, fix = self.way.sentence, None
         elif self.hold is not None:
             sentence = self.hold.sentence
-        status = CourierStatus(self.way.connected, sentence, self.fix, self.credits, self.way.reach)
+        status = CourierStatus(self.way.connected, sentence, fix, self.credits, self.way.reach)
         if status != self.status:
             self.status = status
             if self._on_status is not None:
