@@ -67,7 +67,7 @@ def test_the_researcher_sees_scores_intervals_and_grades(opened, qtbot):
     words = visible_words(opened)
     assert re.search(r"Score 0\.\d\d · Interval 0\.\d\d to 0\.\d\d", words)
     assert "Evidence grade B" in words
-    assert "How the voice sounds" in words
+    assert "0.32 ± 0.11" in words
 
 
 def test_every_sign_tells_its_evidence_in_words(opened):
@@ -92,12 +92,17 @@ def test_the_share_of_healthy_speakers_flagged_stands_one_click_away(opened):
     assert "Model pulse flags about 13% of healthy speakers" in visible_words(opened)
 
 
-def test_raw_json_can_be_read_and_copied(opened):
+def test_raw_json_is_the_researchers_and_can_be_read_and_copied(opened):
+    assert not opened.json_button.isVisible()
+    opened.segment.option("researcher").click()
     opened.json_button.click()
     assert opened.json_panel.isVisible()
     opened.json_panel.copy_button.click()
     assert '"overall_level": "moderate"' in QGuiApplication.clipboard().text()
     opened.json_panel.close_button.click()
+    assert not opened.json_panel.isVisible()
+    opened.json_button.click()
+    opened.segment.option("clinical").click()
     assert not opened.json_panel.isVisible()
 
 
@@ -135,7 +140,9 @@ def test_a_job_of_the_service_is_shown_without_sound(network, open_page, pulse_j
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     page = open_page(Recording(job_id=pulse_job.job_id, group_id="ward4-0172"))
     assert "Moderate" in visible_words(page)
-    assert not page.player.isVisible()
+    assert page.player.words() == "The sound of this recording is not on this computer."
+    assert not page.player.button.isVisible()
+    page.segment.option("researcher").click()
     page.json_button.click()
     assert pulse_job.job_id in page.json_panel.text.toPlainText()
 
@@ -172,29 +179,33 @@ def test_a_service_out_of_reach_is_said_with_a_way_on(network, open_page, pulse_
 
 
 def test_features_lie_on_five_bands(pulse_job):
-    reading = reading_of(pulse_job.result)
-    assert {feature.word: feature.band for feature in reading.features}["Reduced"] == 1
-    assert {feature.band for feature in reading.features} <= set(range(5))
-    assert "normal" not in " ".join(feature.word for feature in reading.features).lower()
+    features = reading_of(pulse_job.result).voice.features
+    assert {feature.word: feature.band for feature in features}["Reduced"] == 1
+    assert {feature.band for feature in features} <= set(range(5))
+    assert "normal" not in " ".join(feature.word for feature in features).lower()
 
 
 def test_a_noisy_recording_says_what_to_do_next_time(pulse_job):
     quality = AudioQuality(issues=["high_background_noise", "a_new_code"], voice_percentage=71, audio_clarity=38)
-    reading = reading_of(pulse_job.result.model_copy(update={"audio_quality": quality}))
-    assert reading.quality_notes == 2
-    assert reading.quality.startswith("Speech 71 %, clarity 38 of 100. There was much background noise.")
-    assert "Next time: close the door" in reading.quality
-    assert "The service notes: a new code." in reading.quality
+    found = reading_of(pulse_job.result.model_copy(update={"audio_quality": quality})).quality
+    assert found.figures == "Speech 71 %, clarity 38 of 100."
+    assert [what for what, _ in found.issues] == [
+        "There was much background noise.",
+        "The service notes: a new code.",
+    ]
+    assert found.issues[0][1].startswith("Close the door")
 
 
 def test_a_change_beyond_the_own_range_is_called_so(pulse_job):
     signals = list(pulse_job.result.signals)
     signals[0] = signals[0].model_copy(update={"z_score": 2.6, "anomaly": True})
     signals[1] = signals[1].model_copy(update={"z_score": None})
-    reading = reading_of(pulse_job.result.model_copy(update={"signals": signals}))
-    assert reading.signs[0].change.words == "Above baseline"
-    assert reading.signs[1].change is None
-    assert reading.level is Level.MODERATE
+    voice = reading_of(pulse_job.result.model_copy(update={"signals": signals})).voice
+    by_name = {sign.name: sign for sign in voice.signs}
+    assert by_name[signals[0].name].change.words == "Above baseline"
+    assert by_name[signals[0].name].change.sentence.endswith("unusual for this person.")
+    assert by_name[signals[1].name].change is None
+    assert voice.level is Level.MODERATE
 
 
 def test_the_envelope_holds_the_loudest_of_each_part():

@@ -1,15 +1,18 @@
 """Result: levels and words first, everything else one click away."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.places import Recording
 from vbdesk.desk.theme import Role
-from vbdesk.desk.viewmodels.result import ResultView, ResultViewModel
-from vbdesk.desk.viewmodels.result_reading import ResultReading
+from vbdesk.desk.viewmodels.result import ResultViewModel, Siblings
+from vbdesk.desk.viewmodels.result_reading import ResultReading, VoiceReading
+from vbdesk.desk.viewmodels.result_view import ResultView
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import secondary_button
 from vbdesk.desk.widgets.card import Card, scrolled
@@ -21,9 +24,11 @@ from vbdesk.desk.widgets.result_cards import (
     JsonPanel,
     MetricsCard,
     NarrativeCard,
+    NotesCard,
     OverallCard,
     PlayerCard,
     QualityCard,
+    SpeakerCard,
 )
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.sign_rows import SignRows
@@ -33,6 +38,11 @@ from vbdesk.desk.workspace import Workspace
 _ONE_COLUMN_BELOW = 760
 _LEFT, _RIGHT = 628, 360
 _SCROLL_BAR = 16  # it stands in the margin, so that cards keep their edges
+_MENU_ENTRIES = 8
+_FIRST = (
+    "This is the first recording of this subject for these signals, so there is no baseline yet. From the next one on, "
+    "each signal is compared with this person's own range."
+)
 
 
 def build_result_page(workspace: Workspace) -> "ResultPage":
@@ -49,14 +59,17 @@ class ResultPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self._reading: ResultReading | None = None
+        self._speaker = -1
         self._cards: list[Card] = []
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
         self.player = PlayerCard(view_model.playback)
         self.json_panel = JsonPanel()
         self.json_panel.closed.connect(self._hide_json)
+        self.json_panel.save_wanted.connect(self._save_json)
         self.json_panel.hide()
         self.empty = EmptyState("chart", "Reading the result", "")
+        self.empty.button.clicked.connect(view_model.remedy)
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._columns.setSpacing(20)
         self._columns.setContentsMargins(0, 0, 0, 0)
@@ -66,6 +79,7 @@ class ResultPage(QWidget):
             box.setContentsMargins(0, 0, 0, 0)
             box.setSpacing(16)
             self._columns.addWidget(column, stretch)
+        self._left_box().addWidget(self.empty)
         self._right_box().addWidget(self.player)
         self._right_box().addWidget(self.json_panel, 1)
         content = QWidget()
@@ -75,28 +89,28 @@ class ResultPage(QWidget):
         self._around.addStretch(1)
         self._area = scrolled(content)
         self._area.viewport().installEventFilter(self)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(self._area)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36 - _SCROLL_BAR, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
         layout.addWidget(self.banner)
-        layout.addWidget(self._stack, 1)
+        layout.addWidget(self._area, 1)
         view_model.shown.connect(self._show)
         view_model.failed.connect(self._on_failed)
+        view_model.siblings_changed.connect(self._on_siblings)
+        view_model.saved.connect(self._on_saved)
         theme.active().changed.connect(self._rebuild)
+        QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
+        QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
 
     def opened(self, argument: object) -> None:
         """Show the recording that was asked for."""
         if isinstance(argument, Recording):
-            self._reading = None
+            self._reading, self._speaker = None, -1
             self.banner.clear()
-            self.player.begin()
-            self.player.hide()
             self._hide_json()
-            self._say("Reading the result", "")
+            self.player.show_segments(())
+            self._on_siblings(((), ()))
             self.view_model.open(argument)
 
     def left(self) -> None:
@@ -107,12 +121,6 @@ class ResultPage(QWidget):
         super().resizeEvent(event)
         self._arrange()
 
-    def _arrange(self) -> None:
-        """One column where two have no room."""
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
-        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
-        self._columns.setDirection(direction)
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
         if event.type() == QEvent.Type.Resize:  # the cards end where the header does, with a scroll bar or without
             bar = self._area.width() - self._area.viewport().width()
@@ -121,9 +129,9 @@ class ResultPage(QWidget):
 
     def _header(self) -> QWidget:
         self.subjects_button = Crumb("Subjects")
-        self.subjects_button.clicked.connect(self._open_subjects)
+        self.subjects_button.clicked.connect(self.view_model.open_subjects)
         self.subject_button = Crumb()
-        self.subject_button.clicked.connect(self._open_subject)
+        self.subject_button.clicked.connect(self.view_model.open_subject)
         self._chevron = IconView("chevron-right", "text3", 14)
         self._title = Text("", Role.PAGE_TITLE)
         self._caption = Text("", Role.CAPTION, "text3")
@@ -131,22 +139,25 @@ class ResultPage(QWidget):
         self.segment.chosen.connect(self._rebuild_for)
         self.json_button = secondary_button("Raw JSON", icon="code")
         self.json_button.clicked.connect(self._toggle_json)
+        self.json_button.hide()
+        self.compare_button = secondary_button("Compare with", icon="compare")
+        self.compare_button.setToolTip("Beside another recording of this subject. C compares with the one before.")
+        self.compare_button.clicked.connect(self._open_compare_menu)
+        self.compare_menu = QMenu(self)
+        self.compare_menu.triggered.connect(self._compare_with)
         crumbs = QHBoxLayout()
         crumbs.setContentsMargins(0, 0, 0, 0)
         crumbs.setSpacing(8)
         for part in (self.subjects_button, self._chevron, self.subject_button):
             crumbs.addWidget(part)
+        crumbs.addSpacing(8)
+        crumbs.addWidget(self._caption)
         crumbs.addStretch(1)
-        title = QHBoxLayout()
-        title.setSpacing(12)
-        title.addWidget(self._title)
-        title.addWidget(self._caption, 0, Qt.AlignmentFlag.AlignVCenter)
-        title.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addLayout(crumbs)
-        words.addLayout(title)
-        head = PageHead(words, self.segment, self.json_button, words_width=440)
+        words.addWidget(self._title)
+        head = PageHead(words, self.segment, self.json_button, self.compare_button, words_width=400)
         head.setContentsMargins(0, 0, _SCROLL_BAR, 0)
         return head
 
@@ -156,6 +167,14 @@ class ResultPage(QWidget):
     def _right_box(self) -> QVBoxLayout:
         return _box(self._right)
 
+    def _arrange(self) -> None:
+        """One column where two have no room."""
+        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        self._columns.setDirection(direction)
+
+    # What the view model says
+
     @Slot(object)
     def _show(self, view: ResultView) -> None:
         self._title.setText(view.title)
@@ -163,48 +182,70 @@ class ResultPage(QWidget):
         self.subject_button.show_text(view.group_id)
         self.subject_button.setVisible(bool(view.group_id))
         self._chevron.setVisible(bool(view.group_id))
-        self.player.setVisible(view.take_id is not None)
+        if self.player.shown_for != (view.take_id, view.silence):
+            self.player.begin(view.take_id, view.silence)
+        self.player.setVisible(view.take_id is not None or bool(view.silence))
         self.banner.clear()
         self._reading = view.reading
-        self.segment.setEnabled(view.reading is not None)
-        self.json_button.setEnabled(view.reading is not None)
-        if view.reading is None:
-            self._say("No result yet", view.waiting)
-            return
+        self.empty.say(view.heading, view.sentence, view.remedy.value if view.remedy else "")
         self._rebuild()
 
     @Slot(str)
-    def _rebuild_for(self, choice: str) -> None:
-        self._rebuild()
+    def _on_failed(self, sentence: str) -> None:
+        if self._reading is None:
+            self.empty.say("No result to show", sentence, "")
+        self.banner.say(Tone.WARN, sentence, action="Try again")
+
+    @Slot(str)
+    def _on_saved(self, path: str) -> None:
+        self.banner.say(Tone.OK, f"Saved as {path}.")
+
+    @Slot(object)
+    def _on_siblings(self, siblings: Siblings) -> None:
+        self.compare_menu.clear()
+        before, after = siblings
+        self.compare_button.setEnabled(bool(before or after))
+        for words, entries in (("Earlier", before[:_MENU_ENTRIES]), ("Later", after[:_MENU_ENTRIES])):
+            if entries:
+                self.compare_menu.addSection(words)
+            for sibling in entries:
+                entry = self.compare_menu.addAction(sibling.words)
+                entry.setData(sibling)
+
+    # What a person does
 
     @Slot()
-    def _rebuild(self) -> None:
-        """Make the cards afresh: for another result, another view, another theme."""
+    def _compare(self) -> None:
+        if self._reading is not None:
+            self.view_model.compare_with()
+
+    @Slot()
+    def _open_compare_menu(self) -> None:
+        corner = self.compare_button.rect().bottomLeft()
+        self.compare_menu.popup(self.compare_button.mapToGlobal(corner))
+        actions = [action for action in self.compare_menu.actions() if not action.isSeparator()]
+        if actions:
+            self.compare_menu.setActiveAction(actions[0])
+
+    @Slot(QAction)
+    def _compare_with(self, action: QAction) -> None:
+        self.view_model.compare_with(action.data())
+
+    @Slot(int)
+    def _on_speaker(self, place: int) -> None:
+        self._speaker = place
         reading = self._reading
-        if reading is None:
-            return
-        self._arrange()
-        researcher = self.segment.choice() == "researcher"
-        for box, kept in ((self._left_box(), 0), (self._right_box(), 2)):
-            _empty(box, kept)
-        self.sign_rows = SignRows(reading, researcher=researcher)
-        left: list[QWidget] = [OverallCard(reading), self.sign_rows]
-        if reading.narrative:
-            left.append(NarrativeCard(reading.narrative))
-        for card in left:
-            self._left_box().addWidget(card)
-        self._left_box().addStretch(1)
-        self._cards = [QualityCard(reading)]
-        if researcher and reading.metrics:
-            self._cards.insert(0, MetricsCard(reading.metrics))
-        if reading.features:
-            self._cards.insert(0, FeaturesCard(reading.features))
-        for card in self._cards:
-            self._right_box().addWidget(card)
-            card.setVisible(self.json_panel.isHidden())
-        self._right_box().addStretch(1)
-        self.json_panel.show_text(reading.raw)
-        self._stack.setCurrentIndex(1)
+        if reading is not None:
+            self.player.show_segments(reading.speakers[place].segments if place >= 0 else ())
+            self._rebuild()
+            self.speaker_card.choice.setFocus()
+
+    @Slot(str)
+    def _rebuild_for(self, choice: str) -> None:
+        self.json_button.setVisible(choice == "researcher")
+        if choice != "researcher":
+            self._hide_json()
+        self._rebuild()
 
     @Slot()
     def _toggle_json(self) -> None:
@@ -214,6 +255,69 @@ class ResultPage(QWidget):
     def _hide_json(self) -> None:
         self._set_json(shown=False)
 
+    @Slot()
+    def _save_json(self) -> None:
+        dialog = QFileDialog(self, "Save the result", f"{self.view_model.file_stem}.json", "JSON (*.json)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._on_file_chosen)
+        dialog.open()
+
+    @Slot(str)
+    def _on_file_chosen(self, name: str) -> None:
+        self.view_model.save_json(Path(name))
+
+    # Cards
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Make the cards afresh: for another result, speaker, view or theme."""
+        self._arrange()
+        _empty(self._left_box(), 1)
+        _empty(self._right_box(), 2)
+        self._cards = []
+        reading = self._reading
+        self.segment.setEnabled(reading is not None)
+        self.json_button.setEnabled(reading is not None)
+        self.empty.setVisible(reading is None)
+        self.empty.setMinimumHeight(theme.active().px(320))
+        if reading is None:
+            return
+        for card in self._left_cards(reading):
+            self._left_box().addWidget(card)
+            card.show()
+        self._left_box().addStretch(1)
+        if reading.voice.features:
+            self._cards.append(FeaturesCard(self._voice(reading).features or reading.voice.features))
+        self._cards.append(QualityCard(reading.quality))
+        for card in self._cards:
+            self._right_box().addWidget(card)
+            card.setVisible(self.json_panel.isHidden())
+        self._right_box().addStretch(1)
+        self.json_panel.show_text(reading.raw)
+
+    def _left_cards(self, reading: ResultReading) -> list[QWidget]:
+        voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
+        self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
+        cards: list[QWidget] = [OverallCard(voice, reading.inconclusive), self.sign_rows]
+        if len(reading.speakers) > 1:
+            self.speaker_card = SpeakerCard(reading.speakers, self._speaker)
+            self.speaker_card.chosen.connect(self._on_speaker, Qt.ConnectionType.QueuedConnection)
+            cards.insert(0, self.speaker_card)
+        notes = [*([_FIRST] if voice.first else []), *reading.notes]
+        if notes:
+            cards.append(NotesCard(notes))
+        if voice.narrative:
+            cards.append(NarrativeCard(voice.narrative))
+        if reading.metrics:
+            cards.append(MetricsCard(reading.metrics, researcher=researcher))
+        return cards
+
+    def _voice(self, reading: ResultReading) -> VoiceReading:
+        if 0 <= self._speaker < len(reading.speakers):
+            return reading.speakers[self._speaker].voice
+        return reading.voice
+
     def _set_json(self, *, shown: bool) -> None:
         self.json_panel.setVisible(shown)
         self.json_panel.setMinimumHeight(theme.active().px(480) if shown else 0)
@@ -221,24 +325,6 @@ class ResultPage(QWidget):
             card.setVisible(not shown)
         if shown:
             self.json_panel.text.setFocus()
-
-    @Slot(str)
-    def _on_failed(self, sentence: str) -> None:
-        if self._reading is None:
-            self._say("No result to show", sentence)
-        self.banner.say(Tone.WARN, sentence, action="Try again")
-
-    @Slot()
-    def _open_subjects(self) -> None:
-        self.view_model.open_subjects()
-
-    @Slot()
-    def _open_subject(self) -> None:
-        self.view_model.open_subject()
-
-    def _say(self, title: str, sentence: str) -> None:
-        self.empty.say(title, sentence)
-        self._stack.setCurrentIndex(0)
 
 
 def _box(column: QWidget) -> QVBoxLayout:

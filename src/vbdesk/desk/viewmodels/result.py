@@ -1,44 +1,28 @@
-"""State of the Result page: which recording, what was heard, its sound."""
+"""State of the Result page: which recording, what was heard, its sound, and what it can be compared with."""
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections import OrderedDict
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client.errors import ClientError
-from vbdesk.contract.jobs import Job
-from vbdesk.desk.places import Recording
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.places import Comparison, Recording, ReviewTake
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
-from vbdesk.desk.viewmodels.result_reading import ResultReading, reading_of, title_of
+from vbdesk.desk.viewmodels.result_source import Found, ResultSource
+from vbdesk.desk.viewmodels.result_view import Remedy, ResultView, first_view, view_of
+from vbdesk.desk.viewmodels.siblings import Sibling, neighbours, siblings_of
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.items import ItemFilter, RecordingItem
-from vbdesk.outbox.store import UnknownTake
+from vbdesk.outbox.vault import VaultError
+from vbdesk.report.exports import write_files
 
 _ASK_AGAIN_MS = 3000
+_KEPT_VIEWS = 50
 
-
-@dataclass(frozen=True, slots=True)
-class ResultView:
-    """What the page shows.
-
-    Attributes:
-        reading: None while there is no result.
-        waiting: why there is none yet, in words; empty when there is.
-        take_id: the recording on this computer; None when its sound is not here.
-    """
-
-    title: str
-    group_id: str
-    caption: str
-    reading: ResultReading | None
-    waiting: str
-    take_id: str | None
-
-
-class NoSuchResult(Exception):
-    """There is nothing to show; `str(error)` is a sentence for a person."""
+Siblings = tuple[tuple[Sibling, ...], tuple[Sibling, ...]]
+"""The subject's recordings before the one that is shown, and those after it; the nearest first in both."""
 
 
 class ResultViewModel(QObject):
@@ -46,144 +30,207 @@ class ResultViewModel(QObject):
 
     Signals:
         shown: (ResultView) something else is to be shown.
-        failed: (str) why nothing can be shown.
-        loading_changed: (bool) a read is under way.
+        failed: (str) why nothing newer can be shown.
+        siblings_changed: (Siblings) what the recording can be compared with.
+        saved: (str) path of the file that was written.
     """
 
     shown = Signal(object)
     failed = Signal(str)
-    loading_changed = Signal(bool)
+    siblings_changed = Signal(object)
+    saved = Signal(str)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._recording: Recording | None = None
-        self._view: ResultView | None = None
+        self._source = ResultSource(workspace)
+        self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
+        self._asked_for: Recording | None = None
+        self._loaded: str | None = None
+        self.view: ResultView | None = None
+        self.siblings: Siblings = ((), ())
         self.playback = Playback(workspace.tasks, workspace.outside.player, self)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(_ASK_AGAIN_MS)
         self._again.timeout.connect(self.reload)
-
-    @property
-    def view(self) -> ResultView | None:
-        """What is shown."""
-        return self._view
+        workspace.library_changed.connect(self._on_library)
 
     def open(self, recording: Recording) -> None:
-        """Show another recording."""
+        """Show another recording: what was last known of it at once, the rest as it comes."""
         self.leave()
-        self._recording = recording
-        self._view = None
+        self._asked_for, self._loaded = recording, None
+        self.siblings = ((), ())
+        self.view = self._kept.get(recording) or first_view(recording)
+        self.shown.emit(self.view)
+        self._load_sound(self.view)
         self.reload()
 
     @Slot()
     def reload(self) -> None:
         """Read it again."""
-        recording = self._recording
+        recording = self._asked_for
         if recording is None:
             return
-        self.loading_changed.emit(True)
 
-        def work(context: TaskContext) -> tuple[Recording, ResultView]:
-            return recording, self._read(recording)
+        def work(context: TaskContext) -> tuple[Recording, Found, ResultView]:
+            found = self._source.here(recording)
+            return recording, found, view_of(found)
 
-        self._workspace.tasks.start(work, self._on_read, self._on_failed, name="result")
+        self._workspace.tasks.start(work, self._on_here, self._on_failed, name="result")
 
     def leave(self) -> None:
         """The page is no longer seen."""
+        self._asked_for = None
         self._again.stop()
         self.playback.close()
 
+    @Slot()
     def open_subject(self) -> None:
         """Go to the recording's subject."""
-        if self._view is not None and self._view.group_id:
-            self._workspace.navigator.open("subject", self._view.group_id)
+        if self.view is not None and self.view.group_id:
+            self._workspace.navigator.open("subject", self.view.group_id)
 
+    @Slot()
     def open_subjects(self) -> None:
         """Go to the list of subjects."""
         self._workspace.navigator.open("subjects")
 
-    def _read(self, recording: Recording) -> ResultView:
-        """On a worker: from the library where it is there, else from the service."""
-        item = self._item(recording)
-        if item is not None and item.result is not None:
-            return _view_of_item(item)
-        job_id = recording.job_id or (item.job_id if item else None)
-        if job_id is None:
-            if item is None:
-                raise NoSuchResult("This recording is no longer on this computer, and the service was not asked.")
-            return _waiting_view(item)
+    def compare_with(self, other: Sibling | None = None) -> None:
+        """Show the recording beside another one; beside the one before it, or else the one after it, if None."""
+        before, after = self.siblings
+        other = other or next(iter((*before, *after)), None)
+        if other is not None and self.view is not None:
+            self._workspace.navigator.open("compare", Comparison(other.recording, self.view.recording))
+
+    @property
+    def file_stem(self) -> str:
+        """Name of a file for this result, without its ending; of the subject's id and the moment."""
+        view = self.view
+        if view is None:
+            return "result"
+        moment = "" if view.recorded_at is None else f"{view.recorded_at.astimezone():-%Y%m%d-%H%M}"
+        subject = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in view.group_id)
+        return f"{subject or 'result'}{moment}"
+
+    def save_json(self, path: Path) -> None:
+        """Write the result as it came."""
+        view, library = self.view, self._workspace.library
+        if view is None or view.reading is None:
+            return
+        raw, take_id = view.reading.raw, view.recording.take_id
+
+        def work(context: TaskContext) -> Path:
+            write_files(path.parent, {path.name: f"{raw}\n".encode()}, overwrite=True)
+            library.note(Deed.EXPORTED, take_id, "json")
+            return path
+
+        self._workspace.tasks.start(work, self._on_saved, self._on_failed, name="save-json")
+
+    @Slot()
+    def remedy(self) -> None:
+        """Do what helps where there is no result."""
+        view = self.view
+        if view is None:
+            return
+        take_id = view.recording.take_id
+        if view.remedy is Remedy.OUTBOX:
+            self._workspace.navigator.open("outbox")
+        elif take_id is not None and view.remedy is Remedy.REVIEW:
+            self._workspace.navigator.open("record", ReviewTake(take_id))
+        elif take_id is not None and view.remedy is Remedy.SEND_AGAIN:
+            self._workspace.tasks.start(
+                lambda context: self._workspace.library.retry(take_id), None, self._on_failed, name="retry"
+            )
+
+    def _show(self, view: ResultView) -> None:
+        asked_for = self._asked_for
+        if asked_for is None:
+            return
+        first = self.view is None or self.view.reading is None
+        changed = view != self.view
+        self.view = view
+        if changed:
+            self.shown.emit(view)
+            self._load_sound(view)
+        if view.reading is not None:
+            self._kept[asked_for] = view
+            while len(self._kept) > _KEPT_VIEWS:
+                self._kept.popitem(last=False)
+            if first or self.siblings == ((), ()):
+                self._look_for_siblings(view)
+
+    def _load_sound(self, view: ResultView) -> None:
+        take_id, library = view.take_id, self._workspace.library
+        if take_id is not None and take_id != self._loaded:
+            self._loaded = take_id
+            self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
+
+    def _look_for_siblings(self, view: ResultView) -> None:
+        asked_for = self._asked_for
+
+        def work(context: TaskContext) -> tuple[Recording | None, Siblings]:
+            return asked_for, self._siblings(view)
+
+        self._workspace.tasks.start(work, self._on_siblings, name="siblings")
+
+    def _siblings(self, view: ResultView) -> Siblings:
+        """On a worker; the service is asked for the subject's history only where this computer knows no other."""
+        library = self._workspace.library
+        found = neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        if any(found) or not view.group_id:
+            return found
         try:
             with self._workspace.client() as client:
-                job = client.jobs.get(job_id)
-        except ClientError:
-            if item is None:
-                raise
-            return _waiting_view(item)
-        return _view_of_job(job, recording, item)
-
-    def _item(self, recording: Recording) -> RecordingItem | None:
-        library = self._workspace.library
-        if recording.take_id is not None:
-            try:
-                return library.get(recording.take_id)
-            except UnknownTake:
-                return None
-        items = library.list(ItemFilter(group_id=recording.group_id))
-        return next((item for item in items if item.job_id == recording.job_id), None)
+                read = client.groups.trajectory(view.group_id)
+        except (ClientError, VaultError):
+            return found
+        if not isinstance(read, TrajectoryRead):
+            return found
+        with library.store.changing():
+            library.store.keep_trajectory(view.group_id, read.model_dump_json(by_alias=True).encode())
+        return neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
 
     @Slot(object)
-    def _on_read(self, read: tuple[Recording, ResultView]) -> None:
-        recording, view = read
-        if recording != self._recording:
+    def _on_here(self, read: tuple[Recording, Found, ResultView]) -> None:
+        recording, found, view = read
+        if recording != self._asked_for:
             return
-        self.loading_changed.emit(False)
-        before, self._view = self._view, view
-        if view != before:
-            self.shown.emit(view)
-        if view.waiting:
-            self._again.start()
-        take_id = view.take_id
-        if take_id is not None and (before is None or before.take_id != take_id):
-            library = self._workspace.library
-            self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
+        self._show(view)
+        if not found.asked_of_service:
+            return
+
+        def ask(context: TaskContext) -> tuple[Recording, ResultView]:
+            return recording, view_of(self._source.ask(found))
+
+        self._workspace.tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
+
+    @Slot(object)
+    def _on_asked(self, read: tuple[Recording, ResultView]) -> None:
+        recording, view = read
+        if recording == self._asked_for:
+            self._show(view)
+            if view.coming:
+                self._again.start()
+
+    @Slot(object)
+    def _on_saved(self, path: Path) -> None:
+        self.saved.emit(str(path))
+
+    @Slot(object)
+    def _on_siblings(self, found: tuple[Recording | None, Siblings]) -> None:
+        recording, siblings = found
+        if recording == self._asked_for:
+            self.siblings = siblings
+            self.siblings_changed.emit(siblings)
+
+    @Slot()
+    def _on_library(self) -> None:
+        """A recording changed: perhaps this one, and its result has come, or its sound is gone."""
+        view = self.view
+        if self._asked_for is not None and view is not None and view.recording.take_id is not None:
+            self.reload()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.loading_changed.emit(False)
         self.failed.emit(failure.sentence)
-
-
-def _view_of_item(item: RecordingItem) -> ResultView:
-    if item.result is None:
-        return _waiting_view(item)
-    reading = reading_of(item.result)
-    caption = " · ".join(part for part in (reading.target, item.protocol.replace("_", " ").replace("-", " ")) if part)
-    return ResultView(title_of(item.recorded_at), item.group_id, caption, reading, "", item.take_id)
-
-
-def _waiting_view(item: RecordingItem) -> ResultView:
-    waiting = item.reason or "There is no result yet. It appears here by itself."
-    return ResultView(title_of(item.recorded_at), item.group_id, str(item.target), None, waiting, item.take_id)
-
-
-def _view_of_job(job: Job, recording: Recording, item: RecordingItem | None) -> ResultView:
-    recorded_at: datetime | None = item.recorded_at if item else getattr(job, "recorded_at", None)
-    group_id = (item.group_id if item else recording.group_id) or ""
-    target = job.model_name or job.sign_name or ""
-    view = ResultView(
-        title_of(recorded_at or recording.recorded_at or job.created_at),
-        group_id,
-        target,
-        None,
-        "",
-        item.take_id if item else None,
-    )
-    if job.result is not None:
-        reading = reading_of(job.result, job.model_dump_json(indent=2))
-        return replace(view, reading=reading, caption=reading.target)
-    if job.status.terminal:
-        ended = "timed out" if job.status.value == "timed-out" else "failed"
-        raise NoSuchResult(f"The analysis of this recording {ended}. The recording is kept and can be sent again.")
-    return replace(view, waiting="The service is analysing this recording. The result appears here by itself.")

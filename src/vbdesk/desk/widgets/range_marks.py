@@ -2,10 +2,12 @@
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.desk import theme
+from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.painting import antialiased, rounded
+from vbdesk.desk.widgets.text import Text
 
 _STRIP_Z = 3.2
 _OWN_RANGE_Z = 1.96
@@ -16,11 +18,11 @@ _MIDDLE_BAND = 2
 class OwnRangeStrip(QWidget):
     """A change against the own baseline, in own variabilities; the words beside it say the same."""
 
-    def __init__(self, z: float, words: str) -> None:
+    def __init__(self, z: float, sentence: str) -> None:
         super().__init__()
         self._z = z
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"{words}: {z:+.1f} own variabilities")
+        self.setAccessibleName(sentence)
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(theme.active().px(116), theme.active().px(20))
@@ -32,21 +34,23 @@ class OwnRangeStrip(QWidget):
         ink = theme.colour("accent" if beyond else "text2")
         rounded(painter, QRectF(0, middle - 1, self.width(), 2), 1, theme.colour("sunken"))
         low, high = self._x(-_OWN_RANGE_Z), self._x(_OWN_RANGE_Z)
-        rounded(painter, QRectF(low, middle - 5, high - low, 10), 2, theme.colour("base"))
-        painter.fillRect(QRectF(self._x(0) - 0.5, middle - 8, 1, 16), theme.colour("text2"))
+        scale = theme.active().scale
+        rounded(painter, QRectF(low, middle - 5 * scale, high - low, 10 * scale), 2, theme.colour("base"))
+        painter.fillRect(QRectF(self._x(0) - 0.5, middle - 8 * scale, 1, 16 * scale), theme.colour("text2"))
         x = self._x(self._z)
         painter.setPen(QPen(ink, 2.0))
         painter.drawLine(QPointF(self._x(0), middle), QPointF(x, middle))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.colour("surface"))
-        painter.drawEllipse(QPointF(x, middle), 6.5, 6.5)
+        painter.drawEllipse(QPointF(x, middle), 6.5 * scale, 6.5 * scale)
         painter.setBrush(ink)
-        painter.drawEllipse(QPointF(x, middle), 4.75, 4.75)
+        painter.drawEllipse(QPointF(x, middle), 4.75 * scale, 4.75 * scale)
         painter.end()
 
     def _x(self, z: float) -> float:
         held = min(_STRIP_Z, max(-_STRIP_Z, z))
-        return 7 + (held + _STRIP_Z) / (2 * _STRIP_Z) * (self.width() - 14)
+        margin = 7 * theme.active().scale
+        return margin + (held + _STRIP_Z) / (2 * _STRIP_Z) * (self.width() - 2 * margin)
 
 
 class BandBar(QWidget):
@@ -63,17 +67,63 @@ class BandBar(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        middle, gap = self.height() / 2, 3.0
+        middle, gap, scale = self.height() / 2, 3.0, theme.active().scale
         width = (self.width() - gap * (_BANDS - 1)) / _BANDS
         for band in range(_BANDS):
-            cell = QRectF(band * (width + gap), middle - 4, width, 8)
+            cell = QRectF(band * (width + gap), middle - 4 * scale, width, 8 * scale)
             rounded(painter, cell, 3, theme.colour("band" if band == _MIDDLE_BAND else "sunken"))
         x = self._band * (width + gap) + width / 2
         painter.setPen(QPen(theme.colour("surface"), 2.0))
         painter.setBrush(theme.colour("text"))
-        half = 6.5
+        half = 6.5 * scale
         corners = [(x, middle - half), (x + half, middle), (x, middle + half), (x - half, middle)]
         painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        painter.end()
+
+
+class BandLegend(QWidget):
+    """What the five bands stand for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = _legend_row(self)
+        row.addWidget(_Swatch())
+        row.addWidget(Text("within range", Role.CAPTION, "text3"))
+
+
+class SpreadLegend(QWidget):
+    """What dot and bar of a scale stand for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = _legend_row(self)
+        row.addWidget(_Swatch(dot=True))
+        row.addWidget(Text("mean and spread", Role.CAPTION, "text3"))
+
+
+def _legend_row(legend: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout(legend)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(6)
+    return row
+
+
+class _Swatch(QWidget):
+    """A piece of the tinted band, with a dot on it or without."""
+
+    def __init__(self, *, dot: bool = False) -> None:
+        super().__init__()
+        self._dot = dot
+        self.setFixedSize(theme.active().px(20), theme.active().px(12))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        middle, scale = self.height() / 2, theme.active().scale
+        rounded(painter, QRectF(0, middle - 4 * scale, self.width(), 8 * scale), 3, theme.colour("band"))
+        if self._dot:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("text"))
+            painter.drawEllipse(QPointF(self.width() / 2, middle), 4 * scale, 4 * scale)
         painter.end()
 
 
@@ -84,18 +134,21 @@ class AnchorBar(QWidget):
         super().__init__()
         self._mean, self._spread = mean, spread
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"{words}: {mean:.2f}, spread {spread:.2f}")
+        self.setAccessibleName(words)
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(120, theme.active().px(14))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        middle, width = self.height() / 2, self.width() - 12
-        rounded(painter, QRectF(0, middle - 3, self.width(), 6), 3, theme.colour("sunken"))
+        scale = theme.active().scale
+        margin, thickness = 6 * scale, 6 * scale
+        top, width = (self.height() - thickness) / 2, self.width() - 2 * margin
+        rounded(painter, QRectF(0, top, self.width(), thickness), 3, theme.colour("sunken"))
         low, high = max(0.0, self._mean - self._spread), min(1.0, self._mean + self._spread)
-        rounded(painter, QRectF(6 + low * width, middle - 3, (high - low) * width, 6), 3, theme.colour("band"))
+        spread = QRectF(margin + low * width, top, (high - low) * width, thickness)
+        rounded(painter, spread, 3, theme.colour("band"))
         painter.setPen(QPen(theme.colour("surface"), 2.0))
         painter.setBrush(theme.colour("text"))
-        painter.drawEllipse(QPointF(6 + self._mean * width, middle), 5.5, 5.5)
+        painter.drawEllipse(QPointF(margin + self._mean * width, self.height() / 2), 5.5 * scale, 5.5 * scale)
         painter.end()

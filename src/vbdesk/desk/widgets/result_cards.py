@@ -1,34 +1,40 @@
 """The cards of a result beside its signals: overall level, narrative, sound, features, metrics, quality, JSON."""
 
+from collections.abc import Sequence
 from html import escape
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
+from vbdesk.desk.icons import IconView
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.playback import Loaded, Playback
-from vbdesk.desk.viewmodels.result_reading import FeatureRow, MetricRow, ResultReading
+from vbdesk.desk.viewmodels.result_reading import QualityReading, Speaker, VoiceReading
+from vbdesk.desk.viewmodels.result_rows import FeatureRow, MetricRow
 from vbdesk.desk.viewmodels.time_words import clock_words
 from vbdesk.desk.widgets.badges import WATCH, Chip, ChipLook, LevelGlyph, level_word
 from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind, RoundButton, secondary_button
 from vbdesk.desk.widgets.card import Card
-from vbdesk.desk.widgets.range_marks import AnchorBar, BandBar
+from vbdesk.desk.widgets.fields import ChoiceField
+from vbdesk.desk.widgets.range_marks import AnchorBar, BandBar, BandLegend, SpreadLegend
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.widgets.waveform import TakeWaveform
 
 _MIDDLE_BAND = 2
+_TWO_COLUMNS_FROM = 560
 
 
 class OverallCard(Card):
-    """Overall level and what is suggested, in words."""
+    """Overall level and what is suggested, in words; where nothing could be read, why, and what to do next time."""
 
-    def __init__(self, reading: ResultReading) -> None:
+    def __init__(self, voice: VoiceReading, inconclusive: tuple[tuple[str, ...], tuple[str, ...]] | None) -> None:
         super().__init__(padding=24)
-        title, sentence = reading.action
-        level = Text(level_word(reading.level), Role.OVERALL)
-        level.setStyleSheet(f"color: {theme.active().level(reading.level).ink};")
+        title, sentence = voice.action
+        level = Text(level_word(voice.level), Role.OVERALL)
+        level.setStyleSheet(f"color: {theme.active().level(voice.level).ink};")
         words = QHBoxLayout()
         words.setSpacing(10)
         words.addWidget(level)
@@ -42,12 +48,45 @@ class OverallCard(Card):
         action.setTextFormat(Qt.TextFormat.RichText)
         action.setText(f"<b>{escape(title)}</b> {escape(sentence)}")
         column.addWidget(action)
+        for head, sentences in zip(("Why", "Next time"), inconclusive or (), strict=False):
+            if sentences:
+                column.addSpacing(8)
+                column.addWidget(Text(head, Role.LABEL_STRONG))
+                column.addWidget(Text(" ".join(sentences), Role.BODY, "text2", wrap=True))
         column.addStretch(1)
         row = QHBoxLayout()
         row.setSpacing(20)
-        row.addWidget(LevelGlyph(reading.level, size=28, tinted=60))
+        glyph = LevelGlyph(voice.level, size=28, tinted=60)
+        row.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop if inconclusive else Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(column, 1)
         self.body.addLayout(row)
+
+
+class SpeakerCard(Card):
+    """Whose voice is shown, where several were told apart.
+
+    Signals:
+        chosen: (int) place of the speaker among them; -1 for the whole recording.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, speakers: tuple[Speaker, ...], place: int) -> None:
+        super().__init__(padding=16)
+        self.choice = ChoiceField("person")
+        self.choice.setAccessibleName("Whose voice")
+        self.choice.addItems(["The whole recording", *(speaker.label for speaker in speakers)])
+        self.choice.setCurrentIndex(place + 1)
+        self.choice.currentIndexChanged.connect(self._on_chosen)
+        row = QHBoxLayout()
+        row.setSpacing(14)
+        row.addWidget(Text("Whose voice", Role.CARD_TITLE))
+        row.addWidget(self.choice, 1)
+        self.body.addLayout(row)
+
+    @Slot(int)
+    def _on_chosen(self, index: int) -> None:
+        self.chosen.emit(index - 1)
 
 
 class NarrativeCard(Card):
@@ -60,26 +99,33 @@ class NarrativeCard(Card):
 
 
 class PlayerCard(Card):
-    """The recording's sound; hidden while there is none here."""
+    """The recording's sound; or why there is none here."""
 
     def __init__(self, playback: Playback) -> None:
         super().__init__(padding=16)
         self._playback = playback
         self._seconds = 0.0
+        self.shown_for: tuple[str | None, str] = (None, "")
         self.button = RoundButton("Play", "play", diameter=36)
-        self.button.setEnabled(False)
         self.waveform = TakeWaveform()
         self._time = Text("", Role.LABEL, "text2")
-        self._fault = Text("", Role.CAPTION, "text2", wrap=True)
-        self._fault.hide()
-        row = QHBoxLayout()
+        self._sound = QWidget()
+        row = QHBoxLayout(self._sound)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(14)
         row.addWidget(self.button)
         row.addWidget(self.waveform, 1)
         row.addWidget(self._time)
+        self._words = Text("", Role.LABEL, "text2", wrap=True)
+        self._silence = QWidget()
+        without = QHBoxLayout(self._silence)
+        without.setContentsMargins(0, 0, 0, 0)
+        without.setSpacing(12)
+        without.addWidget(IconView("mute", "text3", 20), 0, Qt.AlignmentFlag.AlignTop)
+        without.addWidget(self._words, 1)
         self.body.setSpacing(6)
-        self.body.addLayout(row)
-        self.body.addWidget(self._fault)
+        self.body.addWidget(self._sound)
+        self.body.addWidget(self._silence)
         self.button.clicked.connect(playback.toggle)
         self.waveform.sought.connect(playback.seek)
         playback.loaded.connect(self._on_loaded)
@@ -87,11 +133,26 @@ class PlayerCard(Card):
         playback.playing_changed.connect(self._on_playing)
         playback.failed.connect(self._on_failed)
 
-    def begin(self) -> None:
-        """Another recording is being read."""
-        self._fault.hide()
+    def begin(self, take_id: str | None, silence: str) -> None:
+        """Another recording is shown; `silence` says why it cannot be heard, and is empty where it can."""
+        self.shown_for = (take_id, silence)
         self.button.setEnabled(False)
         self._time.setText("")
+        self.waveform.show_take(np.zeros((0, 2), np.float32), 0.0)
+        self._sound.setVisible(not silence)
+        self._say(silence)
+
+    def show_segments(self, segments: Sequence[tuple[float, float]]) -> None:
+        """Mark when one speaker speaks; nothing for all of it."""
+        self.waveform.show_segments(segments)
+
+    def words(self) -> str:
+        """Why it cannot be heard; empty where it can."""
+        return self._words.text()
+
+    def _say(self, sentence: str) -> None:
+        self._words.setText(sentence)
+        self._silence.setVisible(bool(sentence))
 
     @Slot(object)
     def _on_loaded(self, loaded: Loaded) -> None:
@@ -111,15 +172,14 @@ class PlayerCard(Card):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self._fault.setText(sentence)
-        self._fault.show()
+        self._say(sentence)
 
 
 class FeaturesCard(Card):
     """Vocal features on five bands."""
 
     def __init__(self, features: tuple[FeatureRow, ...]) -> None:
-        super().__init__("Vocal features", padding=18, right=Text("low to high", Role.CAPTION, "text3"))
+        super().__init__("Vocal features", padding=18, right=BandLegend())
         self.body.setSpacing(16)
         for feature in features:
             self.body.addLayout(_feature(feature))
@@ -143,48 +203,109 @@ def _feature(feature: FeatureRow) -> QVBoxLayout:
 
 
 class MetricsCard(Card):
-    """Extended metrics, for researchers: how the voice sounds, not how the person feels."""
+    """Extended metrics: how the voice sounds, not how the person feels; figures for researchers alone."""
 
-    def __init__(self, metrics: tuple[MetricRow, ...]) -> None:
-        super().__init__("How the voice sounds", padding=18, right=Text("mean and spread", Role.CAPTION, "text3"))
-        self.body.setSpacing(14)
-        for metric in metrics:
-            head = QHBoxLayout()
-            head.addWidget(Text(metric.label, Role.LABEL_MEDIUM), 1)
-            head.addWidget(Text(f"{metric.mean:.2f} ± {metric.spread:.2f}", Role.LABEL, "text2"))
-            ends = QHBoxLayout()
-            ends.addWidget(Text(metric.low, Role.CAPTION, "text3"))
-            ends.addStretch(1)
-            ends.addWidget(Text(metric.high, Role.CAPTION, "text3"))
-            column = QVBoxLayout()
-            column.setSpacing(3)
-            column.addLayout(head)
-            column.addWidget(AnchorBar(metric.mean, metric.spread, metric.label))
-            column.addLayout(ends)
-            self.body.addLayout(column)
+    def __init__(self, metrics: tuple[MetricRow, ...], *, researcher: bool) -> None:
+        super().__init__("How the voice sounds", padding=20, right=SpreadLegend())
+        self._cells = [_metric(metric, researcher=researcher) for metric in metrics]
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(32)
+        self._grid.setVerticalSpacing(16)
+        self.body.addLayout(self._grid)
+        self._columns = 0
+        self._arrange(2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange(2 if self.width() >= theme.active().px(_TWO_COLUMNS_FROM) else 1)
+
+    def _arrange(self, columns: int) -> None:
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for place, cell in enumerate(self._cells):
+            self._grid.addWidget(cell, place // columns, place % columns)
+        for column in range(2):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+
+
+def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
+    words = f"{metric.mean:.2f} ± {metric.spread:.2f}" if researcher else metric.words
+    head = QHBoxLayout()
+    head.addWidget(Text(metric.label, Role.LABEL_MEDIUM), 1)
+    head.addWidget(Text(words, Role.LABEL, "text2"))
+    ends = QHBoxLayout()
+    ends.addWidget(Text(metric.low, Role.CAPTION, "text3"))
+    ends.addStretch(1)
+    ends.addWidget(Text(metric.high, Role.CAPTION, "text3"))
+    cell = QWidget()
+    column = QVBoxLayout(cell)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(3)
+    column.addLayout(head)
+    column.addWidget(AnchorBar(metric.mean, metric.spread, f"{metric.label}: {metric.words}"))
+    column.addLayout(ends)
+    return cell
 
 
 class QualityCard(Card):
     """How good the recording was, and what to do next time."""
 
-    def __init__(self, reading: ResultReading) -> None:
-        notes = reading.quality_notes
-        look = ChipLook("Good", "check", "ok", "oktint")
-        if notes:
-            look = ChipLook("One note" if notes == 1 else f"{notes} notes", WATCH.icon, WATCH.ink, WATCH.fill)
-        super().__init__("Recording quality", padding=18, right=Chip(look))
+    def __init__(self, quality: QualityReading) -> None:
+        super().__init__("Recording quality", padding=18, right=Chip(quality_look(quality)))
+        self.body.setSpacing(10)
+        if quality.figures:
+            self.body.addWidget(Text(quality.figures, Role.LABEL, "text2", wrap=True))
+        for what, advice in quality.issues:
+            self.body.addLayout(_issue(what, advice))
+        if not quality.issues:
+            self.body.addWidget(Text("Nothing to improve.", Role.LABEL, "text2", wrap=True))
+
+
+def quality_look(quality: QualityReading) -> ChipLook:
+    """The chip of a recording's quality."""
+    notes = len(quality.issues)
+    if not notes:
+        return ChipLook("Good", "check", "ok", "oktint")
+    return ChipLook("One note" if notes == 1 else f"{notes} notes", WATCH.icon, WATCH.ink, WATCH.fill)
+
+
+def _issue(what: str, advice: str) -> QHBoxLayout:
+    words = QVBoxLayout()
+    words.setSpacing(1)
+    words.addWidget(Text(what, Role.LABEL_MEDIUM, wrap=True))
+    words.addWidget(Text(f"Next time: {advice[:1].lower()}{advice[1:]}", Role.LABEL, "text2", wrap=True))
+    row = QHBoxLayout()
+    row.setSpacing(10)
+    row.addWidget(IconView("warning", "warn", 16), 0, Qt.AlignmentFlag.AlignTop)
+    row.addLayout(words, 1)
+    return row
+
+
+class NotesCard(Card):
+    """What limits the result, and what its history begins with."""
+
+    def __init__(self, notes: Sequence[str]) -> None:
+        super().__init__(padding=16, quiet=True)
         self.body.setSpacing(8)
-        self.body.addWidget(Text(reading.quality, Role.LABEL, "text2", wrap=True))
+        for note in notes:
+            row = QHBoxLayout()
+            row.setSpacing(10)
+            row.addWidget(IconView("info", "accent", 16), 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(Text(note, Role.LABEL, "text2", wrap=True), 1)
+            self.body.addLayout(row)
 
 
 class JsonPanel(Card):
-    """The result as JSON, to read and to copy.
+    """The result as JSON, to read, to copy and to save.
 
     Signals:
         closed: the panel is to go.
+        save_wanted: a person wants it in a file.
     """
 
     closed = Signal()
+    save_wanted = Signal()
 
     def __init__(self) -> None:
         buttons = QWidget()
@@ -192,9 +313,10 @@ class JsonPanel(Card):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         self.copy_button = secondary_button("Copy", size=ButtonSize.ROW)
+        self.save_button = secondary_button("Save", size=ButtonSize.ROW)
         self.close_button = Button("Close", Kind.QUIET, size=ButtonSize.ROW)
-        row.addWidget(self.copy_button)
-        row.addWidget(self.close_button)
+        for button in (self.copy_button, self.save_button, self.close_button):
+            row.addWidget(button)
         super().__init__("Raw JSON", padding=18, right=buttons)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
@@ -203,6 +325,7 @@ class JsonPanel(Card):
         self.text.setTabChangesFocus(True)
         self.body.addWidget(self.text, 1)
         self.copy_button.clicked.connect(self._copy)
+        self.save_button.clicked.connect(self.save_wanted)
         self.close_button.clicked.connect(self.closed)
 
     def show_text(self, text: str) -> None:

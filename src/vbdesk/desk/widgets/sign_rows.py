@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.theme import Role
-from vbdesk.desk.viewmodels.result_reading import ResultReading, SignRow
+from vbdesk.desk.viewmodels.result_reading import VoiceReading
+from vbdesk.desk.viewmodels.result_rows import SignRow
 from vbdesk.desk.widgets.badges import LevelBadge
 from vbdesk.desk.widgets.buttons import Button, ButtonSize, Kind
 from vbdesk.desk.widgets.card import Card, line
@@ -22,20 +23,20 @@ _STRIPS_FROM = 600  # narrower cards leave the strips out: the words beside them
 class SignRows(Card):
     """All signals of one result."""
 
-    def __init__(self, reading: ResultReading, *, researcher: bool) -> None:
+    def __init__(self, voice: VoiceReading, flagged_share: str, *, researcher: bool) -> None:
         super().__init__(padding=0)
         self.body.setSpacing(0)
-        self._head = _Head(longitudinal=reading.longitudinal)
+        self._head = _Head(longitudinal=voice.longitudinal)
         self.body.addWidget(self._head)
         self.rows: list[SignRowView] = []
-        for sign in reading.signs:
-            row = SignRowView(sign, longitudinal=reading.longitudinal, researcher=researcher)
+        for sign in voice.signs:
+            row = SignRowView(sign, longitudinal=voice.longitudinal, researcher=researcher)
             self.rows.append(row)
             self.body.addWidget(line())
             self.body.addWidget(row)
-        if reading.flagged_share:
+        if flagged_share:
             self.body.addWidget(line())
-            self.share = _Share(reading.flagged_share)
+            self.share = _Share(flagged_share)
             self.body.addWidget(self.share)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
@@ -129,7 +130,7 @@ def _change(sign: SignRow) -> QWidget:
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(8)
     if sign.change is None:
-        row.addWidget(Text("No baseline yet", Role.LABEL, "text3"))
+        row.addWidget(Text(sign.no_change, Role.LABEL, "text3"))
     else:
         ink = "text" if sign.change.stands_out else "text2"
         row.addWidget(IconView(sign.change.arrow, ink, 14))
@@ -140,7 +141,7 @@ def _change(sign: SignRow) -> QWidget:
 
 def _strip(sign: SignRow) -> QWidget:
     if sign.change is not None:
-        return OwnRangeStrip(sign.change.z, sign.change.words)
+        return OwnRangeStrip(sign.change.z, sign.change.sentence)
     empty = QWidget()
     empty.setFixedWidth(theme.active().px(_STRIP_WIDTH))
     return empty
@@ -151,12 +152,12 @@ def _about(sign: SignRow) -> QWidget:
     column = QVBoxLayout(box)
     column.setContentsMargins(0, 4, 0, 4)
     column.setSpacing(8)
-    if sign.known:
-        column.addWidget(Text(sign.known, Role.LABEL, "text2", wrap=True))
+    for sentence in sign.about:
+        column.addWidget(Text(sentence, Role.LABEL, "text2", wrap=True))
     if sign.confounders:
         column.addWidget(Text("Can sound the same", Role.LABEL_STRONG))
         column.addWidget(Text("; ".join(sign.confounders) + ".", Role.LABEL, "text2", wrap=True))
-    if not sign.known and not sign.confounders:
+    if not sign.evidence:
         column.addWidget(Text("This sign is not in this version's reference.", Role.LABEL, "text2", wrap=True))
     return box
 

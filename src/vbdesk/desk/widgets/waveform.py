@@ -1,5 +1,7 @@
 """Waveforms: the live one while recording, and the one of a finished take with cursor and trim."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
@@ -147,6 +149,7 @@ class TakeWaveform(QWidget):
         self._seconds = 0.0
         self._position = 0.0
         self._span = Span(0.0, 0.0)
+        self._segments: tuple[tuple[float, float], ...] = ()
         self._held: str | None = None
         self._shades: NDArray[np.uint8] | None = None
         self._picture = QImage()
@@ -182,11 +185,20 @@ class TakeWaveform(QWidget):
         self._span = span
         self.update()
 
+    def show_segments(self, segments: Sequence[tuple[float, float]]) -> None:
+        """Underline when one of several speakers speaks, in seconds; nothing for none."""
+        self._segments = tuple(segments)
+        self.update()
+
     def show_position(self, seconds: float) -> None:
         """Put the cursor elsewhere."""
         self._position = seconds
-        keys = "Arrow keys move." + (" [ and ] trim before and after." if self._handles else "")
-        self.setAccessibleDescription(f"At {clock_words(seconds)} of {clock_words(self._seconds)}. {keys}")
+        keys = "Arrow keys move by a second, page keys by ten." + (
+            " [ and ] trim before and after." if self._handles else ""
+        )
+        description = f"At {clock_words(seconds)} of {clock_words(self._seconds)}. {keys}"
+        if description != self.accessibleDescription():
+            self.setAccessibleDescription(description)
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
@@ -204,7 +216,8 @@ class TakeWaveform(QWidget):
         if self._handles and self._seconds:
             self._paint_handle(painter, self._x(self._span.start), area)
             self._paint_handle(painter, self._x(self._span.end), area)
-        if self._trimmable and self._seconds:
+        self._paint_segments(painter)
+        if self._seconds and (self._trimmable or self._position > 0 or self.hasFocus()):
             self._paint_cursor(painter, self._x(self._position), QRectF(self.rect()))
         painter.end()
 
@@ -230,7 +243,8 @@ class TakeWaveform(QWidget):
             self.trimmed.emit(self._span)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
-        steps = {Qt.Key.Key_Left: -1.0, Qt.Key.Key_Right: 1.0}
+        steps = {Qt.Key.Key_Left: -1.0, Qt.Key.Key_Right: 1.0, Qt.Key.Key_PageUp: -10.0, Qt.Key.Key_PageDown: 10.0}
+        steps |= {Qt.Key.Key_Home: -self._seconds, Qt.Key.Key_End: self._seconds}
         edges = {Qt.Key.Key_BracketLeft: "start", Qt.Key.Key_BracketRight: "end"}
         if event.key() in steps:
             place = self._position + steps[Qt.Key(event.key())]
@@ -278,6 +292,11 @@ class TakeWaveform(QWidget):
         paint_bars(painter, area, bars[lit], wave, first=lit.start)
         paint_bars(painter, area, bars[lit.stop :], dim, first=lit.stop)
 
+    def _paint_segments(self, painter: QPainter) -> None:
+        for start, end in self._segments:
+            left, right = self._x(start), self._x(end)
+            rounded(painter, QRectF(left, self.height() - 3, max(2.0, right - left), 3), 1.5, theme.colour("accent"))
+
     def _paint_handle(self, painter: QPainter, x: float, area: QRectF) -> None:
         painter.setPen(QPen(theme.colour("accent"), 2.0))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
@@ -288,6 +307,8 @@ class TakeWaveform(QWidget):
         ink = theme.colour("text")
         painter.setPen(QPen(ink, 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+        if not self._trimmable:  # too low for a flag
+            return
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(ink)
         top = area.top()
