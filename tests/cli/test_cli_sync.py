@@ -69,7 +69,10 @@ def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_p
     report = sync(tmp_path, vault)
     assert (report["done"], report["unsettled"]) == (2, 0)
     assert [entry["state"] for entry in report["recordings"]] == ["done", "done"]
-    assert "2 of 2 have their result; nothing waits." in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert said.out.count("ward4-0172, ") == 2
+    assert "2 of 2 have their result; nothing waits." in said.out
+    assert said.err.startswith("2 recordings")
     library = opened()
     assert all(item.result is not None for item in library.list())
     library.close()
@@ -125,6 +128,22 @@ def test_a_wrong_key_needs_a_person_and_keeps_the_recordings(record, opened, pro
     library.close()
 
 
+def test_a_service_out_of_reach_is_said_once_and_what_waits_goes_on_when_it_is_back(
+    record, tmp_path, vault, near_service, capsys
+):
+    record(1).close()
+    answer, outage = near_service.answer, [ConnectionResetError, ConnectionResetError]
+
+    def hang_up_twice(request):
+        if outage:
+            raise outage.pop()
+        return answer(request)
+
+    near_service.answer = hang_up_twice
+    assert sync(tmp_path, vault)["done"] == 1
+    assert capsys.readouterr().err.count("cannot be reached") == 1
+
+
 def test_ctrl_c_in_the_middle_stops_in_order_and_the_next_run_goes_on(
     record, opened, tmp_path, vault, near_service, capsys
 ):
@@ -143,7 +162,7 @@ def test_ctrl_c_in_the_middle_stops_in_order_and_the_next_run_goes_on(
     with pytest.raises(typer.Exit) as ended:
         sync(tmp_path, vault)
     assert ended.value.exit_code == 130
-    assert capsys.readouterr().err == "Stopped. What was done is kept.\n"
+    assert capsys.readouterr().err.endswith("\nStopped. What was done is kept.\n")
     library = opened()
     assert [item.state for item in library.list()].count(OutboxState.WAITING) == 2
     library.close()

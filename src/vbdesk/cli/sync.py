@@ -150,8 +150,11 @@ class _Watch:
         self._unsettled = ON_THEIR_WAY | {OutboxState.HANDED_OVER}
         self._chosen = {item.take_id for item in held.library.list(ItemFilter(states=self._unsettled))}
         self._ended: dict[str, RecordingItem] = {}
+        self._said = ""
 
     def until_settled(self) -> dict[str, Any]:
+        if self._on_their_way():
+            self._say(self._courier.forecast().sentence)
         with self._at_work():
             unreachable_since: float | None = None
             while not self._courier.has_looked() or self._on_their_way():  # what is found is on its way then
@@ -163,6 +166,7 @@ class _Watch:
                 if status.connected is not False:
                     unreachable_since = None
                 else:
+                    self._say(status.sentence)
                     unreachable_since = unreachable_since or time.monotonic()
                     if not self._keep_trying and time.monotonic() - unreachable_since > GIVE_UP_AFTER_S:
                         fail(status.sentence, LATER)
@@ -186,6 +190,12 @@ class _Watch:
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
 
+    def _say(self, sentence: str) -> None:
+        """Say how it stands, once, where it is in nobody's way."""
+        if sentence != self._said and not self._quiet:
+            typer.echo(sentence, err=True)
+        self._said = sentence
+
     def _tell(self) -> None:
         """Say of every recording that came to rest since the last look how it ended."""
         changes = self._library.changes_since(self._version)
@@ -193,8 +203,9 @@ class _Watch:
         for item in changes.items:
             if item.state in self._unsettled or item.take_id not in self._chosen:
                 continue
+            known = self._ended.get(item.take_id)
             self._ended[item.take_id] = item
-            if not self._quiet:
+            if not self._quiet and (known is None or known.state is not item.state):
                 typer.echo(_line(item))
 
     def _report(self) -> dict[str, Any]:
