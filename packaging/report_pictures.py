@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pypdfium2
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests" / "report"))  # report_cases, by name
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "report"))  # report_cases, by name
 
 from report_cases import AS_OF, golden
 
 from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.sign_off import SignOff
 
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 PICTURES = {0: "report-front.png", 1: "report-over-time.png"}
 SCALE = 1.4
 
@@ -33,7 +33,7 @@ def main() -> None:
     document = pypdfium2.PdfDocument(pdf_report(golden()["gaps and anomalies"], options))
     for page, name in PICTURES.items():
         picture = document[page].render(scale=SCALE).to_pil()
-        picture.quantize(128).save(ROOT / "docs" / "screenshots" / name, optimize=True)
+        picture.quantize(128).save(FOLDER / name, optimize=True)
 
 
 if __name__ == "__main__":
