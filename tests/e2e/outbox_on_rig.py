@@ -102,7 +102,7 @@ def main(folder: Path, speech: Path, text: float) -> None:
     desk.look("account")
     desk.go("Outbox")
     desk.keys("table", "Recordings", "Home")
-    desk.wait("table cell", "Estimate: until you send it", 20)
+    desk.wait("table cell", "What is happening: Ready to go", 20)
     desk.look("outbox-by-hand")
     assert desk.stop() == 0
 

@@ -184,6 +184,9 @@ def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_page, qtbot):
     shelf.put("a", OutboxState.WAITING)
     page = open_page(1)
     assert not page.list.isColumnHidden(3)
-    page.resize(640, 600)
+    page.resize(760, 600)
     qtbot.waitUntil(lambda: page.list.isColumnHidden(3))
     assert page.list.columnWidth(2) >= 150
+    assert not page.list.isColumnHidden(4)
+    page.resize(540, 600)
+    qtbot.waitUntil(lambda: page.list.isColumnHidden(4))  # its deeds stand at the foot

@@ -25,7 +25,7 @@ from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
 _WIDTHS = (176, 162, 300, 172, 140)
-_STRETCH, _ESTIMATE = 2, 3
+_STRETCH, _ESTIMATE, _ACT = 2, 3, 4  # what a button of a row does, the foot of the list does too
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
     Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
@@ -72,7 +72,7 @@ class OutboxPage(QWidget):
             ],
         )
         self.list = CellView(
-            "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=_ESTIMATE, choosable=True
+            "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=(_ESTIMATE, _ACT), choosable=True
         )
         self.bar = ChoiceBar(_DEEDS)
         self._choice = Choice()

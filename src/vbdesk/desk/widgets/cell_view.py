@@ -71,7 +71,7 @@ class CellView(QTableView):
         widths: Sequence[int],
         *,
         stretch: int,
-        droppable: int | None = None,
+        droppable: int | Sequence[int] = (),
         row_height: int = 55,
         choosable: bool = False,
         parent: QWidget | None = None,
@@ -83,14 +83,14 @@ class CellView(QTableView):
             table: the rows.
             widths: of the columns at 100 % text.
             stretch: the column that takes what is left.
-            droppable: the column that goes first where there is no room.
+            droppable: the columns that go where there is no room, first to last.
             row_height: at 100 % text.
             choosable: several rows can be ticked.
             parent: of the widget.
         """
         super().__init__(parent)
         self.choosable = choosable
-        self._droppable = droppable
+        self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
         self.setItemDelegate(_CellDelegate(self))
@@ -151,15 +151,17 @@ class CellView(QTableView):
         self._drop()
 
     def _drop(self) -> None:
-        """Where the stretching column would get too little: leave one out; if that is not enough, scroll."""
-        if self._droppable is None:
+        """Where the stretching column would get too little: leave others out; if that is not enough, scroll."""
+        if not self._droppable:
             return
         px = theme.active().px
-        fixed = sum(width for column, width in enumerate(self._widths) if column != self._stretch)
-        self.setColumnHidden(self._droppable, self.viewport().width() - px(fixed) < px(_LEAST_STRETCH))
-        if self.isColumnHidden(self._droppable):
-            fixed -= self._widths[self._droppable]
-        fits = self.viewport().width() - px(fixed) >= px(_LEAST_STRETCH)
+        room = self.viewport().width() - px(_LEAST_STRETCH)
+        needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
+        for column in self._droppable:
+            self.setColumnHidden(column, needed > room)
+            if self.isColumnHidden(column):
+                needed -= px(self._widths[column])
+        fits = needed <= room
         mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
         self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
         if not fits:

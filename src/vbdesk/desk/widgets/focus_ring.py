@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 from shiboken6 import isValid
 
 from vbdesk.desk import theme
@@ -72,7 +72,18 @@ class FocusRing(QWidget):
         if not isValid(target) or not target.isVisible():
             self.hide()
             return
-        corner = target.mapTo(self.window(), QPoint(0, 0))
-        self.setGeometry(QRect(corner, target.size()).adjusted(-_OUTSIDE, -_OUTSIDE, _OUTSIDE, _OUTSIDE))
+        ring = self._in_window(target)
+        self.setGeometry(ring)
+        seen = ring
+        for widget in self._followed[1:]:
+            area = widget.parentWidget()
+            if isinstance(area, QAbstractScrollArea) and area.viewport() is widget:
+                seen = seen.intersected(self._in_window(widget))  # what is scrolled away has no ring either
+        self.setMask(seen.translated(-ring.topLeft()))
         self.raise_()
         self.show()
+
+    def _in_window(self, widget: QWidget) -> QRect:
+        """Where a widget stands in the window, with the ring around it."""
+        corner = widget.mapTo(self.window(), QPoint(0, 0))
+        return QRect(corner, widget.size()).adjusted(-_OUTSIDE, -_OUTSIDE, _OUTSIDE, _OUTSIDE)
