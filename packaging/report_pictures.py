@@ -33,7 +33,7 @@ def main() -> None:
     document = pypdfium2.PdfDocument(pdf_report(golden()["gaps and anomalies"], options))
     for page, name in PICTURES.items():
         picture = document[page].render(scale=SCALE).to_pil()
-        picture.quantize(128).save(FOLDER / name, optimize=True)
+        picture.save(FOLDER / name, optimize=True)
 
 
 if __name__ == "__main__":
