@@ -1,5 +1,6 @@
 """What somebody else changed is noticed and said, nothing is sent of it, and no other recording is hidden by it."""
 
+import random
 import shutil
 import sqlite3
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ import pytest
 from vbdesk.capture.sealed import Damaged, SealedError
 from vbdesk.outbox.examine import OLDER_COPY, ROWS_MISSING
 from vbdesk.outbox.items import ItemFilter
-from vbdesk.outbox.library import NotAllowed
+from vbdesk.outbox.library import Library, NotAllowed
 from vbdesk.outbox.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
+from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.states import IllegalMove, OutboxState
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -295,3 +297,60 @@ def test_settings_put_in_by_hand_count_as_none(library, folder, reopen):
     with by_hand(folder) as database:
         database.execute("UPDATE settings SET sealed = zeroblob(64)")
     assert not reopen().settings().paused
+
+
+def reopened(library, folder):
+    opened = Library(folder, library.store.key, library.store.clock)
+    items = opened.list()
+    opened.close()
+    return items
+
+
+def test_a_bit_that_flips_anywhere_in_the_database_never_changes_a_recording_silently(three, folder, tmp_path, library):
+    good = {
+        item.take_id: (item.group_id, item.recorded_at, item.state, item.note) for item in reopened(library, folder)
+    }
+    content, chance, said = (folder / FILE).read_bytes(), random.Random(7), 0
+    written = [at for at, byte in enumerate(content) if byte]
+    for number in range(80):
+        copy = tmp_path / str(number)
+        shutil.copytree(folder, copy)
+        spoilt, at = bytearray(content), chance.choice(written)
+        spoilt[at] ^= 1 << chance.randrange(8)
+        (copy / FILE).write_bytes(spoilt)
+        try:
+            opened = Library(copy, library.store.key, library.store.clock)
+        except (LibraryUnreadable, LibraryLocked):
+            said += 1
+            continue
+        items = opened.list()
+        assert len(items) == sum(opened.counts().values()) == len(opened.changes_since(0).items)
+        for item in items:
+            unchanged = good.get(item.take_id) == (item.group_id, item.recorded_at, item.state, item.note)
+            assert unchanged or item.fault is not None, at
+        assert len(items) == len(good) or opened.warnings != ()
+        said += any(item.fault for item in items)
+        opened.close()
+    assert said > 10
+
+
+def test_a_damaged_page_of_results_costs_the_result_on_it_and_no_other_recording(three, folder, reopen, library):
+    """A result is so long that it has pages of its own; the chain of these is broken."""
+    opened = Library(folder, library.store.key, library.store.clock)
+    with opened.store.changing():
+        opened.store.keep_result(three[2], b"x" * 20_000, EIGHT)
+    opened.close()
+    with by_hand(folder) as database:
+        sealed = database.execute("SELECT sealed FROM results").fetchone()[0]
+    content = bytearray((folder / FILE).read_bytes())
+    size = int.from_bytes(content[16:18], "big")
+    page = content.index(sealed[10_000:10_100]) // size * size
+    content[page : page + 4] = b"\xff\xff\xff\xff"
+    (folder / FILE).write_bytes(content)
+    again = reopen()
+    assert {item.take_id: item.fault for item in again.list()} == {
+        three[0]: None,
+        three[1]: None,
+        three[2]: RESULT_CHANGED,
+    }
+    assert again.get(three[2]).group_id == "ward4-3"

@@ -8,7 +8,7 @@ as the desk left it at that time, and only the service knows better.
 
 from vbdesk.outbox.column_seal import open_sum
 from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.store import FOLLOW, SEND, Store
+from vbdesk.outbox.store import FOLLOW, SEND, Store, UnknownTake
 
 ROWS_MISSING = (
     "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
@@ -34,6 +34,7 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
         unclaimed: files that belong to no recording.
     """
     said: list[str] = []
+    store.check_structure()
     library = store.rows("SELECT version, rows_sum FROM library")[0]
     older = store.high_water.known() > library["version"]
     if open_sum(store.seal, library["rows_sum"], library["version"]) != store.sum_of_rows():
@@ -62,7 +63,7 @@ def _search_first(store: Store) -> None:
     with store.changing() as database:
         rows = store.rows("SELECT take_id FROM pending WHERE kind = ? AND asked_at IS NULL", (SEND,))
         for row in rows:
-            if store.get(row["take_id"]).fault is None:
+            if _is_proved(store, row["take_id"]):
                 database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
                 store.touch(row["take_id"])
 
@@ -76,7 +77,7 @@ def _restore_events(store: Store) -> None:
         "WHERE event_id IS NULL AND state IN (?, ?, ?, ?, ?)",
         (*states, *following),
     )
-    lost = [row for row in lost if store.get(row["take_id"]).fault is None]
+    lost = [row for row in lost if _is_proved(store, row["take_id"])]
     if not lost:
         return
     with store.changing() as database:
@@ -84,6 +85,13 @@ def _restore_events(store: Store) -> None:
             store.add_event(row["take_id"], FOLLOW if row["state"] in following else SEND)
             if row["state"] in states:
                 database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
+
+
+def _is_proved(store: Store, take_id: str) -> bool:
+    try:
+        return store.get(take_id).fault is None
+    except UnknownTake:  # its very id is spoilt
+        return False
 
 
 def _many(count: int, one: str, many: str) -> str:

@@ -68,8 +68,10 @@ class Listing:
             f"SELECT state, COUNT(*) AS n FROM recordings WHERE take_id NOT IN ({_marks(faulty)}) GROUP BY state",  # noqa: S608
             tuple(faulty),
         )
-        counts = dict.fromkeys(OutboxState, 0) | {OutboxState(row["state"]): row["n"] for row in rows}
-        counts[OutboxState.NEEDS_ATTENTION] += len(faulty)
+        found = {row["state"]: row["n"] for row in rows}
+        counts = {state: found.get(state, 0) for state in OutboxState}
+        everything: int = self.store.rows("SELECT COUNT(*) AS n FROM recordings")[0]["n"]
+        counts[OutboxState.NEEDS_ATTENTION] += everything - sum(counts.values())  # those that somebody else changed
         return counts
 
     def changes_since(self, version: int) -> Changes:

@@ -45,6 +45,8 @@ ITEMS = (
     "FROM recordings LEFT JOIN results USING (take_id) LEFT JOIN pending USING (take_id)"
 )
 """What `item_of` takes."""
+WITHOUT_RESULTS = ITEMS.replace("results.sealed AS", "x'' AS").replace("LEFT JOIN results USING (take_id) ", "")
+"""The same where the pages with the results are damaged; an empty result does not open."""
 
 _proved_values = itemgetter(*PROVED)
 
@@ -80,13 +82,13 @@ def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
     details, result = _NO_DETAILS, None
     try:
         details = json.loads(seal.open(row["details"], f"{take_id}/details"))
-    except (InvalidTag, TypeError):
+    except (InvalidTag, TypeError, ValueError):
         fault = fault or DETAILS_CHANGED
     try:
         if row["result"] is not None:
             seal.open(row["result"], f"{take_id}/result")
             result = SealedResult(row["result"], f"{take_id}/result", seal)
-    except (InvalidTag, TypeError):
+    except (InvalidTag, TypeError, ValueError):
         fault = fault or RESULT_CHANGED
     if fault is None:
         return _item(row, details, result, None)

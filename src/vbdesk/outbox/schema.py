@@ -6,6 +6,7 @@ What a person wrote and what an analysis found is sealed with the library's key;
 """
 
 import sqlite3
+from functools import cache
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -145,10 +146,12 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
             _create(connection, seal)
         found = _check(connection, seal)
         migrate(connection, path, seal, found, SCHEMA_VERSION)
+        if not _columns(connection) >= _expected_columns():
+            raise unreadable(path.parent)
     except MigrationFailed as error:
         connection.close()
         raise LibraryUnreadable(str(error)) from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         connection.close()
         raise unreadable(path.parent) from error
     except BaseException:
@@ -163,6 +166,22 @@ def unreadable(folder: Path) -> LibraryUnreadable:
         f"The list of recordings in {folder} cannot be read. The recordings in its folder takes are kept, and "
         "nothing was changed; put back a copy of the whole folder to open them."
     )
+
+
+def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str]]:
+    """Every column with its table."""
+    query = "SELECT m.name, i.name FROM sqlite_master AS m, pragma_table_info(m.name) AS i WHERE m.type = 'table'"
+    return frozenset((table, column) for table, column in connection.execute(query))
+
+
+@cache
+def _expected_columns() -> frozenset[tuple[str, str]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(_TABLES)
+        return _columns(connection)
+    finally:
+        connection.close()
 
 
 def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:

@@ -13,11 +13,12 @@ from cryptography.exceptions import InvalidTag
 from vbdesk.capture.clock import Clock
 from vbdesk.capture.sealed import Damaged
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox import upkeep
 from vbdesk.outbox.audit import Actor, AuditLog, Deed, Part
 from vbdesk.outbox.column_seal import moved, open_sum, seal_sum, sum_of
 from vbdesk.outbox.high_water import HighWater
 from vbdesk.outbox.items import RecordingItem, TakeMetadata, details_json
-from vbdesk.outbox.rows import ITEMS, ROW_CHANGED, is_proved, item_of, mac_of
+from vbdesk.outbox.rows import ITEMS, ROW_CHANGED, WITHOUT_RESULTS, is_proved, item_of, mac_of
 from vbdesk.outbox.schema import ColumnSeal, open_database
 from vbdesk.outbox.states import Fix, IllegalMove, OutboxState, check_move
 
@@ -125,9 +126,15 @@ class Store:
         self._audit.note(self.now(), what, take_id, detail, part)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[sqlite3.Row]:
-        """Read."""
+        """Read; characters that somebody else spoilt are replaced, so that a row's proof fails and not the reading."""
         with self._lock:
-            return self._database.execute(query, values).fetchall()
+            try:
+                return self._database.execute(query, values).fetchall()
+            except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+                if "decode" not in str(error):
+                    raise
+                self._database.text_factory = _lenient  # slower, so not before it is needed
+                return self._database.execute(query, values).fetchall()
 
     def version(self) -> int:
         """Counts the changes."""
@@ -143,10 +150,10 @@ class Store:
 
     def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
         """Recordings that meet a condition of ours; each row is read and opened once for each version of it."""
-        query = f"SELECT take_id, version FROM recordings WHERE {condition} ORDER BY {order}"  # noqa: S608
+        query = f"SELECT rowid, take_id, version FROM recordings WHERE {condition} ORDER BY {order}"  # noqa: S608
         with self._lock:
             found = self.rows(query, values)
-            unread = [row["take_id"] for row in found if not self._is_read(row)]
+            unread = [row for row in found if not self._is_read(row)]
             for begin in range(0, len(unread), READ_TOGETHER):
                 self._read(unread[begin : begin + READ_TOGETHER])
             return [self._with_progress(row["take_id"]) for row in found]
@@ -297,24 +304,9 @@ class Store:
         self._faulty.discard(take_id)
 
     def scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
-        """Bring deletions to the database's file and empty its log, so that neither holds what was deleted.
-
-        SQLite overwrites what is deleted, but not what it leaves behind where it moves rows between pages (one key in a
-        thousand): so what is `gone` is searched for, and the file written anew if any of it is found.
-
-        Outside of a transaction. Where another process reads the log at this moment, it is emptied by the next call, or
-        when the library is next opened.
-
-        Args:
-            gone: values that were deleted.
-            whole: write the file anew in any case.
-        """
+        """See that what was deleted is not in the database's files any more; see `upkeep`. Outside of a transaction."""
         with self._lock:
-            self._empty_log()
-            pages = self._database.serialize() if gone else b""
-            if whole or any(value in pages for value in gone):
-                self._database.execute("VACUUM")
-                self._empty_log()
+            upkeep.scrub(self._database, gone, whole=whole)
 
     def row(self, take_id: str) -> dict[str, object]:
         """A recording's row as it is in the database, for `restore`. Raises UnknownTake."""
@@ -324,6 +316,11 @@ class Store:
         """Put back a row that `forget` took away. Within a transaction."""
         self._insert({**row, "version": self.version(), "mac": None})
         self._database.execute("DELETE FROM removed WHERE take_id = ?", (row["take_id"],))
+
+    def check_structure(self) -> None:
+        """See that the database can be read through; see `upkeep`. Raises sqlite3.DatabaseError."""
+        with self._lock:
+            upkeep.check_structure(self._database)
 
     def sum_of_rows(self) -> int:
         """The rows as they are now, for comparison with what was kept."""
@@ -360,9 +357,6 @@ class Store:
         if self._database.in_transaction:  # SQLite may have undone it by itself, on a full disk
             self._database.execute("ROLLBACK")
 
-    def _empty_log(self) -> None:
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
     def _free_moment(self, recorded_at: datetime) -> str:
         while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
             recorded_at += timedelta(microseconds=1)
@@ -384,9 +378,23 @@ class Store:
         known = self._items.get(row["take_id"])
         return known is not None and known.version == row["version"]
 
-    def _read(self, take_ids: list[str]) -> None:
-        for row in self.rows(f"{ITEMS} WHERE take_id IN ({', '.join('?' * len(take_ids))})", tuple(take_ids)):
-            item = self._items[row["take_id"]] = item_of(row, self.seal)
+    def _read(self, found: list[sqlite3.Row]) -> None:
+        """Read rows into items; where pages with results are damaged, one by one, so that only those are lost."""
+        places = tuple(row["rowid"] for row in found)  # an id may be spoilt so that nothing is found by it
+        condition = f"WHERE recordings.rowid IN ({', '.join('?' * len(places))})"
+        try:
+            rows = self.rows(f"{ITEMS} {condition}", places)
+        except sqlite3.DatabaseError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_CORRUPT"):
+                raise
+            if len(found) > 1:
+                for row in found:
+                    self._read([row])
+                return
+            rows = self.rows(f"{WITHOUT_RESULTS} {condition}", places)
+        items = [item_of(row, self.seal) for row in rows]
+        for item in items:
+            self._items[item.take_id] = item
             if item.fault is not None:
                 self._faulty.add(item.take_id)
 
@@ -415,6 +423,10 @@ class Store:
         mac = mac_of(dict(row), self.seal)
         self._rows_sum = moved(self._rows_sum, row["mac"], mac)
         self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def time_text(moment: datetime) -> str:
