@@ -4,8 +4,11 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 
 import httpx
+import numpy as np
 import pytest
 
+from vbdesk.client import RequestBudget
+from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.states import OutboxState
 
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
@@ -46,6 +49,16 @@ def test_a_request_that_arrives_after_the_first_search_is_found_by_the_second(
     waiting()
     drive(courier, all_done(library))
     assert service.count("group") == 2
+    assert len(service.jobs) == 1
+
+
+def test_a_search_that_fails_is_not_repeated_at_once(library, waiting, courier, service, drive):
+    service.faults["analyze"].append("lost")
+    service.faults["group"].extend([500] * 3)
+    waiting()
+    drive(courier, all_done(library))
+    moments = [moment for moment, kind in service.requests if kind == "group"]
+    assert np.diff(moments) == pytest.approx([2, 4, 8], abs=0.1)  # the lost answer counts too
     assert len(service.jobs) == 1
 
 
@@ -204,6 +217,17 @@ def test_a_recording_that_another_computer_may_send_is_looked_for_before_every_s
     drive(courier, all_done(library))
     assert library.get(take_id).job_id == "elsewhere"
     assert service.count("analyze") == 0
+
+
+def test_without_room_for_that_search_the_courier_waits(library, waiting, new_courier, service, clock):
+    budget = RequestBudget.of_plan(Plan.STANDARD)
+    take_id = waiting()
+    with library.store.changing():
+        library.store.update(take_id, {"bundle_id": "bundle"})
+    for _ in range(10):
+        budget.spend(Bucket.GENERAL, clock.monotonic())
+    assert new_courier(budget=budget).step() > 10
+    assert service.requests == []
 
 
 def test_a_subjects_history_is_read_once_after_its_last_result(library, waiting, courier, service, drive):

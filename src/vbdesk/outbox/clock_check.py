@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock
-from vbdesk.contract.timestamps import format_timestamp
 
 TOLERANCE = timedelta(minutes=15)
 """Histories count days, and an upload may begin for as long: less does no harm, and hardly any clock is exact."""
@@ -38,5 +37,10 @@ class ClockCheck:
     def sentence(self, error: timedelta | None) -> str:
         """What to tell a person of a wrong clock."""
         ours = self._clock.now()
-        theirs = "" if error is None else f", and the service's {format_timestamp(ours + error)}"
-        return f"The clock of this computer is wrong: it says {format_timestamp(ours)}{theirs}. Set it."
+        theirs = "" if error is None else f", and the service's {_on_the_wall(ours + error)}"
+        return f"The clock of this computer is wrong: it says {_on_the_wall(ours)}{theirs}. Set it."
+
+
+def _on_the_wall(moment: datetime) -> str:
+    """As a person reads it; to the minute, so that it is not news each time."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

@@ -209,7 +209,7 @@ class Agenda:
                     in_an_earlier_run = not event.shared or event.upload_ref is not None  # else by another computer
                     self.answer_lost(event, may_still_arrive=in_an_earlier_run)
                 due = self._searches[event.event_id][0]
-                yield _Planned((1, due), max(due - now, room_s), Search(event))
+                yield _Planned((1, due), max(due - now, room_s, self._until(event.not_before)), Search(event))
 
     def _sends_of(self, events: list[Event], gate: Gate, now: float) -> Iterator[_Planned]:
         """Recordings in the order they were made; those that failed come after the others.
@@ -223,8 +223,11 @@ class Agenda:
             if event.follows or event.group_id in unclear or (gate.by_hand and not event.released):
                 continue
             urgency = 2 if event.upload_ref else 3
+            search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared else 0.0
             yield _Planned(
-                (urgency + 2 * bool(event.attempts), place), max(room_s, self._until(event.not_before)), Send(event)
+                (urgency + 2 * bool(event.attempts), place),
+                max(room_s, search_s, self._until(event.not_before)),
+                Send(event),
             )
 
     def _reads(self, events: list[Event], handed_over: list[Event], now: float) -> Iterator[_Planned]:
