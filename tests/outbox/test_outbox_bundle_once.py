@@ -213,7 +213,7 @@ def service_of(service):
     return type(service)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(schedule=st.lists(deeds, min_size=3, max_size=14))
 def test_every_recording_becomes_one_job(service_of, schedule):
     with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pyrage
 
+from vbdesk.outbox import passphrase_child
 from vbdesk.outbox.bundle_errors import BundleError, BundleForOther
 from vbdesk.outbox.profiles import Profile
 from vbdesk.outbox.vault import Vault
@@ -47,16 +48,18 @@ def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> byte
     """The secret that opens one bundle, as an age file that the passphrase opens (scrypt; takes a second or two)."""
     if len(lock.passphrase) < SHORTEST_PASSPHRASE:
         raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
-    locked: bytes = pyrage.passphrase.encrypt(str(identity).encode(), lock.passphrase)
-    return locked
+    return passphrase_child.lock(str(identity).encode(), lock.passphrase)
 
 
 def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
-    """What `lock_identity` locked. Raises BundleForOther."""
+    """What `lock_identity` locked. Raises BundleForOther, OSError."""
+    opened = passphrase_child.unlock(locked, passphrase)
     try:
-        return pyrage.x25519.Identity.from_str(pyrage.passphrase.decrypt(locked, passphrase).decode())
-    except (pyrage.DecryptError, pyrage.IdentityError, UnicodeDecodeError, OSError):
-        raise BundleForOther("The passphrase does not open this bundle. Type it again as it was agreed.") from None
+        if opened is not None:
+            return pyrage.x25519.Identity.from_str(opened.decode())
+    except (pyrage.IdentityError, UnicodeDecodeError):
+        pass  # somebody has locked something else
+    raise BundleForOther("The passphrase does not open this bundle. Type it again as it was agreed.")
 
 
 def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
