@@ -18,12 +18,12 @@ from vbdesk.outbox.audit import Actor, AuditLog, Deed, Part
 from vbdesk.outbox.column_seal import moved, open_sum, seal_sum, sum_of
 from vbdesk.outbox.high_water import HighWater
 from vbdesk.outbox.items import RecordingItem, TakeMetadata, details_json
-from vbdesk.outbox.rows import ITEMS, ROW_CHANGED, WITHOUT_RESULTS, is_proved, item_of, mac_of
+from vbdesk.outbox.rows import ROW_CHANGED, is_proved, mac_of
 from vbdesk.outbox.schema import ColumnSeal, open_database
+from vbdesk.outbox.shelf import Shelf
 from vbdesk.outbox.states import Fix, IllegalMove, OutboxState, check_move
 
 SEND, FOLLOW = "send", "follow"
-READ_TOGETHER = 500  # rows in one query
 
 
 class UnknownTake(Exception):
@@ -51,8 +51,7 @@ class Store:
         self._audit = AuditLog(self._database, self.seal, actor or Actor())
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
-        self._items: dict[str, RecordingItem] = {}
-        self._faulty: set[str] = set()
+        self._shelf = Shelf(self.rows, self.seal)
         self.high_water = HighWater(folder, self.seal)
 
     def close(self) -> None:
@@ -83,7 +82,7 @@ class Store:
                 self._end_change()
                 self._database.execute("COMMIT")
             except BaseException:
-                self._items.clear()
+                self._shelf.clear()
                 self._afterwards.clear()
                 self._undo()
                 raise
@@ -150,18 +149,13 @@ class Store:
 
     def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
         """Recordings that meet a condition of ours; each row is read and opened once for each version of it."""
-        query = f"SELECT rowid, take_id, version FROM recordings WHERE {condition} ORDER BY {order}"  # noqa: S608
         with self._lock:
-            found = self.rows(query, values)
-            unread = [row for row in found if not self._is_read(row)]
-            for begin in range(0, len(unread), READ_TOGETHER):
-                self._read(unread[begin : begin + READ_TOGETHER])
-            return [self._with_progress(row["take_id"]) for row in found]
+            return [self._with_progress(item) for item in self._shelf.items(condition, values, order)]
 
     @property
     def faulty(self) -> frozenset[str]:
         """Recordings whose entry is not as the desk wrote it, as far as they were read: nothing is done with them."""
-        return frozenset(self._faulty)
+        return frozenset(self._shelf.faulty)
 
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
         """A new `checked` recording. Within a transaction."""
@@ -222,9 +216,9 @@ class Store:
             IllegalMove: its entry was changed by somebody else, and is left as it is.
         """
         before = self._row(take_id)
-        self._items.pop(take_id, None)  # a second change within one transaction has the same version
+        self._shelf.drop(take_id)
         if not is_proved(dict(before), self.seal):
-            self._faulty.add(take_id)
+            self._shelf.faulty.add(take_id)
             raise IllegalMove(ROW_CHANGED)
         changed = {**columns, "version": self.version()}
         assignments = ", ".join(f"{name} = ?" for name in changed)
@@ -299,9 +293,9 @@ class Store:
         self._rows_sum = moved(self._rows_sum, self._row(take_id)["mac"], None)
         self._database.execute("DELETE FROM recordings WHERE take_id = ?", (take_id,))
         self._database.execute("INSERT OR REPLACE INTO removed VALUES (?, ?)", (take_id, self.version()))
-        self._items.pop(take_id, None)
+        self._shelf.drop(take_id)
         self._progress.pop(take_id, None)
-        self._faulty.discard(take_id)
+        self._shelf.faulty.discard(take_id)
 
     def scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
         """See that what was deleted is not in the database's files any more; see `upkeep`. Outside of a transaction."""
@@ -374,33 +368,8 @@ class Store:
         proofs = (seal_sum(self.seal, self._rows_sum, version), self._audit.end_change(version))
         self._database.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
 
-    def _is_read(self, row: sqlite3.Row) -> bool:
-        known = self._items.get(row["take_id"])
-        return known is not None and known.version == row["version"]
-
-    def _read(self, found: list[sqlite3.Row]) -> None:
-        """Read rows into items; where pages with results are damaged, one by one, so that only those are lost."""
-        places = tuple(row["rowid"] for row in found)  # an id may be spoilt so that nothing is found by it
-        condition = f"WHERE recordings.rowid IN ({', '.join('?' * len(places))})"
-        try:
-            rows = self.rows(f"{ITEMS} {condition}", places)
-        except sqlite3.DatabaseError as error:
-            if not error.sqlite_errorname.startswith("SQLITE_CORRUPT"):
-                raise
-            if len(found) > 1:
-                for row in found:
-                    self._read([row])
-                return
-            rows = self.rows(f"{WITHOUT_RESULTS} {condition}", places)
-        items = [item_of(row, self.seal) for row in rows]
-        for item in items:
-            self._items[item.take_id] = item
-            if item.fault is not None:
-                self._faulty.add(item.take_id)
-
-    def _with_progress(self, take_id: str) -> RecordingItem:
-        item = self._items[take_id]
-        sent, total = self._progress.get(take_id, (0, 0))
+    def _with_progress(self, item: RecordingItem) -> RecordingItem:
+        sent, total = self._progress.get(item.take_id, (0, 0))
         return replace(item, bytes_sent=sent, bytes_total=total) if total else item
 
     def _row(self, take_id: str) -> sqlite3.Row:
