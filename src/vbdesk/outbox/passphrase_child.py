@@ -1,6 +1,6 @@
 """Lock or open with a passphrase, as a program of its own: for the seconds it takes, the library lets no thread run.
 
-    python -m vbdesk.outbox.passphrase_child lock|open < (length of the passphrase, a line feed, the passphrase, the content)
+    python -m vbdesk.outbox.passphrase_child lock|open < (length of passphrase, line feed, passphrase, content)
 
 Secrets come in and go out by pipes alone, so that no list of processes shows them. Ends with 3 if the passphrase is not
 the right one.
@@ -32,7 +32,8 @@ def unlock(locked: bytes, passphrase: str) -> bytes | None:
 
 def _asked(what: str, content: bytes, passphrase: str) -> subprocess.CompletedProcess[bytes]:
     secret = passphrase.encode()
-    command = [sys.executable, "-m", "vbdesk.outbox.passphrase_child", what]
+    # -P: what lies in the present folder, a stick perhaps, is not taken for a library
+    command = [sys.executable, "-P", "-m", "vbdesk.outbox.passphrase_child", what]
     return subprocess.run(command, input=b"%d\n%b%b" % (len(secret), secret, content), capture_output=True, check=False)
 
 
