@@ -18,7 +18,6 @@ LINE = 1.38
 BODY, SMALL, CAPTION = 9.0, 8.0, 7.5
 ROW_PADDING = 5.0
 CELL_GAP = 8.0
-_TABLE_HEAD_ROOM = 34.0  # a heading row of three lines
 _KEPT_WHOLE = 0.3  # a table of less than this share of a page is not parted
 
 
@@ -229,21 +228,19 @@ class Sheet:
         if not rows:
             return
         places = list(self._places(columns, gap))
-        tall = [
-            max(cell.height(width) for cell, (_, width) in zip(row, places, strict=True)) + 2 * padding for row in rows
-        ]
-        whole = _TABLE_HEAD_ROOM + sum(tall)
-        self._begin(whole if whole < _KEPT_WHOLE * self.pages.height else _TABLE_HEAD_ROOM + tall[0])
+        heights = [_heights(row, places) for row in rows]
+        tall = [max(of_row) + 2 * padding for of_row in heights]
+        head = max(_heights(_head_cells(columns), places)) + 4
+        whole = head + sum(tall)
+        self._begin(whole if whole < _KEPT_WHOLE * self.pages.height else head + tall[0])
         with self.pages.element("Table"):
             self._table_head(columns, places)
-            for row in rows:
-                heights = [cell.height(width) for cell, (_, width) in zip(row, places, strict=True)]
-                height = max(heights) + 2 * padding
-                if self.y + height > self.bottom and row is not rows[0]:
+            for number, (row, of_row, height) in enumerate(zip(rows, heights, tall, strict=True)):
+                if number and self.y + height > self.bottom:
                     self.new_page()
                     self._table_head(columns, places)
                 with self.pages.element("TR"):
-                    for cell, own, (left, width) in zip(row, heights, places, strict=True):
+                    for cell, own, (left, width) in zip(row, of_row, places, strict=True):
                         top = self.y + (padding if at_top else (height - own) / 2)
                         with self.pages.tagged("TD", cell.spoken):
                             cell.draw(self.pages, left, top, width)
@@ -296,12 +293,20 @@ class Sheet:
             left += width + gap
 
     def _table_head(self, columns: Sequence[Column], places: Sequence[tuple[float, float]]) -> None:
-        colour = look().colour.text3
-        cells = [Words(column.heading, column.size, colour=colour, align=column.align) for column in columns]
-        height = max(cell.height(width) for cell, (_, width) in zip(cells, places, strict=True))
+        cells = _head_cells(columns)
+        height = max(_heights(cells, places))
         with self.pages.element("TR"):
             for cell, (left, width) in zip(cells, places, strict=True):
                 with self.pages.tagged("TH"):
                     cell.draw(self.pages, left, self.y + height - cell.height(width), width)
         self.space(height + 4)
         self.rule(look().colour.control)
+
+
+def _head_cells(columns: Sequence[Column]) -> list[Words]:
+    colour = look().colour.text3
+    return [Words(column.heading, column.size, colour=colour, align=column.align) for column in columns]
+
+
+def _heights(row: Sequence[Cell], places: Sequence[tuple[float, float]]) -> list[float]:
+    return [cell.height(width) for cell, (_, width) in zip(row, places, strict=True)]
