@@ -12,6 +12,7 @@ from vbdesk.outbox.library import Library
 from vbdesk.outbox.migrations import MigrationFailed, migrate
 from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.subject_notes import SubjectNotes
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -76,6 +77,7 @@ def test_an_old_library_opens_with_all_that_was_in_it(folder_1, clock):
     assert {item.take_id: item.note for item in library.list()} == {"t-1": "note of t-1", "t-2": "note of t-2"}
     assert library.get("t-2").result_json == RESULT
     assert library.store.asked("t-1")
+    assert SubjectNotes(library.store).unread() == {}  # results of the time before are not news
     library.close()
 
 

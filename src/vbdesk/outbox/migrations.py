@@ -115,6 +115,10 @@ _STEPS = {
         CREATE TABLE settings (name TEXT PRIMARY KEY, sealed BLOB NOT NULL);
         CREATE TABLE requests (bucket TEXT NOT NULL, at TEXT NOT NULL);
         CREATE TABLE trajectories (group_id TEXT PRIMARY KEY, read_at TEXT NOT NULL, sealed BLOB NOT NULL);
+        CREATE TABLE subjects (group_id TEXT PRIMARY KEY, sealed BLOB NOT NULL);
+        CREATE TABLE opened (take_id TEXT PRIMARY KEY REFERENCES recordings (take_id) ON DELETE CASCADE);
+        INSERT INTO opened SELECT take_id FROM recordings WHERE state = 'done';
+        CREATE TABLE reads (name TEXT PRIMARY KEY, read_at TEXT NOT NULL, sealed BLOB NOT NULL);
         CREATE TABLE bundles (
           bundle_id TEXT PRIMARY KEY,
           made_at TEXT NOT NULL,

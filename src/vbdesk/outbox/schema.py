@@ -96,6 +96,21 @@ CREATE TABLE trajectories (
   read_at TEXT NOT NULL,
   sealed BLOB NOT NULL
 );
+-- What a person wrote of a subject, and the tags; both stay on this computer.
+CREATE TABLE subjects (
+  group_id TEXT PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
+-- Recordings whose result was opened here; the results of all others are unread.
+CREATE TABLE opened (
+  take_id TEXT PRIMARY KEY REFERENCES recordings (take_id) ON DELETE CASCADE
+);
+-- Last answers of the service that pages show before it has answered again.
+CREATE TABLE reads (
+  name TEXT PRIMARY KEY,
+  read_at TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
 -- Every bundle that recordings of this library were handed over in; settled: its file is finished, or given up.
 CREATE TABLE bundles (
   bundle_id TEXT PRIMARY KEY,

@@ -1,0 +1,35 @@
+"""Answers of the service that are kept, so that a page shows them at once, with their age, before it has answered again."""
+
+import zlib
+from datetime import datetime
+
+from vbdesk.outbox.column_seal import InvalidTag
+from vbdesk.outbox.store import Store
+
+
+class KeptReads:
+    """Named pieces of JSON of one library, sealed. Every method touches the disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def read(self, name: str) -> tuple[bytes, datetime] | None:
+        """What is kept as `name`, and when it was kept; None if nothing is, or somebody else wrote it."""
+        rows = self._store.rows("SELECT read_at, sealed FROM reads WHERE name = ?", (name,))
+        if not rows:
+            return None
+        try:
+            body = zlib.decompress(self._store.seal.open(rows[0]["sealed"], _place(name)))
+        except (InvalidTag, zlib.error):
+            return None
+        return body, datetime.fromisoformat(rows[0]["read_at"])
+
+    def keep(self, name: str, body: bytes) -> None:
+        """Keep `body` as `name`, in place of what was there. Nobody hears of it: it is no news of a recording."""
+        sealed = self._store.seal.seal(zlib.compress(body, 1), _place(name))
+        with self._store.quietly() as database:
+            database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, self._store.now(), sealed))
+
+
+def _place(name: str) -> str:
+    return f"reads/{name}"
