@@ -8,6 +8,7 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from email.utils import format_datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 import numpy as np
@@ -26,11 +27,22 @@ from vbdesk.outbox.library import Library
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 KEY = bytes(range(32))
+QUICK = Path("/dev/shm")
 
 
 @pytest.fixture
 def clock():
     return ManualClock(datetime(2026, 3, 1, 9, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def folder_in_memory(tmp_path_factory):
+    """A folder whose files need not last, where the system has a place for such."""
+    if not QUICK.is_dir():
+        yield tmp_path_factory.mktemp("folder")
+        return
+    with TemporaryDirectory(dir=QUICK) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -15,6 +15,12 @@ EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 
 
 @pytest.fixture
+def tmp_path(folder_in_memory):
+    """Thousands of transactions, and nothing about the disk."""
+    return folder_in_memory
+
+
+@pytest.fixture
 def waiting(library, new_take):
     """Recordings in the line, a minute apart."""
 
