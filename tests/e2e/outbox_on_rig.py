@@ -21,12 +21,12 @@ from vbdesk.outbox.opening import HeldLibrary
 from vbdesk.outbox.states import Fix, OutboxState
 
 NOBODY_THERE = "http://127.0.0.1:9"
-MANY = 300
+MANY = 60
 TO_DONE = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.SUBMITTED, OutboxState.DONE)
 
 
 def fill(speech: Path) -> None:
-    """A week of recordings: three that wait, one that needs a person, one at rest, and many that are done."""
+    """A week of recordings: three that wait, one that needs a person, one at rest, and sixty that are done."""
     place = places(None)
     outside = Outside(data_dir=place.data, config_dir=place.config)
     profile = Setup(outside).make_service(ServiceAddress(NOBODY_THERE, "acc-1", "a-key"), "keyring")
@@ -87,8 +87,8 @@ def main(folder: Path, speech: Path, text: float) -> None:
     until(lambda: "deleted" in desk.tree() or "cannot be deleted" in desk.tree(), "an answer to Delete")
     desk.press("push button", "Close")
 
-    for _ in range(12):
-        desk.hit("Next")  # page down, through thousands
+    for _ in range(6):
+        desk.hit("Next")  # page down
     desk.hit("End")
     time.sleep(1)
     desk.look("outbox-scrolled")

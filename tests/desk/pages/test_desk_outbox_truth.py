@@ -45,7 +45,7 @@ LEADS_TO = {
 CLAIMS = (
     (r"in line", {S.WAITING}),
     (r"say so", {S.WAITING, S.CHECKED}),
-    (r"service is asked|No answer came", {S.WAITING, S.UPLOADING}),
+    (r"service is asked|No answer came|in a bundle", {S.WAITING, S.UPLOADING}),
     (r"MB|Preparing|All of it is sent", {S.UPLOADING}),
     (r"in its queue", {S.SUBMITTED}),
     (r"is analysing it", {S.RUNNING}),
@@ -98,6 +98,7 @@ def recordings(draw):
                 bytes_sent=draw(st.integers(0, total)),
                 bytes_total=total,
                 asked=asked,
+                bundle_id="b-1" if state is S.HANDED_OVER or (asked and draw(st.booleans())) else None,
                 released=draw(st.booleans()),
                 fault=draw(st.sampled_from([None, "Somebody changed it."])) if state is S.NEEDS_ATTENTION else None,
             )

@@ -12,7 +12,7 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.bundles import BundleWork
 from vbdesk.desk.viewmodels.outbox_deeds import Choice, OutboxDeeds, choice_of
 from vbdesk.desk.viewmodels.outbox_news import Mend, News, news_of
-from vbdesk.desk.viewmodels.outbox_order import Arranged, Figures, Rank
+from vbdesk.desk.viewmodels.outbox_order import STOPPED, Arranged, Figures, Rank
 from vbdesk.desk.viewmodels.outbox_rows import HEADINGS, SHOWN, Circumstances, Deed, OutboxRow, Show
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.forecast import about
@@ -169,7 +169,7 @@ class OutboxViewModel(QObject):
             return
         if item.state is OutboxState.DONE:
             self._workspace.navigator.open("result", Recording(key, item.job_id, item.group_id, item.recorded_at))
-        elif item.state in (OutboxState.CHECKED, OutboxState.NEEDS_ATTENTION):
+        elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
             self._workspace.navigator.open("record", ReviewTake(key))
 
     def act_on_news(self) -> None:

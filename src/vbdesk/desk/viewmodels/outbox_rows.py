@@ -180,10 +180,12 @@ def _happening(item: RecordingItem, around: Circumstances) -> Cell:
 
 
 def _waiting_words(item: RecordingItem, around: Circumstances) -> str:
-    if item.asked:
-        return item.reason or "No answer came to the last try. The service is asked first whether it has the recording."
     if _waits_for_a_hand(item, around):
         return "Ready to go. It is sent when you say so."
+    if item.asked and item.bundle_id:
+        return item.reason or "It was in a bundle. The service is asked first whether it has the recording."
+    if item.asked:
+        return item.reason or "No answer came to the last try. The service is asked first whether it has the recording."
     place = f"{place_in_line(around.arranged.place_in_line(item))}."
     return f"{place} {item.reason}" if item.reason else place
 
