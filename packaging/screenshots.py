@@ -115,7 +115,8 @@ def after_days_offline(folder: Path) -> None:
                 desk.go("Account")
                 desk.press("check box", word)
                 time.sleep(1)
-                desk.look(f"account-{scheme}", window=True)
+                if scheme == "dark":
+                    desk.look("account-dark", window=True)
                 desk.go("Outbox")
                 time.sleep(2)
                 desk.look(f"outbox-{scheme}", window=True)
