@@ -44,6 +44,7 @@ _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
 _LEAST_STRETCH = 150
 _TICK, _TICK_GAP = 18, 12
+_NOWHERE = QPoint(-1, -1)
 
 
 class CellView(QTableView):
@@ -90,6 +91,7 @@ class CellView(QTableView):
         """
         super().__init__(parent)
         self.choosable = choosable
+        self.pointer = _NOWHERE  # kept from its moves: asking the system for it at every cell takes a while
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
@@ -229,7 +231,7 @@ class CellView(QTableView):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         super().mouseMoveEvent(event)
-        point = event.position().toPoint()
+        point = self.pointer = event.position().toPoint()
         over = self._button_at(point) is not None or self._ticks_at(point)
         self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
         self.viewport().update()
@@ -252,13 +254,12 @@ class CellView(QTableView):
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
         super().leaveEvent(event)
+        self.pointer = _NOWHERE
         self.viewport().update()
 
     def hovered_row(self) -> int:
         """Row under the pointer; -1 for none."""
-        if not self.viewport().underMouse():
-            return -1
-        return self.rowAt(self.viewport().mapFromGlobal(self.cursor().pos()).y())
+        return self.rowAt(self.pointer.y())
 
     @Slot()
     def _on_selection_changed(self) -> None:
@@ -314,9 +315,8 @@ class _CellDelegate(QStyledItemDelegate):
             case Moving():
                 _paint_moving(painter, cell, area)
             case Act() if cell.text:
-                pointer = self._view.viewport().mapFromGlobal(self._view.cursor().pos())
                 box = button_rect(cell, rect, last=last)
-                over = hovered and box.contains(QRectF(pointer.x(), pointer.y(), 1, 1))
+                over = hovered and box.contains(self._view.pointer)
                 _paint_button(painter, cell, box, hovered=over)
         painter.restore()
 
