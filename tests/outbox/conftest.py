@@ -24,9 +24,11 @@ from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
 from vbdesk.outbox.courier import Courier
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.library import Library
+from vbdesk.outbox.states import OutboxState
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 KEY = bytes(range(32))
+MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
 QUICK = Path("/dev/shm")
 
 
@@ -76,6 +78,35 @@ def new_take(library):
         return library.add_take(path, TakeMetadata(group_id=group_id, **facts))
 
     return make
+
+
+@pytest.fixture
+def waiting(library, new_take):
+    """A short recording in the line."""
+
+    def make(*args, **more):
+        take_id = new_take(*args, **{"seconds": 15, "rate": 1000, "recorded_at": MOMENT, **more})
+        library.queue(take_id)
+        return take_id
+
+    return make
+
+
+@pytest.fixture
+def waiting_line(waiting):
+    """Many short recordings in the line, a minute apart, of forty subjects."""
+
+    def make(count, first=0):
+        for number in range(first, first + count):
+            waiting(f"ward4-{number % 40}", recorded_at=MOMENT + timedelta(minutes=number))
+
+    return make
+
+
+@pytest.fixture
+def all_done(library):
+    """Whether every recording has its result."""
+    return lambda: {item.state for item in library.list()} == {OutboxState.DONE}
 
 
 def write_take(path: Path, seconds: float = 20, rate: int = 8000) -> Path:

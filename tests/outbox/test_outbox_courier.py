@@ -8,22 +8,11 @@ import soundfile as sf
 
 from vbdesk.capture.clock import SystemClock
 from vbdesk.outbox.library import NotAllowed
+from vbdesk.outbox.settings import Retention, RetentionRule
 from vbdesk.outbox.states import Fix, OutboxState
 from vbdesk.outbox.vault import VaultLocked
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def waiting(library, new_take):
-    """A recording in the line."""
-
-    def make(*args, **more):
-        take_id = new_take(*args, **more)
-        library.queue(take_id)
-        return take_id
-
-    return make
 
 
 def state(library, take_id):
@@ -216,7 +205,7 @@ def test_results_of_others_come_while_a_long_upload_is_under_way(library, waitin
     short = waiting("a", seconds=15)
     drive(courier, lambda: state(library, short) is OutboxState.SUBMITTED)
     service.upload_bytes_per_s = 20_000
-    long, seen = waiting("b", seconds=60), []
+    long, seen = waiting("b", seconds=60, rate=8000), []
     library.subscribe(lambda: seen.append((state(library, long), state(library, short))))
     drive(courier, lambda: state(library, long) is OutboxState.DONE)
     assert (OutboxState.UPLOADING, OutboxState.DONE) in seen
@@ -315,7 +304,7 @@ def test_cancelling_an_upload_stops_it_and_keeps_the_recording(library, waiting,
     drive(courier, seconds=60)
     assert state(library, take_id) is OutboxState.CHECKED
     assert service.jobs == {}
-    assert library.audio(take_id).duration_s == 20
+    assert library.audio(take_id).duration_s == 15
 
 
 def test_what_the_service_may_have_cannot_be_called_back_or_deleted(library, waiting, courier, service, drive):
@@ -326,6 +315,17 @@ def test_what_the_service_may_have_cannot_be_called_back_or_deleted(library, wai
         library.cancel(take_id)
     with pytest.raises(NotAllowed):
         library.discard(take_id)
+
+
+def test_the_sound_goes_after_the_result_where_that_is_the_rule(library, waiting, courier, service, drive):
+    service.clock_ahead = timedelta(0)
+    library.change_settings(retention=Retention(RetentionRule.AFTER_RESULT, days=2))
+    take_id = waiting()
+    drive(courier, seconds=24 * 3600)
+    assert state(library, take_id) is OutboxState.DONE
+    assert library.get(take_id).audio_gone_at is None
+    drive(courier, seconds=25 * 3600)
+    assert library.get(take_id).audio_gone_at is not None
 
 
 def test_the_oldest_recording_goes_first(library, waiting, courier, service, drive):

@@ -1,7 +1,7 @@
 """What the page says of the time it will take, against what a simulated line then takes."""
 
 from collections import deque
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -20,29 +20,17 @@ def tmp_path(folder_in_memory):
     return folder_in_memory
 
 
-@pytest.fixture
-def waiting(library, new_take):
-    """Recordings in the line."""
-
-    def make(count, first=0):
-        for number in range(first, first + count):
-            moment = EIGHT + timedelta(minutes=number)
-            library.queue(new_take(f"ward4-{number}", seconds=15, rate=1000, recorded_at=moment))
-
-    return make
-
-
 @pytest.mark.parametrize(("plan", "count"), [(Plan.STANDARD, 40), (Plan.ENTERPRISE, 60)])
 def test_the_estimate_is_within_a_quarter_of_what_it_takes_and_shrinks(
-    library, waiting, new_courier, service, drive, clock, plan, count
+    library, waiting_line, new_courier, service, drive, clock, plan, count
 ):
     """At the start and with 25 and 12 to be done, after three recordings have shown how fast line and service are."""
     service.plan, service.analysis_s, service.credits = plan, 4.0, 10_000
     service.latency_s, service.upload_bytes_per_s = 0.2, 20_000
     courier = new_courier(plan=plan)
-    waiting(3)
+    waiting_line(3)
     drive(courier, lambda: library.counts()[OutboxState.DONE] == 3, seconds=600)
-    waiting(count, first=3)
+    waiting_line(count, first=3)
     told = []
     for left in (count, 25, 12):
         drive(courier, lambda: library.counts()[OutboxState.DONE] >= 3 + count - left, seconds=10_000)  # noqa: B023
@@ -81,16 +69,18 @@ def play(count, limit):
     return now + 9.0
 
 
-def test_before_anything_was_measured_the_plan_alone_gives_an_estimate(library, waiting, new_courier, service, drive):
+def test_before_anything_was_measured_the_plan_alone_gives_an_estimate(
+    library, waiting_line, new_courier, service, drive
+):
     courier = new_courier(plan=Plan.STANDARD)
-    waiting(12)
+    waiting_line(12)
     assert courier.forecast().sentence == "12 recordings, about 4 minutes"  # 24 requests, five a minute
     first, *_, last = library.list()[::-1]
     assert courier.forecast().seconds_to(first.take_id) < 30 < 200 < courier.forecast().seconds_to(last.take_id)
 
 
 @pytest.mark.parametrize("hinder", ["offline", "paused", "by hand", "no key", "metered"])
-def test_what_nobody_can_know_is_not_foretold(library, waiting, new_courier, service, drive, hinder):
+def test_what_nobody_can_know_is_not_foretold(library, waiting_line, new_courier, service, drive, hinder):
     network = ManualNetwork()
     courier = new_courier(network=network)
     if hinder == "offline":
@@ -104,7 +94,7 @@ def test_what_nobody_can_know_is_not_foretold(library, waiting, new_courier, ser
     else:
         library.change_settings(send_rule=SendRule.UNMETERED)
         network.now = NetworkState(reachable=True, metered=True)
-    waiting(2)
+    waiting_line(2)
     drive(courier, seconds=20)
     assert courier.forecast() == Forecast(2, None)
     assert courier.forecast().sentence == "2 recordings"

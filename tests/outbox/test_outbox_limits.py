@@ -1,7 +1,7 @@
 """Inside the plan: by the service's own windows, nothing is ever refused, whatever else the account's program asks."""
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -20,29 +20,17 @@ def tmp_path(folder_in_memory):
     return folder_in_memory
 
 
-@pytest.fixture
-def waiting(library, new_take):
-    """Recordings in the line, a minute apart."""
-
-    def make(count, **more):
-        for number in range(count):
-            facts = {"recorded_at": EIGHT + timedelta(minutes=number), **more}
-            library.queue(new_take(f"ward4-{number % 40}", seconds=15, rate=1000, **facts))
-
-    return make
-
-
 def all_done(library, count):
     return lambda: library.counts()[OutboxState.DONE] == count
 
 
 def test_two_hundred_recordings_on_the_standard_plan_never_meet_a_refusal(
-    library, waiting, new_courier, service, drive, clock
+    library, waiting_line, new_courier, service, drive, clock
 ):
     """On a line whose delays vary by seconds, with restarts that forget everything but the library."""
     service.plan, service.analysis_s, service.credits = Plan.STANDARD, 6.0, 10_000
     dice = random.Random(5)
-    waiting(200)
+    waiting_line(200)
     courier = new_courier(plan=Plan.STANDARD)
     for _ in range(100):
         if all_done(library, 200)():
@@ -58,9 +46,9 @@ def test_two_hundred_recordings_on_the_standard_plan_never_meet_a_refusal(
     assert clock.monotonic() < 200 * 2 / 5 * 60 * 1.15  # two requests each, five a minute
 
 
-def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting, new_courier, service, drive, clock):
+def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting_line, new_courier, service, drive, clock):
     service.faults["longitudinal"].extend([404] * 15)
-    waiting(15)
+    waiting_line(15)
     drive(new_courier(), all_done(library, 15))
     service.faults["longitudinal"].clear()
     budget = RequestBudget.of_plan(Plan.STANDARD)
@@ -76,8 +64,8 @@ def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting, new_cour
     assert service.refused_by_rate == []
 
 
-def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting, new_courier, service, drive, clock):
-    waiting(60)
+def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting_line, new_courier, service, drive, clock):
+    waiting_line(60)
     drive(new_courier(), lambda: len(service.jobs) == 60)
     began = clock.monotonic()
     service.requests.clear()
@@ -93,10 +81,10 @@ def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting, new_co
 
 
 def test_a_restart_remembers_the_requests_of_the_last_minute(
-    library, waiting, new_courier, service, drive, reopen, clock
+    library, waiting_line, new_courier, service, drive, reopen, clock
 ):
     service.plan = Plan.STANDARD
-    waiting(12)
+    waiting_line(12)
     drive(new_courier(plan=Plan.STANDARD), lambda: service.count("analyze") + service.count("mint") == 5)
     library.close()
     again = reopen()
@@ -123,10 +111,10 @@ def test_the_journal_forgets_what_is_long_past_and_counts_from_the_arrival(libra
 
 
 def test_a_pause_that_others_of_the_account_caused_is_obeyed_and_logged_without_names(
-    library, waiting, courier, service, drive, caplog
+    library, waiting_line, courier, service, drive, caplog
 ):
     service.faults["job"].append(429)
-    waiting(1)
+    waiting_line(1)
     drive(courier, all_done(library, 1))
     first, second = [moment for moment, kind in service.requests if kind == "job"][:2]
     assert 7.0 <= second - first <= 7.1

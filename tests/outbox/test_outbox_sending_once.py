@@ -14,22 +14,6 @@ from vbdesk.outbox.states import OutboxState
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
 
 
-@pytest.fixture
-def waiting(library, new_take):
-    """A recording in the line."""
-
-    def make(*args, **more):
-        take_id = new_take(*args, **{"seconds": 15, "rate": 1000, "recorded_at": MOMENT, **more})
-        library.queue(take_id)
-        return take_id
-
-    return make
-
-
-def all_done(library):
-    return lambda: {item.state for item in library.list()} == {OutboxState.DONE}
-
-
 def pending(library, take_id):
     return library.store.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))[0]
 
@@ -43,20 +27,20 @@ def send_elsewhere(service, library, **other):
 
 
 def test_a_request_that_arrives_after_the_first_search_is_found_by_the_second(
-    library, waiting, courier, service, drive
+    library, all_done, waiting, courier, service, drive
 ):
     service.faults["analyze"].append("late")
     waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert service.count("group") == 2
     assert len(service.jobs) == 1
 
 
-def test_a_search_that_fails_is_not_repeated_at_once(library, waiting, courier, service, drive):
+def test_a_search_that_fails_is_not_repeated_at_once(library, all_done, waiting, courier, service, drive):
     service.faults["analyze"].append("lost")
     service.faults["group"].extend([500] * 3)
     waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     moments = [moment for moment, kind in service.requests if kind == "group"]
     assert np.diff(moments) == pytest.approx([2, 4, 8], abs=0.1)  # the lost answer counts too
     assert len(service.jobs) == 1
@@ -64,29 +48,33 @@ def test_a_search_that_fails_is_not_repeated_at_once(library, waiting, courier, 
 
 @pytest.mark.parametrize("digits", [6, 3, 0])
 def test_a_lost_answer_is_found_however_many_digits_the_service_keeps(
-    library, waiting, courier, service, drive, digits
+    library, all_done, waiting, courier, service, drive, digits
 ):
     service.digits = digits
     service.faults["analyze"].append("lost")
     take_id = waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert len(service.jobs) == 1
     assert library.get(take_id).recorded_at == MOMENT
 
 
-def test_a_job_of_the_same_second_but_another_length_is_another_recordings(library, waiting, courier, service, drive):
+def test_a_job_of_the_same_second_but_another_length_is_another_recordings(
+    library, all_done, waiting, courier, service, drive
+):
     service.digits = 0
     service.faults["analyze"].extend(["unreachable", "lost", "lost"])
     first = waiting(seconds=15)
     second = waiting(seconds=17, recorded_at=MOMENT + timedelta(milliseconds=1))
-    drive(courier, all_done(library), seconds=600)
+    drive(courier, all_done, seconds=600)
     durations = {job_id: job["audio_duration_seconds"] for job_id, job in service.jobs.items()}
     assert {durations[library.get(take_id).job_id] for take_id in (first, second)} == {15.0, 17.0}
     assert durations[library.get(first).job_id] == 15.0
     assert len(service.jobs) == 2
 
 
-def test_while_one_recording_of_a_subject_is_unclear_no_other_of_it_is_sent(library, waiting, courier, service, drive):
+def test_while_one_recording_of_a_subject_is_unclear_no_other_of_it_is_sent(
+    library, all_done, waiting, courier, service, drive
+):
     service.faults["analyze"].append("lost")
     waiting("a")
     waiting("a", recorded_at=MOMENT + timedelta(microseconds=1))
@@ -94,85 +82,91 @@ def test_while_one_recording_of_a_subject_is_unclear_no_other_of_it_is_sent(libr
     drive(courier, lambda: service.count("analyze") == 2)
     assert {job["group_id"] for job in service.jobs.values()} == {"a", "b"}
     assert library.get(other).job_id is not None
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert len(service.jobs) == 3
 
 
-def test_a_job_whose_group_was_deleted_meanwhile_is_known_by_its_bytes(library, waiting, courier, service, drive):
+def test_a_job_whose_group_was_deleted_meanwhile_is_known_by_its_bytes(
+    library, all_done, waiting, courier, service, drive
+):
     service.faults["analyze"].append("lost")
     take_id = waiting(seconds=15)
     drive(courier, lambda: len(service.jobs) == 1)
     ((job_id, job),) = service.jobs.items()
     service.jobs[job_id] = job | {"group_id": "deleted"}
     service.jobs["stranger"] = job | {"group_id": "other", "job_id": "stranger", "audio_size_bytes": 77}
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert library.get(take_id).job_id == job_id
     assert service.count("analyze") == 1
 
 
-def test_a_job_of_another_computer_is_not_taken_for_ours(library, waiting, courier, service, drive):
+def test_a_job_of_another_computer_is_not_taken_for_ours(library, all_done, waiting, courier, service, drive):
     """Same target, same length, some bytes more, and in another group."""
     service.faults["analyze"].append("unreachable")
     send_elsewhere(service, library, group_id="other", audio_size_bytes=4711)
     service.faults["analyze"].append(503)
     take_id = waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert service.count("jobs") == 1
     assert len(service.jobs) == 2
     assert library.get(take_id).job_id != "elsewhere"
 
 
-def test_an_upload_of_yesterday_is_made_anew_without_asking(library, waiting, courier, service, drive, clock):
+def test_an_upload_of_yesterday_is_made_anew_without_asking(library, all_done, waiting, courier, service, drive, clock):
     service.credits = 0
     waiting()
     drive(courier, seconds=20)
     assert service.count("put") == 1
     clock.advance(24 * 3600)
     service.credits = 100
-    drive(courier, all_done(library), seconds=1000)
+    drive(courier, all_done, seconds=1000)
     assert service.count("put") == 2
     assert len(service.jobs) == 1
 
 
-def test_an_upload_of_an_hour_ago_is_still_there_after_a_restart(library, waiting, new_courier, service, drive, clock):
+def test_an_upload_of_an_hour_ago_is_still_there_after_a_restart(
+    library, all_done, waiting, new_courier, service, drive, clock
+):
     service.credits = 0
     waiting()
     drive(new_courier(), seconds=20)
     clock.advance(3600)
     service.credits = 100
-    drive(new_courier(), all_done(library))
+    drive(new_courier(), all_done)
     assert service.count("put") == 1
 
 
 @pytest.mark.parametrize("fault", ["lost", "unreachable", 503])
-def test_a_broken_upload_is_repeated_at_its_address(library, waiting, courier, service, drive, fault):
+def test_a_broken_upload_is_repeated_at_its_address(library, all_done, waiting, courier, service, drive, fault):
     """After a lost answer the storage says that the bytes are there already."""
     service.faults["put"].append(fault)
     waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert (service.count("mint"), service.count("put")) == (1, 2)
     assert len(service.jobs) == 1
 
 
-def test_an_address_that_has_expired_meanwhile_is_minted_anew(library, waiting, courier, service, drive, clock):
+def test_an_address_that_has_expired_meanwhile_is_minted_anew(
+    library, all_done, waiting, courier, service, drive, clock
+):
     service.faults["put"].append("unreachable")
     waiting()
     drive(courier, lambda: service.count("put") == 1)
     clock.advance(16 * 60)
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert (service.count("mint"), service.count("put")) == (2, 2)
 
 
-def test_an_address_that_the_storage_refuses_is_minted_anew(library, waiting, courier, service, drive):
+def test_an_address_that_the_storage_refuses_is_minted_anew(library, all_done, waiting, courier, service, drive):
     service.faults["put"].append(lambda _: httpx.Response(400, text="<Error><Code>ExpiredToken</Code></Error>"))
     waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert (service.count("mint"), service.count("put")) == (2, 2)
 
 
-def test_the_digest_of_what_was_sent_is_kept(library, waiting, courier, service, drive):
+def test_the_digest_of_what_was_sent_is_kept(library, all_done, waiting, courier, service, drive):
     take_id = waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     (sent,) = service.uploads.values()
     row = library.store.rows("SELECT sent_sha256 FROM recordings WHERE take_id = ?", (take_id,))[0]
     assert row["sent_sha256"] == hashlib.sha256(sent).hexdigest()
@@ -186,7 +180,7 @@ def hand_over(library, take_id):
 
 
 def test_a_recording_that_was_handed_over_is_followed_once_another_computer_has_sent_it(
-    library, waiting, new_courier, service, drive
+    library, all_done, waiting, new_courier, service, drive
 ):
     take_id = waiting()
     hand_over(library, take_id)
@@ -197,12 +191,12 @@ def test_a_recording_that_was_handed_over_is_followed_once_another_computer_has_
     assert 2 <= service.count("group") <= 4  # every ten minutes
     assert service.count("mint") == 0
     send_elsewhere(service, library)
-    drive(courier, all_done(library), seconds=700)
+    drive(courier, all_done, seconds=700)
     assert library.get(take_id).job_id == "elsewhere"
 
 
 def test_a_recording_that_another_computer_may_send_is_looked_for_before_every_submit(
-    library, waiting, courier, service, drive
+    library, all_done, waiting, courier, service, drive
 ):
     take_id = waiting()
     with library.store.changing():
@@ -214,7 +208,7 @@ def test_a_recording_that_another_computer_may_send_is_looked_for_before_every_s
         return mint()
 
     service.faults["mint"].append(meanwhile)
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert library.get(take_id).job_id == "elsewhere"
     assert service.count("analyze") == 0
 
@@ -230,23 +224,23 @@ def test_without_room_for_that_search_the_courier_waits(library, waiting, new_co
     assert service.requests == []
 
 
-def test_a_subjects_history_is_read_once_after_its_last_result(library, waiting, courier, service, drive):
+def test_a_subjects_history_is_read_once_after_its_last_result(library, all_done, waiting, courier, service, drive):
     service.recomputes = 1
     for number in range(3):
         waiting(recorded_at=MOMENT + timedelta(days=number))
     assert library.trajectory("ward4-0172") is None
     drive(courier, seconds=120)
-    assert all_done(library)()
+    assert all_done()
     assert service.count("longitudinal") == 2  # the first time it was being recomputed
     body, _ = library.trajectory("ward4-0172")
     assert b'"done_job_count":3' in body
 
 
 def test_a_result_that_came_before_the_program_ended_has_its_history_read_later(
-    library, waiting, new_courier, service, drive
+    library, all_done, waiting, new_courier, service, drive
 ):
     waiting()
-    drive(new_courier(), all_done(library))
+    drive(new_courier(), all_done)
     assert service.count("longitudinal") == 0
     courier = new_courier()
     courier.recover()

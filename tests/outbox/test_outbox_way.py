@@ -20,18 +20,6 @@ ONLINE = NetworkState(reachable=True, metered=False)
 
 
 @pytest.fixture
-def waiting(library, new_take):
-    """A recording in the line."""
-
-    def make(*args, **more):
-        take_id = new_take(*args, **{"seconds": 15, "rate": 1000, "recorded_at": MOMENT, **more})
-        library.queue(take_id)
-        return take_id
-
-    return make
-
-
-@pytest.fixture
 def network():
     return ManualNetwork(ONLINE)
 
@@ -39,10 +27,6 @@ def network():
 @pytest.fixture
 def courier(new_courier, network):
     return new_courier(network=network)
-
-
-def all_done(library):
-    return lambda: {item.state for item in library.list()} == {OutboxState.DONE}
 
 
 def failing_with(below):
@@ -90,7 +74,7 @@ def test_what_is_in_the_way_is_told_apart(courier, service, drive, fault, reach,
 
 
 def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
-    library, waiting, courier, network, service, drive, clock
+    library, all_done, waiting, courier, network, service, drive, clock
 ):
     network.now = NetworkState(reachable=False)
     waiting()
@@ -100,7 +84,7 @@ def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
     assert "no network" in courier.status.sentence
     network.now = ONLINE
     back = clock.monotonic()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert service.requests[0][0] - back < 1
 
 
@@ -142,7 +126,7 @@ class SleepyClock:
 
 
 def test_after_sleep_the_connections_are_new_and_the_network_may_settle(
-    library, waiting, service, new_courier, drive, clock
+    library, all_done, waiting, service, new_courier, drive, clock
 ):
     sleepy, made = SleepyClock(clock), []
     courier = new_courier(clock=sleepy, on_connect=made.append)
@@ -151,7 +135,7 @@ def test_after_sleep_the_connections_are_new_and_the_network_may_settle(
     sleepy.slept_s = 8 * 3600
     service.requests.clear()
     woke = clock.monotonic()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert 3 <= service.requests[0][0] - woke < 4
     assert len(made) == 2
 
@@ -188,16 +172,16 @@ def all_done_of(library, take_id):
     return lambda: library.get(take_id).state is OutboxState.DONE
 
 
-def test_a_clock_that_is_a_few_minutes_off_does_no_harm(library, waiting, courier, service, drive):
+def test_a_clock_that_is_a_few_minutes_off_does_no_harm(library, all_done, waiting, courier, service, drive):
     service.clock_ahead = timedelta(minutes=9)
     take_id = waiting()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert courier.status.on_hold is None
     assert library.get(take_id).reason is None
 
 
 def test_recordings_made_while_the_clock_was_ahead_are_said_so_once_it_is_right(
-    library, waiting, new_courier, service, drive, clock
+    library, all_done, waiting, new_courier, service, drive, clock
 ):
     class SetBack:
         """The clock was a year ahead, and was set right before the network came."""
@@ -216,12 +200,12 @@ def test_recordings_made_while_the_clock_was_ahead_are_said_so_once_it_is_right(
     laptop.wrong = timedelta(0)
     right = waiting("b")
     service.clock_ahead = timedelta(0)
-    drive(new_courier(clock=laptop), all_done(library))
+    drive(new_courier(clock=laptop), all_done)
     assert library.get(wrong).reason == DOUBT
     assert library.get(right).reason is None
 
 
-def test_paused_nothing_is_sent_and_results_still_come(library, waiting, courier, service, drive):
+def test_paused_nothing_is_sent_and_results_still_come(library, all_done, waiting, courier, service, drive):
     sent = waiting()
     drive(courier, lambda: library.get(sent).state is OutboxState.SUBMITTED)
     library.change_settings(paused=True)
@@ -231,11 +215,11 @@ def test_paused_nothing_is_sent_and_results_still_come(library, waiting, courier
     assert library.get(later).state is OutboxState.WAITING
     assert courier.status.sentence == "Connected. Sending is paused; results still come."
     library.change_settings(paused=False)
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert courier.status.sentence == "Connected."
 
 
-def test_on_a_metered_network_recordings_wait_for_another(library, waiting, courier, network, service, drive):
+def test_on_a_metered_network_recordings_wait_for_another(library, all_done, waiting, courier, network, service, drive):
     library.change_settings(send_rule=SendRule.UNMETERED)
     network.now = NetworkState(reachable=True, metered=True)
     urgent = waiting("urgent")
@@ -248,10 +232,10 @@ def test_on_a_metered_network_recordings_wait_for_another(library, waiting, cour
     assert service.count("mint") == 1
     assert "does not cost by volume" in courier.status.sentence
     network.now = NetworkState(reachable=True, metered=None)  # what is not known does not cost
-    drive(courier, all_done(library))
+    drive(courier, all_done)
 
 
-def test_by_hand_only_what_a_person_lets_go_is_sent(library, waiting, courier, service, drive):
+def test_by_hand_only_what_a_person_lets_go_is_sent(library, all_done, waiting, courier, service, drive):
     library.change_settings(send_rule=SendRule.BY_HAND)
     first, second = waiting("a"), waiting("b")
     drive(courier, seconds=60)
@@ -260,16 +244,16 @@ def test_by_hand_only_what_a_person_lets_go_is_sent(library, waiting, courier, s
     drive(courier, lambda: library.get(second).state is OutboxState.DONE)
     assert library.get(first).state is OutboxState.WAITING
     library.send_now()
-    drive(courier, all_done(library))
+    drive(courier, all_done)
 
 
-def test_a_key_that_works_again_is_noticed_without_hammering(library, waiting, courier, service, drive):
+def test_a_key_that_works_again_is_noticed_without_hammering(library, all_done, waiting, courier, service, drive):
     service.key = "new-key"
     waiting()
     drive(courier, seconds=3600)
     assert 3 <= len(service.requests) <= 6
     service.key = "right-key"
-    drive(courier, all_done(library), seconds=1000)
+    drive(courier, all_done, seconds=1000)
     assert courier.status.on_hold is None
 
 
@@ -289,7 +273,9 @@ def test_offline_on_hold_the_network_is_what_is_said_and_the_hold_comes_back_wit
     assert "no credits" in courier.status.sentence
 
 
-def test_credits_that_came_before_the_balance_was_read_are_found_by_a_try(library, waiting, courier, service, drive):
+def test_credits_that_came_before_the_balance_was_read_are_found_by_a_try(
+    library, all_done, waiting, courier, service, drive
+):
     def spent(_):
         service.credits = 500  # added by somebody the moment after the refusal
         return service._refusal(402)
@@ -298,12 +284,12 @@ def test_credits_that_came_before_the_balance_was_read_are_found_by_a_try(librar
     waiting()
     drive(courier, seconds=300)
     assert courier.status.on_hold is Fix.ADD_CREDITS
-    drive(courier, all_done(library), seconds=700)
+    drive(courier, all_done, seconds=700)
     assert courier.status.on_hold is None
     assert service.count("put") == 1
 
 
-def test_a_keyring_that_is_unlocked_later_is_noticed(library, waiting, new_courier, service, drive):
+def test_a_keyring_that_is_unlocked_later_is_noticed(library, all_done, waiting, new_courier, service, drive):
     locked = [VaultLocked("The keyring is locked.")] * 3
 
     def check():
@@ -318,12 +304,12 @@ def test_a_keyring_that_is_unlocked_later_is_noticed(library, waiting, new_couri
     drive(courier, lambda: courier.status.connected is False, seconds=30)
     assert courier.status.on_hold is None
     service.online = True
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert courier.status.on_hold is None
 
 
 def test_a_recording_at_which_the_line_always_breaks_is_not_in_the_way_of_the_others(
-    library, waiting, courier, service, drive
+    library, all_done, waiting, courier, service, drive
 ):
     heavy = waiting("a", seconds=60)
     others = [waiting(f"b{number}", recorded_at=MOMENT + timedelta(days=1 + number)) for number in range(3)]
@@ -344,11 +330,13 @@ def test_a_recording_at_which_the_line_always_breaks_is_not_in_the_way_of_the_ot
     assert "broke off" in library.get(heavy).reason
     assert library.get(heavy).state is OutboxState.WAITING
     service._put = put
-    drive(courier, all_done(library), seconds=1000)
+    drive(courier, all_done, seconds=1000)
     assert library.get(heavy).reason is None
 
 
-def test_a_job_whose_answer_makes_no_sense_does_not_stop_the_others(library, waiting, courier, service, drive):
+def test_a_job_whose_answer_makes_no_sense_does_not_stop_the_others(
+    library, all_done, waiting, courier, service, drive
+):
     odd = waiting("a")
     drive(courier, lambda: library.get(odd).state is OutboxState.SUBMITTED)
     job = service._job
@@ -359,11 +347,11 @@ def test_a_job_whose_answer_makes_no_sense_does_not_stop_the_others(library, wai
     drive(courier, lambda: all(library.get(each).state is OutboxState.DONE for each in others), seconds=60)
     assert library.counts()[OutboxState.DONE] == 3
     service._job = job
-    drive(courier, all_done(library))
+    drive(courier, all_done)
 
 
 def test_what_has_had_its_retries_goes_on_when_the_service_is_back_from_an_outage(
-    library, waiting, courier, service, drive
+    library, all_done, waiting, courier, service, drive
 ):
     service.faults["put"].extend([500] * 6)
     take_id = waiting()
@@ -372,15 +360,17 @@ def test_what_has_had_its_retries_goes_on_when_the_service_is_back_from_an_outag
     drive(courier, seconds=60)
     assert "tried 6 times" in library.get(take_id).reason
     service.online = True
-    drive(courier, all_done(library), seconds=60)
+    drive(courier, all_done, seconds=60)
     assert library.get(take_id).state is OutboxState.DONE
 
 
-def test_a_pause_that_was_noted_by_a_clock_far_ahead_is_not_waited_for(library, waiting, courier, service, drive):
+def test_a_pause_that_was_noted_by_a_clock_far_ahead_is_not_waited_for(
+    library, all_done, waiting, courier, service, drive
+):
     service.faults["mint"].append("lost")
     take_id = waiting()
     drive(courier, lambda: service.count("mint") == 1)
     with library.store.changing() as database:
         database.execute("UPDATE pending SET not_before = '2027-01-01T00:00:00.000000+00:00'")
-    drive(courier, all_done(library))
+    drive(courier, all_done)
     assert library.get(take_id).state is OutboxState.DONE
