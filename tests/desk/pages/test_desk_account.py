@@ -9,7 +9,9 @@ from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.theme import Scheme
 from vbdesk.outbox.network import NetworkState
 from vbdesk.outbox.profiles import Profile, ProfileStore
+from vbdesk.outbox.reach import CourierStatus, Reach
 from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.states import Fix
 
 
 @pytest.fixture
@@ -117,3 +119,18 @@ def test_diagnostics_are_written_where_they_are_wanted(opened, tmp_path, qtbot):
         opened.view_model.rules.write_diagnostics(file)
     assert str(file) in opened.rules.answer.text()
     assert b"right-key" not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The keyring is locked.", "This computer has no keyring.", "The keyring was not unlocked."]
+)
+def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(opened, workspace, qtbot, sentence):
+    workspace._told.emit(CourierStatus(None, sentence, Fix.UNLOCK_KEYRING, None))
+    qtbot.waitUntil(lambda: opened.banner.words() == sentence)
+    assert opened.banner.button.text() == "Try again"
+    opened.banner.button.click()
+    assert workspace._courier._reconnect.is_set()
+    workspace._told.emit(CourierStatus(None, sentence, Fix.UNLOCK_KEYRING, None, Reach.OFFLINE))
+    qtbot.waitUntil(opened.banner.isVisible)
+    workspace._told.emit(CourierStatus(True, "Connected.", None, 3, Reach.CONNECTED))
+    qtbot.waitUntil(lambda: not opened.banner.isVisible())

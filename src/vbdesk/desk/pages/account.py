@@ -19,6 +19,7 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.reach import CourierStatus
+from vbdesk.outbox.states import Fix
 
 _COLUMN = 640
 
@@ -37,6 +38,7 @@ class AccountPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self._to_remove: str | None = None
+        self._asks_for_keyring = False
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
         column = QWidget()
@@ -69,6 +71,7 @@ class AccountPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the present state."""
         self.banner.clear()
+        self._show_status(self.view_model.status)
         self.segment.choose(theme.active().scheme.value)
         self.view_model.read()
         self.view_model.rules.tell()
@@ -172,6 +175,8 @@ class AccountPage(QWidget):
         if self._to_remove is not None:
             self.view_model.remove(self._to_remove)
             self._to_remove = None
+        elif self._asks_for_keyring:
+            self.view_model.try_again()
         self.banner.clear()
 
     @Slot(object)
@@ -180,6 +185,12 @@ class AccountPage(QWidget):
         self.connection.setText(status.sentence)
         ink = {True: "ok", False: "warn", None: "text2"}[status.connected]
         self.connection.set_ink("warn" if status.on_hold else ink)
+        asks = status.on_hold is Fix.UNLOCK_KEYRING
+        if asks and self._to_remove is None:
+            self.banner.say(Tone.WARN, status.sentence, action="Try again")
+        elif self._asks_for_keyring and not asks:
+            self.banner.clear()
+        self._asks_for_keyring = asks
 
     @Slot()
     def _test(self) -> None:

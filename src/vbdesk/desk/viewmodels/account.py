@@ -110,6 +110,10 @@ class AccountViewModel(QObject):
 
         self._workspace.tasks.start(work, self._on_profiles, self._on_failed, name="profile-remove")
 
+    def try_again(self) -> None:
+        """Ask the keyring, and the service, once more."""
+        self._workspace.try_again()
+
     def test(self) -> None:
         """Ask the service for the balance: address, account and key must be right for an answer."""
         self._workspace.tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
