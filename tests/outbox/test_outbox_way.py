@@ -153,7 +153,7 @@ def test_where_both_clocks_go_on_during_sleep_being_late_tells(courier, service,
 def test_a_wrong_clock_is_measured_by_the_services(library, waiting, new_take, courier, service, drive, clock, ahead):
     service.clock_ahead = ahead
     take_id, resting = waiting(), new_take("b", seconds=15, rate=1000)
-    imported_then = library.get(take_id).recorded_at
+    recorded_at = library.get(take_id).recorded_at
     drive(courier, seconds=200)
     assert courier.status.on_hold is Fix.SET_CLOCK
     ours, theirs = (f"{moment.astimezone():%Y-%m-%d %H:}" for moment in (clock.now(), clock.now() + ahead))
@@ -165,7 +165,9 @@ def test_a_wrong_clock_is_measured_by_the_services(library, waiting, new_take, c
     drive(courier, all_done_of(library, take_id), seconds=200)
     assert courier.status.on_hold is None
     assert library.get(take_id).reason == DOUBT
-    assert library.get(take_id).recorded_at == imported_then
+    assert library.get(take_id).recorded_at == recorded_at
+    library.queue(resting)
+    assert library.get(resting).reason == DOUBT
 
 
 def all_done_of(library, take_id):

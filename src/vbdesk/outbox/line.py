@@ -66,7 +66,7 @@ class Line:
         """After a start: an upload that was under way is not any more."""
         with self._store.changing():
             for row in self._store.rows("SELECT take_id FROM recordings WHERE state = ?", (OutboxState.UPLOADING,)):
-                self._move(row["take_id"], OutboxState.WAITING)
+                self._store.move(row["take_id"], OutboxState.WAITING)
 
     def events(self) -> list[Event]:
         """What is to be done, by the time of recording."""
@@ -128,7 +128,7 @@ class Line:
             database.execute("INSERT INTO jobs VALUES (?, ?)", (job_id, event.take_id))
             self._store.update(event.take_id, {"job_id": job_id})
             self._note(Deed.SENT, event, "" if self.is_wanted(event) else "found at the service")
-            self._move(event.take_id, OutboxState.SUBMITTED)
+            self._store.move(event.take_id, OutboxState.SUBMITTED)
             self._store.add_event(event.take_id, FOLLOW)
 
     def wait(self, event: Event, not_before: datetime | None = None, *, failed: bool = False) -> None:
@@ -137,7 +137,7 @@ class Line:
             when = None if not_before is None else time_text(not_before)
             self._write(event, "not_before = ?, attempts = attempts + ?", when, int(failed))
             if self.is_wanted(event):  # else it waits already, or a person has taken it out
-                self._move(event.take_id, OutboxState.WAITING)
+                self._store.move(event.take_id, OutboxState.WAITING)
 
     def give_up_for_now(self, event: Event, not_before: datetime, reason: str) -> None:
         """Back into the line after its last retry, with the reason; to be tried at `not_before`, or by `try_again`."""
@@ -182,7 +182,7 @@ class Line:
             if job.result is not None:
                 self._store.keep_result(event.take_id, write_result(job.result), job.completed_at)
             reason = _ENDED_BADLY.get(state)
-            self._move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
+            self._store.move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:
                 self._store.remove_event(event.take_id)
                 self._note(Deed.RESULT_RECEIVED, event, str(state))
@@ -224,19 +224,12 @@ class Line:
         now, faulty = self._store.clock.now(), self._store.faulty
         return [_event(row, now) for row in rows if row["take_id"] not in faulty]
 
-    def _move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
-        """Along the table; a doubt about the recording's time stays with it unless there is something else to say."""
-        item = self._store.get(take_id)
-        if reason is None and item.fix is Fix.SET_CLOCK:
-            reason, fix = item.reason, item.fix
-        self._store.move(take_id, state, reason, fix)
-
     def _try_move(self, event: Event, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> bool:
         """Move along the table; False where a person was faster."""
         with self._store.changing():
             try:
                 if self._store.get(event.take_id).state is not state:
-                    self._move(event.take_id, state, reason, fix)
+                    self._store.move(event.take_id, state, reason, fix)
             except (IllegalMove, UnknownTake):
                 return False
         return True

@@ -201,10 +201,15 @@ class Store:
     def move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
         """Change a recording's state along the table of edges. Within a transaction.
 
+        A doubt about its time of recording stays with it unless there is something else to say.
+
         Raises:
             IllegalMove: the table has no such edge.
         """
-        check_move(self.get(take_id).state, state)
+        item = self.get(take_id)
+        check_move(item.state, state)
+        if reason is None and item.fix is Fix.SET_CLOCK:
+            reason, fix = item.reason, item.fix
         self.update(take_id, {"state": state, "reason": reason, "fix": fix, "updated_at": self.now()})
         self._progress.pop(take_id, None)
 
