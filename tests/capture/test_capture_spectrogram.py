@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 
-from vbdesk.capture.spectrogram import spectrogram
+from vbdesk.capture.spectrogram import shades_of, spectrogram, spectrogram_db
 
 
 def tone(hz, seconds=3.0, rate=48_000):
@@ -36,3 +36,12 @@ def test_twenty_minutes_are_quick_to_draw():
     picture = spectrogram(long, 48_000, 1500)
     assert picture.shape == (1500, 128)
     assert time.process_time() - begun < 2.0
+
+
+def test_takes_of_two_rates_and_levels_can_be_drawn_on_one_scale():
+    loud, quiet = tone(1000, rate=48_000), tone(1000, rate=16_000) // 4
+    levels = [spectrogram_db(loud, 48_000, 100), spectrogram_db(quiet, 16_000, 100)]
+    assert levels[0].max() - levels[1].max() == pytest.approx(12, abs=0.2)
+    shades = [shades_of(level_db, levels[0].max()) for level_db in levels]
+    assert shades[0].max() == 255
+    assert shades[1].max() == pytest.approx(255 * (1 - 12 / 70), abs=1)

@@ -125,14 +125,18 @@ class Shelf:
 
     workspace: object
 
-    def put(self, group_id, state=OutboxState.CHECKED, *, hours_ago=1.0, job=None, sent=None, **columns) -> str:
+    def put(
+        self, group_id, state=OutboxState.CHECKED, *, hours_ago=1.0, job=None, sent=None,
+        seconds=16, device=None, protocol="", **columns,
+    ) -> str:  # fmt: skip
         library = self.workspace.library
         path = library.recording_folder / f"{len(library.list())}.take"
-        writer = SealedTakeWriter(path, library.store.key, 8000)
-        writer.append((np.sin(np.arange(16 * 8000) / 20) * 9000).astype(np.int16))
+        writer = SealedTakeWriter(path, library.store.key, 8000, {"device": device})
+        writer.append((np.sin(np.arange(seconds * 8000) / 20) * 9000).astype(np.int16))
         writer.close()
         recorded_at = datetime.now(UTC) - timedelta(hours=hours_ago)
-        take_id = library.add_take(path, TakeMetadata(group_id, recorded_at, Target("model", "pulse")))
+        metadata = TakeMetadata(group_id, recorded_at, Target("model", "pulse"), protocol=protocol)
+        take_id = library.add_take(path, metadata)
         for step in WAY_TO[state].split():
             with library.store.changing():
                 library.store.move(take_id, OutboxState(step))

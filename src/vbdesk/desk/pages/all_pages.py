@@ -1,6 +1,7 @@
 """The pages of the window, in the order of the rail."""
 
 from vbdesk.desk.pages.account import build_account_page
+from vbdesk.desk.pages.compare import build_compare_page
 from vbdesk.desk.pages.outbox import build_outbox_page
 from vbdesk.desk.pages.record_page import build_record_page
 from vbdesk.desk.pages.registry import PageSpec
@@ -15,4 +16,5 @@ PAGES: tuple[PageSpec, ...] = (
     PageSpec("account", "Account", "sliders", build_account_page),
     PageSpec("subject", "Subject", "person", build_subject_page, rail="subjects"),
     PageSpec("result", "Result", "chart", build_result_page, rail="subjects"),
+    PageSpec("compare", "Compare", "compare", build_compare_page, rail="subjects"),
 )

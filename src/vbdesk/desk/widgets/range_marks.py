@@ -13,6 +13,7 @@ _STRIP_Z = 3.2
 _OWN_RANGE_Z = 1.96
 _BANDS = 5
 _MIDDLE_BAND = 2
+_BAND_GAP = 3.0
 
 
 class OwnRangeStrip(QWidget):
@@ -67,18 +68,56 @@ class BandBar(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        middle, gap, scale = self.height() / 2, 3.0, theme.active().scale
-        width = (self.width() - gap * (_BANDS - 1)) / _BANDS
-        for band in range(_BANDS):
-            cell = QRectF(band * (width + gap), middle - 4 * scale, width, 8 * scale)
-            rounded(painter, cell, 3, theme.colour("band" if band == _MIDDLE_BAND else "sunken"))
-        x = self._band * (width + gap) + width / 2
-        painter.setPen(QPen(theme.colour("surface"), 2.0))
-        painter.setBrush(theme.colour("text"))
-        half = 6.5 * scale
-        corners = [(x, middle - half), (x + half, middle), (x, middle + half), (x - half, middle)]
-        painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        _paint_bands(painter, self.width(), self.height())
+        _paint_diamond(painter, _middle_of(self._band, self.width()), self.height() / 2, filled=True)
         painter.end()
+
+
+class PairBandBar(QWidget):
+    """In which of five bands two values lie: the left one an open diamond, the right one a filled; None for neither."""
+
+    def __init__(self, left: int | None, right: int | None, words: str) -> None:
+        super().__init__()
+        self._left, self._right = left, right
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(words)
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(120, theme.active().px(14))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        _paint_bands(painter, self.width(), self.height())
+        apart = 9 * theme.active().scale if self._left == self._right else 0.0
+        for band, shift, filled in ((self._left, -apart, False), (self._right, apart, True)):
+            if band is not None:
+                x = _middle_of(band, self.width()) + shift
+                _paint_diamond(painter, x, self.height() / 2, filled=filled)
+        painter.end()
+
+
+def _band_width(width: float) -> float:
+    return (width - _BAND_GAP * (_BANDS - 1)) / _BANDS
+
+
+def _middle_of(band: int, width: float) -> float:
+    return band * (_band_width(width) + _BAND_GAP) + _band_width(width) / 2
+
+
+def _paint_bands(painter: QPainter, width: float, height: float) -> None:
+    thickness = 8 * theme.active().scale
+    for band in range(_BANDS):
+        left = band * (_band_width(width) + _BAND_GAP)
+        cell = QRectF(left, (height - thickness) / 2, _band_width(width), thickness)
+        rounded(painter, cell, 3, theme.colour("band" if band == _MIDDLE_BAND else "sunken"))
+
+
+def _paint_diamond(painter: QPainter, x: float, middle: float, *, filled: bool) -> None:
+    half = (6.5 if filled else 5.5) * theme.active().scale
+    painter.setPen(QPen(theme.colour("surface" if filled else "text"), 2.0 if filled else 1.5))
+    painter.setBrush(theme.colour("text" if filled else "surface"))
+    corners = [(x, middle - half), (x + half, middle), (x, middle + half), (x - half, middle)]
+    painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
 
 
 class BandLegend(QWidget):

@@ -80,7 +80,9 @@ class SpeakerCard(Card):
         self.choice.currentIndexChanged.connect(self._on_chosen)
         row = QHBoxLayout()
         row.setSpacing(14)
-        row.addWidget(Text("Whose voice", Role.CARD_TITLE))
+        label = Text("Whose voice", Role.CARD_TITLE)
+        label.setBuddy(self.choice)
+        row.addWidget(label)
         row.addWidget(self.choice, 1)
         self.body.addLayout(row)
 
@@ -251,8 +253,8 @@ def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
 class QualityCard(Card):
     """How good the recording was, and what to do next time."""
 
-    def __init__(self, quality: QualityReading) -> None:
-        super().__init__("Recording quality", padding=18, right=Chip(quality_look(quality)))
+    def __init__(self, quality: QualityReading, title: str = "Recording quality") -> None:
+        super().__init__(title, padding=18, right=Chip(quality_look(quality)))
         self.body.setSpacing(10)
         if quality.figures:
             self.body.addWidget(Text(quality.figures, Role.LABEL, "text2", wrap=True))
@@ -260,6 +262,7 @@ class QualityCard(Card):
             self.body.addLayout(_issue(what, advice))
         if not quality.issues:
             self.body.addWidget(Text("Nothing to improve.", Role.LABEL, "text2", wrap=True))
+        self.body.addStretch(1)
 
 
 def quality_look(quality: QualityReading) -> ChipLook:

@@ -146,7 +146,7 @@ class TakeWaveform(QWidget):
         super().__init__()
         self._trimmable = self._handles = trimmable
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
-        self._seconds = 0.0
+        self._seconds = self._across_s = 0.0
         self._position = 0.0
         self._span = Span(0.0, 0.0)
         self._segments: tuple[tuple[float, float], ...] = ()
@@ -174,9 +174,12 @@ class TakeWaveform(QWidget):
         """What lies between the handles."""
         return self._span
 
-    def show_take(self, envelope: Envelope, seconds: float, span: Span | None = None) -> None:
-        """Show a recording of `seconds`."""
+    def show_take(
+        self, envelope: Envelope, seconds: float, span: Span | None = None, across_s: float | None = None
+    ) -> None:
+        """Show a recording of `seconds`; the whole width stands for `across_s`, by default for the recording."""
         self._envelope, self._seconds = envelope, seconds
+        self._across_s = seconds if across_s is None else max(across_s, seconds)
         self._span = span or Span(0.0, seconds)
         self.show_position(self._span.start)
 
@@ -270,7 +273,7 @@ class TakeWaveform(QWidget):
     def _paint_spectrogram(self, painter: QPainter, area: QRectF) -> None:
         """What is trimmed away stands back behind a veil."""
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(area, self._picture)
+        painter.drawImage(self._filled(area), self._picture)
         veil = theme.colour("surface")
         veil.setAlphaF(0.7)
         if self._seconds:
@@ -279,7 +282,7 @@ class TakeWaveform(QWidget):
             painter.fillRect(QRectF(right, area.top(), area.right() - right, area.height()), veil)
 
     def _paint_voice(self, painter: QPainter, area: QRectF) -> None:
-        bars = resample_envelope(self._envelope, int(area.width() / _STEP_PX))
+        bars = resample_envelope(self._envelope, int(self._filled(area).width() / _STEP_PX))
         count = len(bars)
         if not count or not self._seconds:
             return
@@ -317,10 +320,15 @@ class TakeWaveform(QWidget):
 
     def _x(self, seconds: float) -> float:
         width = self.width() - 2
-        return 1 + (width * seconds / self._seconds if self._seconds else 0.0)
+        return 1 + (width * seconds / self._across_s if self._across_s else 0.0)
+
+    def _filled(self, area: QRectF) -> QRectF:
+        """The part of `area` that the recording takes."""
+        share = self._seconds / self._across_s if self._across_s else 1.0
+        return QRectF(area.left(), area.top(), area.width() * share, area.height())
 
     def _at(self, x: float) -> float:
-        return min(self._seconds, max(0.0, (x - 1) / max(1, self.width() - 2) * self._seconds))
+        return min(self._seconds, max(0.0, (x - 1) / max(1, self.width() - 2) * self._across_s))
 
     def _handle_at(self, x: float) -> str | None:
         if not self._handles:

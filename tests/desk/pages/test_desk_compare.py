@@ -1,0 +1,273 @@
+"""The Compare page: two recordings side by side."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QLabel, QWidget
+
+from vbdesk.capture.playback import SilentPlayer
+from vbdesk.capture.sealed import TakeAudio
+from vbdesk.contract.levels import Level
+from vbdesk.contract.results import AudioQuality, ValueInterpretation
+from vbdesk.desk.pages.compare import build_compare_page
+from vbdesk.desk.places import Comparison, Recording
+from vbdesk.desk.viewmodels.compare import CompareViewModel
+from vbdesk.desk.viewmodels.comparison import compare, side_of
+from vbdesk.desk.viewmodels.pair_playback import PairPlayback
+from vbdesk.desk.viewmodels.result_source import Found
+from vbdesk.outbox.audit import AuditReader, Deed
+from vbdesk.outbox.states import OutboxState
+
+
+def changed(job, signal=None, feature=None, **result):
+    """The job with its first signal, its third feature (speech rate) or parts of its result otherwise."""
+    whole = job.result
+    if signal is not None:
+        first = whole.signals[0].model_copy(update=signal)
+        result["signals"] = [first, *whole.signals[1:]]
+    if feature is not None:
+        features = list(whole.summary.description.vocal_features)
+        features[2] = features[2].model_copy(update=feature)
+        description = whole.summary.description.model_copy(update={"vocal_features": features})
+        result["summary"] = whole.summary.model_copy(update={"description": description})
+    return job.model_copy(update={"result": whole.model_copy(update=result)})
+
+
+def told(left, right, microphones=("Headset", "Headset")):
+    """The comparison of two jobs, as if neither were on this computer."""
+    founds = [Found(Recording(job_id=job.job_id, group_id="ward4-0172"), None, job) for job in (left, right)]
+    return compare(*(side_of(found, name, 20.0) for found, name in zip(founds, microphones, strict=True)))
+
+
+def sign(reading, label="Mood Disruption"):
+    return next(pair for pair in reading.signs if pair.label == label)
+
+
+def pace(reading):
+    return next(pair for pair in reading.features if pair.label == "Speech rate")
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "real"),
+    [
+        ({"score": 0.20, "level": Level.NONE}, "Three levels higher, more than chance", True),
+        ({"score": 0.58, "level": Level.CONSIDER}, "One level higher, may be chance", False),
+        ({"score": 0.66, "level": Level.ELEVATED}, "One level lower, may be chance", False),
+        ({"score": 0.63, "level": Level.MODERATE}, "Same level", False),
+        ({"level": Level.INCONCLUSIVE}, "Cannot be compared", False),
+    ],
+)
+def test_a_change_of_a_signal_is_weighed_against_chance(pulse_job, before, words, real):
+    pair = sign(told(changed(pulse_job, before), pulse_job))
+    assert (pair.words, pair.real) == (words, real)
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (2.46, "No difference"),
+        (2.0, "Higher by 0.46 syllables/s: may be chance (below"),
+        (4.2, "Lower by 1.74 syllables/s: a real change (from"),
+    ],
+)
+def test_a_feature_is_compared_in_words_and_with_the_smallest_real_change(pulse_job, before, words):
+    value = {"value": before, "value_interpretation": ValueInterpretation.WITHIN_RANGE}
+    assert pace(told(changed(pulse_job, feature=value), pulse_job)).words.startswith(words)
+
+
+def test_what_only_one_of_them_has_is_said(pulse_job, stress_job):
+    reading = told(stress_job, pulse_job)
+    assert sign(reading).words == "Only in the right one"
+    assert sign(reading).left is None
+    assert pace(reading).words == "Named only in the right one"
+    assert any(
+        caution.startswith("Other signals were asked for: Stress and Model pulse") for caution in reading.cautions
+    )
+
+
+def test_another_calibration_or_microphone_and_bad_sound_speak_against_it(pulse_job):
+    noisy = AudioQuality(issues=["clipping"], voice_percentage=70, audio_clarity=60)
+    left = changed(pulse_job, {"sign_version": "2.0.0"}, audio_quality=noisy)
+    cautions = " ".join(told(left, pulse_job, ("Headset", "Studio Mic")).cautions)
+    assert "different calibrations (2.0.0, 1.0.0 and 1.0.0)" in cautions
+    assert "Another microphone was used (Headset and Studio Mic)" in cautions
+    assert "The voice overloaded the microphone" in cautions
+    assert "What was spoken is not known for both" in cautions
+
+
+def test_levels_of_two_calibrations_are_not_called_a_real_change(pulse_job):
+    left = changed(pulse_job, {"sign_version": "2.0.0", "score": 0.1, "level": Level.NONE})
+    assert (sign(told(left, pulse_job)).words, sign(told(left, pulse_job)).real) == ("Three levels higher", False)
+
+
+class ManualClock:
+    """A clock that a test moves."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def monotonic(self):
+        return self.seconds
+
+    def now(self):
+        raise NotImplementedError("playing asks for no time of day")
+
+
+def test_changing_over_keeps_the_moment_and_goes_on_playing(tasks, qtbot):
+    clock = ManualClock()
+    pair = PairPlayback(tasks, lambda: SilentPlayer(clock))
+    for side, seconds in zip(pair.sides, (30, 8), strict=True):
+        with qtbot.waitSignal(side.loaded):
+            side.load(lambda seconds=seconds: TakeAudio(np.zeros(seconds * 100, np.int16), 100, True, {}, ()))
+    pair.seek(0, 5.0)
+    pair.toggle(0)
+    qtbot.waitUntil(lambda: not tasks.busy)
+    clock.seconds = 1.0
+    qtbot.waitUntil(lambda: pair.sides[0].position_s == pytest.approx(6.0))
+    pair.change_over()
+    assert not pair.sides[0].playing
+    assert pair.sides[1].playing
+    assert pair.sides[1].position_s == pytest.approx(6.0)
+    qtbot.waitUntil(lambda: not tasks.busy)
+    pair.toggle(1)
+    pair.seek(0, 20.0)
+    pair.change_over()
+    assert pair.sides[1].position_s == 8.0
+    pair.close()
+
+
+@pytest.fixture
+def pair(shelf, pulse_job):
+    """Two recordings of a subject, of which the later one is longer."""
+    before = changed(pulse_job, {"score": 0.2, "level": Level.NONE})
+    early = shelf.put("ward4-0172", OutboxState.DONE, hours_ago=48, job=before, protocol="reading", device="Headset")
+    with_id = pulse_job.model_copy(update={"job_id": "later"})
+    late = shelf.put("ward4-0172", OutboxState.DONE, job=with_id, seconds=32, protocol="reading", device="Headset")
+    return early, late
+
+
+@pytest.fixture
+def open_page(workspace, qtbot):
+    pages = []
+
+    def make(left: Recording, right: Recording):
+        page = build_compare_page(workspace)
+        pages.append(page)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(Comparison(left, right))
+        qtbot.waitUntil(lambda: page.view_model.reading is not None and page.view_model.reading.signs != ())
+        return page
+
+    yield make
+    for page in pages:
+        page.left()
+
+
+@pytest.fixture
+def opened(pair, open_page, qtbot, workspace):
+    page = open_page(*(Recording(take_id=take_id) for take_id in pair))
+    qtbot.waitUntil(lambda: page.left_card.button.isEnabled() and page.right_card.button.isEnabled())
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    return page
+
+
+def words_of(widget: QWidget) -> str:
+    return " | ".join(label.text() for label in widget.findChildren(QLabel) if label.isVisible())
+
+
+def test_levels_facts_and_differences_stand_side_by_side(opened):
+    assert "Three levels higher, more than chance" in words_of(opened.signs)
+    for card, length in ((opened.left_card, "0:16"), (opened.right_card, "0:32")):
+        words = words_of(card)
+        assert all(part in words for part in ("Model pulse", "1.0.0", "reading", "Headset", length))
+
+
+def test_nothing_against_it_is_said_too(opened):
+    assert opened.banner.words().endswith("the two can be compared.")
+
+
+def test_both_sounds_have_one_scale_of_time(opened):
+    left, right = opened.left_card.waveform, opened.right_card.waveform
+    with_half = left.grab().toImage()
+    assert left._across_s == right._across_s == 32.0
+    ground = with_half.pixelColor(left.width() - 4, left.height() // 2)
+    assert with_half.pixelColor(left.width() * 3 // 4, left.height() // 2) == ground
+
+
+def test_both_sounds_have_one_scale_of_loudness(workspace, pair, qtbot):
+    model, pictures = CompareViewModel(workspace), {}
+    model.pictured.connect(lambda side, picture: pictures.update({side: picture}))
+    model.open(Comparison(*(Recording(take_id=take_id) for take_id in pair)))
+    qtbot.waitUntil(lambda: len(pictures) == 2)
+    assert abs(int(pictures[0].shades.max()) - int(pictures[1].shades.max())) <= 1  # the same tone in both
+    model.leave()
+
+
+def test_playing_either_is_noted_and_stops_the_other(opened, workspace, pair, qtbot):
+    opened.right_card.button.click()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    opened.left_card.button.click()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    left, right = opened.view_model.playback.sides
+    assert left.playing
+    assert not right.playing
+    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    entries = AuditReader(folder, workspace.library.store.key).entries()
+    assert [entry.take_id for entry in entries if entry.what == Deed.LISTENED] == [pair[1], pair[0]]
+    opened.left_card.button.click()
+
+
+def test_by_keyboard_one_seeks_and_changes_over(opened, qtbot):
+    left, right = opened.view_model.playback.sides
+    qtbot.keyClick(opened.left_card.waveform, Qt.Key.Key_PageDown)
+    assert left.position_s == 10.0
+    qtbot.keyClick(opened.left_card.spectrogram, Qt.Key.Key_Right)
+    assert left.position_s == 11.0
+    opened.change_over_button.click()
+    assert right.position_s == 11.0
+
+
+def test_another_recording_can_be_chosen_and_the_sides_exchanged(opened, shelf, pulse_job, pair, qtbot):
+    opened.swap_button.click()
+    assert opened.view_model.comparison.left.take_id == pair[1]
+    qtbot.waitUntil(lambda: "Three levels lower" in words_of(opened.signs))
+    choice = opened.right_card.choice
+    assert [choice.itemText(place).partition(" · ")[2] for place in range(choice.count())] == ["Moderate", "Moderate"]
+    choice.setCurrentIndex(0)
+    choice.activated.emit(0)
+    assert opened.view_model.comparison.right.take_id == pair[1]
+    qtbot.waitUntil(lambda: "Same level" in words_of(opened.signs) and "lower" not in words_of(opened.signs))
+
+
+def test_the_whole_result_of_either_is_a_click_away(opened, asked, pair):
+    opened.right_card.result_button.click()
+    assert asked[-1][0] == "result"
+    assert asked[-1][1].take_id == pair[1]
+
+
+def test_a_recording_of_the_service_alone_is_compared_without_sound(open_page, pair, network, pulse_job):
+    elsewhere = pulse_job.model_copy(update={"job_id": "elsewhere"})
+    network.jobs["elsewhere"] = elsewhere.model_dump(mode="json")
+    page = open_page(Recording(job_id="elsewhere", group_id="ward4-0172"), Recording(take_id=pair[1]))
+    assert "The sound of this recording is not on this computer." in words_of(page.left_card)
+    assert "What was spoken is not known for both" in page.banner.words()
+
+
+def test_a_screen_reader_hears_which_side_a_level_is_on(opened):
+    names = {
+        QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
+        for widget in opened.findChildren(QWidget)
+        if widget.isVisible() and widget.accessibleName()
+    }
+    assert {
+        "Mood Disruption, left: None",
+        "Mood Disruption, right: Moderate",
+        "Overall level, right: Moderate",
+    } <= names
+    assert {"Play, left", "Play, right"} <= names
+    assert any(name.startswith("Speech rate: left reduced, right reduced") for name in names)
+    labels = {label.text(): label.buddy() for label in opened.findChildren(QLabel) if label.buddy() is not None}
+    assert labels == {"◇ Left": opened.left_card.choice, "◆ Right": opened.right_card.choice}
