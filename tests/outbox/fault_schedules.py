@@ -197,7 +197,7 @@ def _record(random: Random, precision: Precision) -> Record:
 
 def _meet(random: Random, precision: Precision) -> Meet:
     fault = random.choice(list(Fault))
-    if fault in (Fault.LOST, Fault.LATE, Fault.GATEWAY, Fault.CUT_DOWN) and random.random() < 0.5:
+    if fault in (Fault.LOST, Fault.LATE, Fault.GATEWAY, Fault.CRASH, Fault.CUT_DOWN) and random.random() < 0.5:
         kind = "analyze"
     else:
         kind = random.choice((*KINDS, "any", "any"))

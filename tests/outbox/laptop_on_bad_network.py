@@ -47,6 +47,7 @@ class Fault(StrEnum):
     ERROR_500 = "500"  # the service did nothing
     ERROR_503 = "503"
     GATEWAY = "502 after"  # it was done, and a gateway lost the answer
+    CRASH = "500 after"  # it was done, and the service failed before it could say so
     PAUSE = "429"
     PAUSE_UNTIMED = "429 untimed"
     NO_KEY = "401"
@@ -132,8 +133,10 @@ class Tripwire:
     def off(self):
         """While only the test looks."""
         before, self._off = self._off, True
-        yield
-        self._off = before
+        try:
+            yield
+        finally:
+            self._off = before
 
 
 class BadNetwork(httpx.BaseTransport):
@@ -194,6 +197,8 @@ class BadNetwork(httpx.BaseTransport):
             raise httpx.RemoteProtocolError("Server disconnected without sending a response.", request=request)
         if fault is Fault.CUT_DOWN:
             return httpx.Response(answer.status_code, headers=answer.headers, stream=_Torn(answer.content))
+        if fault is Fault.CRASH:
+            return _answering(500, "PROCESSING_ERROR")(request)
         if fault is Fault.GATEWAY:
             return httpx.Response(502, html="<h1>Bad gateway</h1>")
         return answer
