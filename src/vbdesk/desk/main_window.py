@@ -12,6 +12,7 @@ from vbdesk.desk.icons import application_icon
 from vbdesk.desk.pages.registry import PageSpec
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.viewmodels import frame
+from vbdesk.desk.viewmodels.opened_results import OpenedResults
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.focus_ring import FocusRing
 from vbdesk.desk.widgets.rail import Rail
@@ -109,6 +110,7 @@ class MainWindow(QMainWindow):
         self._fill_menu(profiles, profile)
         self._rail.show()
         self._status.show_profile(profile.name, icon)
+        OpenedResults(workspace)
         workspace.navigator.asked.connect(self.open_page)
         workspace.status_changed.connect(self._show_status)
         workspace.counts_changed.connect(self._show_counts)

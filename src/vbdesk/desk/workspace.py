@@ -150,6 +150,11 @@ class Workspace(QObject):
             raise VaultFailed("The API key of this profile is not in the keyring. Enter it again under Account.")
         return self.outside.connect(self._base_url, Credentials(self.profile.account_id, key), budget)
 
+    @property
+    def budget(self) -> RequestBudget:
+        """What may still be asked of the service, shared by all who ask."""
+        return self._budget
+
     def forecast(self) -> Forecast | None:
         """How long the line should take; None where nothing can be said. From any thread."""
         return self._courier.forecast()

@@ -1,4 +1,4 @@
-"""Answers of the service that are kept, so that a page shows them at once, with their age, before it has answered again."""
+"""Answers of the service that are kept, so that a page shows them at once, with their age, while new ones come."""
 
 import zlib
 from datetime import datetime

@@ -63,7 +63,7 @@ class SubjectNotes:
             self._open("job_id", job_id)
 
     def _open(self, column: str, value: str) -> None:
-        condition = f"{column} = ? AND state = 'done' AND take_id NOT IN (SELECT take_id FROM opened)"
+        condition = f"{column} = ? AND state = 'done' AND take_id NOT IN (SELECT take_id FROM opened)"  # noqa: S608
         if not self._store.rows(f"SELECT 1 FROM recordings WHERE {condition} LIMIT 1", (value,)):  # noqa: S608
             return
         with self._store.changing() as database:

@@ -6,7 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.desk.pages.subjects import SubjectsPage, build_subjects_page
+from vbdesk.desk.places import Recording
+from vbdesk.desk.viewmodels.opened_results import OpenedResults
 from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def test_subjects_of_this_computer_and_of_the_service_are_one_list(shelf, networ
     assert names(page) == ["ward4-0172", "ward4-0168"]
     assert cell(page, "ward4-0172", 2) == "Moderate"
     assert cell(page, "ward4-0168", 2) == "Open to see"
-    assert cell(page, "ward4-0168", 3) == "38"
+    assert cell(page, "ward4-0168", 4) == "38"
 
 
 def test_an_older_result_here_is_not_called_the_last_level(shelf, network, open_page, pulse_job):
@@ -68,15 +71,112 @@ def test_a_name_that_is_not_there_can_be_recorded_as_a_new_subject(network, open
     assert asked == [("record", "ward5-0001")]
 
 
-def test_long_lists_are_read_on_while_scrolling(network, open_page, qtbot):
-    for number in range(230):
+def test_long_lists_are_read_while_half_of_the_plan_is_left_to_recordings(network, open_page):
+    for number in range(400):
         network.add_group(f"ward4-{number:04d}")
-    page = open_page(100)
-    assert page.caption.text() == "100 subjects read so far; scroll down for more"
-    page.list.verticalScrollBar().setValue(page.list.verticalScrollBar().maximum())
-    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 200)
-    page.list.verticalScrollBar().setValue(page.list.verticalScrollBar().maximum())
-    qtbot.waitUntil(lambda: page.caption.text() == "230 subjects")
+    page = open_page(250)
+    assert page.caption.text() == "250 subjects; reading the rest from the service"
+    assert network.asked.count("/v2/groups") == 5  # of the standard plan's ten a minute
+
+
+def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_page, workspace, pulse_job, qtbot):
+    shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    open_page(2)
+    network.up = False
+    again = build_subjects_page(workspace)
+    qtbot.addWidget(again)
+    again.opened(None)
+    qtbot.waitUntil(lambda: again.banner.words() != "")
+    assert names(again) == ["ward4-0172", "ward4-0168"]
+    assert cell(again, "ward4-0168", 4) == "38"
+    assert "and at the service a moment ago" in again.banner.words()
+
+
+def test_a_subject_deleted_at_the_service_goes_once_the_list_was_read_through(network, open_page, qtbot):
+    network.add_group("a-1")
+    network.add_group("b-1")
+    page = open_page(2)
+    del network.groups[0]
+    page.view_model.ask_service()
+    qtbot.waitUntil(lambda: names(page) == ["b-1"])
+
+
+def test_results_are_unread_until_their_subject_is_opened(shelf, network, open_page, workspace, pulse_job, qtbot):
+    OpenedResults(workspace)
+    shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    shelf.put("ward4-0168", OutboxState.WAITING)
+    page = open_page(2)
+    assert cell(page, "ward4-0172", 3) == "1 unread"
+    page.only.setCurrentText("With unread results")
+    assert names(page) == ["ward4-0172"]
+    workspace.navigator.open("subject", "ward4-0172")
+    qtbot.waitUntil(lambda: names(page) == [])
+    assert "No subject fits" in page.empty.words()
+    page.empty.button.click()
+    assert len(names(page)) == 2
+
+
+def test_opening_a_result_reads_it(shelf, open_page, workspace, pulse_job, qtbot):
+    OpenedResults(workspace)
+    shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    page = open_page(1)
+    workspace.navigator.open("result", Recording(job_id=pulse_job.job_id))
+    qtbot.waitUntil(lambda: cell(page, "ward4-0172", 3) == "")
+
+
+def test_a_note_and_tags_are_written_by_keyboard_and_found(network, open_page, workspace, qtbot):
+    network.add_group("ward4-0001")
+    network.add_group("ward4-0002")
+    page = open_page(2)
+    page.list.setFocus()
+    page.list.select_key("ward4-0001")
+    qtbot.keyClick(page.list, Qt.Key.Key_Space)
+    assert page.note.isVisible()
+    qtbot.keyClicks(page.note.tags.edit, "ENT,")
+    qtbot.keyClicks(page.note.text, "Hoarse since May")
+    page.note.save_button.click()
+    assert not page.note.isVisible()
+    assert cell(page, "ward4-0001", 0) == "ward4-0001, ENT · Hoarse since May"
+    kept = SubjectNotes(workspace.library.store)
+    qtbot.waitUntil(lambda: kept.all() == {"ward4-0001": SubjectNote("Hoarse since May", ("ENT",))})
+    qtbot.waitUntil(lambda: page.tag.isVisible())
+    page.tag.setCurrentText("ENT")
+    assert names(page) == ["ward4-0001"]
+    page.tag.setCurrentIndex(0)
+    qtbot.keyClicks(page.search, "hoarse")
+    assert names(page) == ["ward4-0001"]
+    assert not [path for path in network.asked if path != "/v2/groups"]
+
+
+def test_a_note_under_way_is_kept_when_another_page_is_opened(network, open_page, workspace, qtbot):
+    network.add_group("ward4-0001")
+    page = open_page(1)
+    page.list.acted.emit("ward4-0001")
+    qtbot.keyClicks(page.note.tags.edit, "follow-up")
+    page.left()
+    kept = SubjectNotes(workspace.library.store)
+    qtbot.waitUntil(lambda: kept.all() == {"ward4-0001": SubjectNote("", ("follow-up",))})
+
+
+def test_subjects_are_filtered_by_level_and_sorted(shelf, open_page, pulse_job):
+    shelf.put("b-1", OutboxState.DONE, job=pulse_job, hours_ago=5)
+    shelf.put("a-1", hours_ago=3)
+    shelf.put("c-1", hours_ago=1)
+    page = open_page(3)
+    assert names(page) == ["c-1", "a-1", "b-1"]
+    page.order.setCurrentText("By name")
+    assert names(page) == ["a-1", "b-1", "c-1"]
+    page.order.setCurrentText("Highest level first")
+    assert names(page) == ["b-1", "c-1", "a-1"]
+    page.list.horizontalHeader().sectionClicked.emit(1)
+    page.list.horizontalHeader().sectionClicked.emit(1)
+    assert names(page) == ["b-1", "a-1", "c-1"]
+    page.only.setCurrentText("Elevated")
+    assert names(page) == []
+    page.only.setCurrentText("Moderate or higher")
+    assert names(page) == ["b-1"]
+    assert page.caption.text() == "1 of 3 subjects"
 
 
 def test_without_the_service_the_list_shows_what_is_here(shelf, network, open_page, qtbot):
@@ -84,7 +184,7 @@ def test_without_the_service_the_list_shows_what_is_here(shelf, network, open_pa
     network.up = False
     page = open_page(1)
     qtbot.waitUntil(lambda: "The list shows what is known on this computer." in page.banner.words())
-    assert cell(page, "ward4-0172", 4) == "1 on the way"
+    assert cell(page, "ward4-0172", 5) == "1 on the way"
 
 
 def test_a_click_opens_a_subject(network, open_page, asked, qtbot):

@@ -1,25 +1,30 @@
 """Subjects: everyone, with search; a click shows one."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
+from vbdesk.desk.viewmodels.subject_list import ORDER_OF_COLUMN, Only, Order
 from vbdesk.desk.viewmodels.subjects import SubjectsViewModel
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import primary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.cell_view import CellView
 from vbdesk.desk.widgets.empty_state import EmptyState
-from vbdesk.desk.widgets.fields import LineField
+from vbdesk.desk.widgets.fields import ChoiceField, LineField
 from vbdesk.desk.widgets.page_head import PageHead
+from vbdesk.desk.widgets.subject_note_card import SubjectNoteCard
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.subject_notes import SubjectNote
 
-_WIDTHS = (300, 190, 170, 110, 160)
-_HERE = 4
-_NEAR_END_ROWS = 30
+_WIDTHS = (240, 160, 150, 100, 106, 146, 116)
+_UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_NOTE_WIDTH, _NARROW = 300, 900
+_ANY_TAG = "Any tag"
 
 
 def build_subjects_page(workspace: Workspace) -> "SubjectsPage":
@@ -28,43 +33,42 @@ def build_subjects_page(workspace: Workspace) -> "SubjectsPage":
 
 
 class SubjectsPage(QWidget):
-    """The list of subjects."""
+    """The list of subjects, and the note of one."""
 
     def __init__(self, view_model: SubjectsViewModel) -> None:
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
-        self.search = LineField(icon="search", placeholder="Search subjects")
-        self.search.setAccessibleName("Search subjects")
-        self.search.setClearButtonEnabled(True)
-        self.search.setFixedWidth(theme.active().px(300))
         self.record_button = primary_button("Record", icon="mic")
         self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
-        self.list = CellView("Subjects", view_model.table, _WIDTHS, stretch=0, droppable=_HERE, row_height=44)
+        drop = (_HERE, _COUNT, _UNREAD)
+        self.list = CellView("Subjects", view_model.table, _WIDTHS, stretch=0, droppable=drop, row_height=48)
+        self._let_heads_sort()
         self.empty = EmptyState("person", "No subjects yet", "", action="Record")
-        self._stack = QStackedWidget()
-        self._stack.setMinimumHeight(_LEAST_HEIGHT)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(self.list)
-        card = Card(padding=1)
-        card.body.addWidget(self._stack)
+        self.note = SubjectNoteCard()
+        self.note.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
         layout.addWidget(self.banner)
-        layout.addWidget(card, 1)
+        layout.addWidget(self._toolbar())
+        layout.addLayout(self._list_and_note(), 1)
         self.search.textChanged.connect(view_model.look_for)
         self.search.returnPressed.connect(self._open_first)
         self.record_button.clicked.connect(self._record)
-        self.empty.button.clicked.connect(self._record)
+        self.empty.button.clicked.connect(self._on_empty_button)
         self.banner.acted.connect(self._ask_again)
         self.list.opened.connect(view_model.open)
-        self.list.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.list.acted.connect(self._edit_note)
+        self.note.kept.connect(self._keep_note)
+        self.note.closed.connect(self._back_to_list)
         view_model.listed.connect(self._on_listed)
+        view_model.tags_changed.connect(self._on_tags)
         view_model.offline.connect(self._on_offline)
+        view_model.failed.connect(self._on_failed)
         self._on_listed()
 
     def opened(self, argument: object) -> None:
@@ -74,28 +78,135 @@ class SubjectsPage(QWidget):
 
     def left(self) -> None:
         """Another page is shown."""
+        self.note.leave()
         self.view_model.leave()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        px = theme.active().px
+        narrow = self.width() < px(_NARROW)
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        self.note.setMaximumWidth(px(4000 if narrow else _NOTE_WIDTH))
+        self.note.setMinimumWidth(0 if narrow else px(_NOTE_WIDTH))
+        self._controls.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _header(self) -> QWidget:
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Subjects", Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        return PageHead(words, self.search, self.record_button)
+        return PageHead(words, self.record_button)
+
+    def _toolbar(self) -> QWidget:
+        self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")
+        self.search.setAccessibleName("Search subjects")
+        self.search.setClearButtonEnabled(True)
+        self.only = _choice("person", "Which subjects", [only.value for only in Only])
+        self.tag = _choice("tag", "Tag", [_ANY_TAG])
+        self.tag.hide()
+        self.order = _choice("arrow-down", "Order", [order.value for order in Order])
+        self.only.currentTextChanged.connect(self._on_only)
+        self.tag.currentTextChanged.connect(self._on_tag)
+        self.order.currentTextChanged.connect(self._on_order)
+        bar = QWidget()
+        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
+        self._controls.setContentsMargins(0, 0, 0, 0)
+        self._controls.setSpacing(10)
+        choices = QHBoxLayout()
+        choices.setSpacing(10)
+        for control in (self.only, self.tag, self.order):
+            choices.addWidget(control, 1)
+        self._controls.addWidget(self.search, 1)
+        self._controls.addLayout(choices, 2)
+        return bar
+
+    def _list_and_note(self) -> QBoxLayout:
+        self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        card = Card(padding=1)
+        card.body.addWidget(self._stack)
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setSpacing(16)
+        self._parts.addWidget(card, 1)
+        self._parts.addWidget(self.note)
+        return self._parts
+
+    def _let_heads_sort(self) -> None:
+        head = self.list.horizontalHeader()
+        head.setSectionsClickable(True)
+        head.sectionClicked.connect(self._on_head)
 
     @Slot()
     def _on_listed(self) -> None:
-        self.caption.setText(self.view_model.caption)
-        some = self.view_model.table.rowCount() > 0
+        model = self.view_model
+        self.caption.setText(model.caption)
+        some = model.table.rowCount() > 0
         self._stack.setCurrentIndex(1 if some else 0)
         if some:
             return
-        search = self.view_model.search
-        if search:
-            new = "Record it as a new subject." if self.view_model.can_record_search() else "Try another part of it."
-            self.empty.say(f"No subject called {search}", new)
+        if model.search and not (model.tag or model.only is not Only.ALL):
+            new = "Record it as a new subject." if model.can_record_search() else "Try another part of it."
+            self.empty.say(f"No subject called {model.search}", new, "Record")
+        elif model.everyone:
+            self.empty.say("No subject fits", "None fits all that was chosen above.", "Show everyone")
         else:
-            self.empty.say("No subjects yet", "A subject appears here with its first recording.")
+            self.empty.say("No subjects yet", "A subject appears here with its first recording.", "Record")
+
+    @Slot()
+    def _on_empty_button(self) -> None:
+        if self.empty.button.text() == "Record":
+            self._record()
+            return
+        self.search.clear()
+        self.tag.setCurrentIndex(0)
+        self.only.setCurrentIndex(0)
+
+    @Slot()
+    def _on_tags(self) -> None:
+        wanted = self.view_model.tag
+        told = self.tag.blockSignals(True)
+        self.tag.clear()
+        self.tag.addItems([_ANY_TAG, *self.view_model.tags])
+        self.tag.setCurrentText(wanted or _ANY_TAG)
+        self.tag.blockSignals(told)
+        self.tag.setVisible(bool(self.view_model.tags))
+
+    @Slot(str)
+    def _on_only(self, words: str) -> None:
+        self.view_model.show_only(Only(words))
+
+    @Slot(str)
+    def _on_tag(self, words: str) -> None:
+        self.view_model.show_tag("" if words == _ANY_TAG else words)
+
+    @Slot(str)
+    def _on_order(self, words: str) -> None:
+        self.view_model.sort(Order(words))
+        self.list.scrollToTop()
+
+    @Slot(int)
+    def _on_head(self, column: int) -> None:
+        """A click on a heading sorts by it; on the newest first once more, the longest ago."""
+        if column >= len(ORDER_OF_COLUMN):
+            return
+        order = ORDER_OF_COLUMN[column]
+        if order is Order.NEWEST and self.view_model.order is Order.NEWEST:
+            order = Order.OLDEST
+        self.order.setCurrentText(order.value)
+
+    @Slot(str)
+    def _edit_note(self, group_id: str) -> None:
+        self.note.edit(group_id, self.view_model.note_of(group_id))
+
+    @Slot(str, object)
+    def _keep_note(self, group_id: str, note: SubjectNote) -> None:
+        self.view_model.keep_note(group_id, note)
+
+    @Slot()
+    def _back_to_list(self) -> None:
+        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def _open_first(self) -> None:
@@ -107,12 +218,6 @@ class SubjectsPage(QWidget):
             self.list.setFocus()
             self.list.select_key(self.view_model.table.row(0).key)
 
-    @Slot(int)
-    def _on_scrolled(self, value: int) -> None:
-        bar = self.list.verticalScrollBar()
-        if value >= bar.maximum() - _NEAR_END_ROWS * self.list.verticalHeader().defaultSectionSize():
-            self.view_model.more()
-
     @Slot(str)
     def _on_offline(self, sentence: str) -> None:
         if sentence:
@@ -120,10 +225,23 @@ class SubjectsPage(QWidget):
         else:
             self.banner.clear()
 
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence, action="Close")
+
     @Slot()
     def _ask_again(self) -> None:
-        self.view_model.ask_service()
+        if self.banner.tone is Tone.WARN:
+            self.view_model.ask_service()
+        self.banner.clear()
 
     @Slot()
     def _record(self) -> None:
         self.view_model.record()
+
+
+def _choice(icon: str, name: str, options: list[str]) -> ChoiceField:
+    field = ChoiceField(icon)
+    field.setAccessibleName(name)
+    field.addItems(options)
+    return field

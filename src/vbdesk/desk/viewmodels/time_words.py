@@ -17,6 +17,18 @@ def day_and_time(moment: datetime, now: datetime) -> str:
     return f"{local.day} {local:%b}{year} {local:%H:%M}"
 
 
+def age_words(moment: datetime, now: datetime) -> str:
+    """How long ago: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
+    minutes = max(0, int((now - moment).total_seconds() // 60))
+    if minutes < 1:
+        return "a moment ago"
+    if minutes < 60:
+        return f"{counted(minutes, 'minute')} ago"
+    if minutes < 60 * 24:
+        return f"{counted(minutes // 60, 'hour')} ago"
+    return f"{counted(minutes // (60 * 24), 'day')} ago"
+
+
 def clock_words(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
     whole = int(seconds)

@@ -1,0 +1,170 @@
+"""Ten thousand subjects: how soon Subjects and Cohort stand, and how smoothly they scroll, search and sort.
+
+    QT_QPA_PLATFORM=offscreen .venv/bin/python tests/benchmarks/subjects_figures.py [SUBJECTS]
+
+Opens each page in a library that has kept its last list, as after a start, with the service out of reach; measures the
+time from asking for the page until its rows stand on the screen, the longest stall of the window's thread meanwhile
+and while the page brings itself up to date, and the time of a frame while scrolling.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
+from PySide6.QtWidgets import QApplication
+
+from vbdesk.capture.microphone import FileMicrophone
+from vbdesk.capture.playback import SilentPlayer
+from vbdesk.client import Client, RetryRule
+from vbdesk.contract.jobs import Job
+from vbdesk.desk import theme
+from vbdesk.desk.navigation import Navigator
+from vbdesk.desk.outside import Outside
+from vbdesk.desk.pages.subjects import build_subjects_page
+from vbdesk.desk.tasks import TaskOwner
+from vbdesk.desk.theme import Scheme, Theme
+from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
+from vbdesk.desk.viewmodels.subjects import KEPT_AS
+from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.items import TakeMetadata, write_result
+from vbdesk.outbox.kept_reads import KeptReads
+from vbdesk.outbox.library import Library
+from vbdesk.outbox.network import ManualNetwork, NetworkState
+from vbdesk.outbox.opening import HeldLibrary
+from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.vault import MemoryVault
+
+SUBJECTS = 10_000
+HERE = 2000
+OPEN_MS, STALL_MS, FRAME_MS = 200.0, 50.0, 33.0
+
+Figure = tuple[str, float, float]
+
+
+def fill(library: Library, count: int) -> None:
+    """So many subjects at the service; some of them recorded here, with results, notes and tags."""
+    result = write_result(Job.model_validate(json.loads(JOB.read_text())).result)
+    now, store, notes = datetime.now(UTC), library.store, SubjectNotes(library.store)
+    with store.changing():
+        for number in range(min(HERE, count)):
+            take_id, group_id = f"take-{number:06d}", f"ward{number % 40}-{number:05d}"
+            store.insert(
+                take_id, TakeMetadata(group_id, now - timedelta(minutes=25 * number), PULSE), 21.0, imported=False
+            )
+            for state in TO_DONE:
+                store.move(take_id, state)
+            store.keep_result(take_id, result, now)
+            if number % 10 == 0:
+                notes.keep(group_id, SubjectNote("Hoarse since May.", ("ENT",)))
+    groups = {
+        f"ward{number % 40}-{number:05d}": AtService(now - timedelta(minutes=25 * number), 38, 38)
+        for number in range(count)
+    }
+    levels: dict[str, object] = {}
+    for _ in range(1 + HERE // 1000):
+        rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, now)
+    KeptReads(store).keep(KEPT_AS, KeptList(rows, groups, levels, now).to_json())
+
+
+def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
+    """A workspace whose service is out of reach; its library is filled, and opened anew as after a start."""
+    outside = Outside(
+        data_dir=folder,
+        config_dir=folder / "config",
+        microphone=FileMicrophone([0] * 48_000, 48_000),
+        lister=FileMicrophone([0] * 48_000, 48_000),
+        player=SilentPlayer,
+        keyring=MemoryVault(),
+        connect=lambda base_url, credentials, budget=None: Client(
+            base_url, credentials, retries=RetryRule.NEVER, transport=_no_transport()
+        ),
+        network=lambda: ManualNetwork(NetworkState(reachable=False)),
+    )
+    outside.keyring.set(PROFILE.api_key_name, "a-key")
+    place = outside.library_dir(PROFILE.profile_id)
+    library = HeldLibrary(PROFILE, place, outside.keyring)
+    fill(library, count)
+    library.close()
+    return Workspace(PROFILE, HeldLibrary(PROFILE, place, outside.keyring), tasks, outside, Navigator())
+
+
+def _no_transport() -> object:
+    import httpx
+
+    return httpx.MockTransport(no_network)
+
+
+def opening(page: object, view: object, count: int) -> list[Figure]:
+    """The first opening of a page, and the time it brings itself up to date in."""
+    name, beat = type(page).__name__, Beat()
+    beat.start()
+    asked = time.perf_counter() - waited_s()
+    page.opened(None)
+    until(lambda: view.model().rowCount() == count)
+    view.viewport().repaint()
+    stands = 1000 * (time.perf_counter() - waited_s() - asked)
+    live(3.0)
+    return [(f"{name} opened to its list", stands, OPEN_MS), (f"{name} longest stall, 3 s", beat.stop(), STALL_MS)]
+
+
+def scrolling(page: object, view: object) -> list[Figure]:
+    """Frames from the top to the bottom of the list."""
+    name, frames, bar = type(page).__name__, [], view.verticalScrollBar()
+    for step in range(200):
+        at = time.perf_counter() - waited_s()
+        bar.setValue(bar.maximum() * step // 200)
+        view.viewport().repaint()
+        frames.append(1000 * (time.perf_counter() - waited_s() - at))
+    frames.sort()
+    return [(f"{name} usual frame", frames[100], FRAME_MS), (f"{name} slowest frame", frames[-1], STALL_MS)]
+
+
+def timed(name: str, work: object, bound: float) -> Figure:
+    """How long something takes on the window's thread."""
+    at = time.perf_counter() - waited_s()
+    work()
+    return name, 1000 * (time.perf_counter() - waited_s() - at), bound
+
+
+def subjects(workspace: Workspace, count: int) -> list[Figure]:
+    """The Subjects page."""
+    page = build_subjects_page(workspace)
+    page.resize(1080, 768)
+    page.show()
+    figures = opening(page, page.list, count) + scrolling(page, page.list)
+    figures.append(timed("search", lambda: page.search.setText("0017"), STALL_MS))
+    figures.append(timed("search cleared", lambda: page.search.clear(), STALL_MS))
+    for order in ("By name", "Highest level first", "Newest recording first"):
+        figures.append(timed(f"sorted {order.lower()}", lambda order=order: page.order.setCurrentText(order), OPEN_MS))
+    page.left()
+    page.deleteLater()
+    return figures
+
+
+def main(count: int) -> int:
+    """Measure, print, and say whether every bound is kept."""
+    application = QApplication(sys.argv[:1])
+    theme.install(Theme(Scheme.LIGHT, 1.0))
+    tasks = TaskOwner()
+    with tempfile.TemporaryDirectory() as here:
+        workspace = open_workspace(Path(here), tasks, count)
+        figures = subjects(workspace, count)
+        until(lambda: not tasks.busy)
+        workspace.close()
+        application.processEvents()
+    print(f"{count} subjects")
+    for name, value, bound in figures:
+        print(f"  {name:40} {value:8.1f} ms  (at most {bound:g}){'' if value <= bound else '  TOO LONG'}")
+    return 0 if all(value <= bound for _, value, bound in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else SUBJECTS))
