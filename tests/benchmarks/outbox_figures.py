@@ -125,8 +125,8 @@ def done_job(job_id: str, result: object) -> dict[str, object]:
 
 def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
-    from vbdesk.contract.limits import Plan
-    from vbdesk.desk.viewmodels.outbox_rows import Circumstances, figures_of, ordered, places_in_line, row_of
+    from vbdesk.desk.viewmodels.outbox_order import Arranged
+    from vbdesk.desk.viewmodels.outbox_rows import Circumstances, OutboxRow
     from vbdesk.outbox.courier import CourierStatus
     from vbdesk.outbox.items import ItemFilter
     from vbdesk.outbox.library import Library
@@ -138,11 +138,14 @@ def read(folder: Path) -> dict[str, float]:
     changes = library.changes_since(0)
     first_list_s, began = passed(began), time.perf_counter()
     status, now = CourierStatus(True, "Connected.", None, None), library.store.clock.now()
-    around = Circumstances(now, status, Plan.STANDARD, {}, places_in_line(changes.items))
-    page = [row_of(item, around) for item in ordered(changes.items)], figures_of(changes.items, now)
+    arranged = Arranged().after(changes)
+    around = Circumstances(now, status, arranged=arranged)
+    page = [OutboxRow(arranged.items[take_id], around) for _, _, take_id in arranged.order]
+    figures = arranged.figures(now)
     page_s = passed(began)
     memory = memory_mb() - before_mb
-    assert len(page[0]) == len(changes.items) == TAKES
+    assert len(page) == len(changes.items) == TAKES
+    assert figures.waiting
     one = library.list(ItemFilter(group_id="ward4-0007"))[0].take_id
 
     def change() -> None:
