@@ -188,6 +188,11 @@ class TakeWaveform(QWidget):
         self._span = span
         self.update()
 
+    @property
+    def segments(self) -> tuple[tuple[float, float], ...]:
+        """When the chosen one of several speakers speaks, in seconds."""
+        return self._segments
+
     def show_segments(self, segments: Sequence[tuple[float, float]]) -> None:
         """Underline when one of several speakers speaks, in seconds; nothing for none."""
         self._segments = tuple(segments)
