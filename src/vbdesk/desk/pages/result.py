@@ -297,7 +297,8 @@ class ResultPage(QWidget):
             self._right_box().addWidget(card)
             card.setVisible(self.json_panel.isHidden())
         self._right_box().addStretch(1)
-        self.json_panel.show_text(reading.raw)
+        if self.json_panel.isVisible():
+            self.json_panel.show_text(reading.raw)
 
     def _left_cards(self, reading: ResultReading) -> list[QWidget]:
         voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
@@ -326,7 +327,8 @@ class ResultPage(QWidget):
         self.json_panel.setMinimumHeight(theme.active().px(480) if shown else 0)
         for card in self._cards:
             card.setVisible(not shown)
-        if shown:
+        if shown and self._reading is not None:
+            self.json_panel.show_text(self._reading.raw)
             self.json_panel.text.setFocus()
 
 
