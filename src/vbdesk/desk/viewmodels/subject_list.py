@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any, NamedTuple
 
 from vbdesk.contract.groups import Group
@@ -228,51 +229,60 @@ class KeptList:
     """The list as it was last shown, to be shown again at once."""
 
     rows: list[SubjectRow]
-    groups: dict[str, AtService]
-    levels: dict[str, Level]
+    groups: Mapping[str, AtService]
+    levels: Mapping[str, Level]
     listed_at: datetime | None
 
     def to_json(self) -> bytes:
-        """Compact, since there may be ten thousand."""
-        return json.dumps(
-            {
-                "rows": [
-                    (row.key, _text(row.last), row.level, row.at_service, row.recordings, row.here, row.moving)
-                    for row in self.rows
-                ],
-                "groups": {key: (_text(group.latest), *group[1:]) for key, group in self.groups.items()},
-                "levels": self.levels,
-                "listed_at": _text(self.listed_at),
-            }
-        ).encode()
+        """One short line for each thing: one long text would keep the window waiting while it is made."""
+        lines = [json.dumps((_text(self.listed_at), len(self.rows), len(self.groups)))]
+        lines.extend(
+            json.dumps((row.key, _text(row.last), row.level, row.at_service, row.recordings, row.here, row.moving))
+            for row in self.rows
+        )
+        lines.extend(json.dumps((key, _text(group.latest), *group[1:])) for key, group in self.groups.items())
+        lines.extend(json.dumps(known) for known in self.levels.items())
+        return "\n".join(lines).encode()
 
     @classmethod
     def from_json(
         cls, body: bytes, notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
     ) -> "KeptList":
         """Read what `to_json` wrote; notes and unread results are as they are now."""
-        content = json.loads(body)
-        rows = [
-            SubjectRow(
-                key,
-                _moment(last),
-                None if level is None else _LEVELS[level],
-                False,
-                at_service,
-                recordings,
-                here,
-                moving,
-                unread.get(key, 0),
-                notes.get(key, _NO_NOTE),
-                now,
-            )
-            for key, last, level, at_service, recordings, here, moving in content["rows"]
-        ]
-        groups = {
-            key: AtService(_moment(latest), jobs, done) for key, (latest, jobs, done) in content["groups"].items()
-        }
-        levels = {take_id: _LEVELS[level] for take_id, level in content["levels"].items()}
-        return cls(rows, groups, levels, _moment(content["listed_at"]))
+        lines = (json.loads(line) for line in body.splitlines())
+        listed_at, rows, groups = next(lines)
+        return cls(
+            [_kept_row(next(lines), notes, unread, now) for _ in range(rows)],
+            {key: AtService(_moment(latest), jobs, done) for key, latest, jobs, done in islice(lines, groups)},
+            {take_id: _LEVELS[level] for take_id, level in lines},
+            _moment(listed_at),
+        )
+
+
+def _kept_row(
+    line: Sequence[Any], notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
+) -> SubjectRow:
+    key, last, level, at_service, recordings, here, moving = line
+    return SubjectRow(
+        key=key,
+        last=_moment(last),
+        level=None if level is None else _LEVELS[level],
+        unknown_level=False,
+        at_service=at_service,
+        recordings=recordings,
+        here=here,
+        moving=moving,
+        unread=unread.get(key, 0),
+        note=notes.get(key, _NO_NOTE),
+        now=now,
+    )
+
+
+def kept_in_place(rows: list[SubjectRow], before: Iterable[SubjectRow]) -> list[SubjectRow]:
+    """The same rows, those that did not change as the very objects of before: the table then passes them by."""
+    known = {row.key: row for row in before}
+    same = ((row, known.get(row.key)) for row in rows)
+    return [old if old is not None and old == row and old.now.date() == row.now.date() else row for row, old in same]
 
 
 _NO_NOTE = SubjectNote()

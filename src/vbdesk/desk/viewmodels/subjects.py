@@ -20,6 +20,7 @@ from vbdesk.desk.viewmodels.subject_list import (
     Order,
     SubjectRow,
     all_tags,
+    kept_in_place,
     merged,
     ordered,
 )
@@ -253,7 +254,7 @@ class SubjectsViewModel(QObject):
             self._kept = (self._now(), service)
             kept = KeptList(rows, dict(service.groups), levels, service.listed_at)
             KeptReads(library.store).keep(KEPT_AS, kept.to_json())
-        return rows
+        return kept_in_place(rows, self._rows)
 
     def _list(self) -> None:
         wanted, tag = self._search.lower(), self.tag
