@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.longitudinal import TrajectoryRead
@@ -11,7 +11,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.plots.sign_plot import SignPlot
 from vbdesk.desk.plots.trajectory_data import chart_of
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.sign_reference import sign_references
+from vbdesk.report.sign_reference import sign_references
 from vbdesk.desk.widgets.text import Text
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_changes.json").read_text())
@@ -42,7 +42,8 @@ def plots(view, chart):
 
 def pixel(plot, t, score):
     """Where a moment and a score lie in the widget."""
-    return plot.mapFromScene(plot.getPlotItem().getViewBox().mapViewToScene(QPointF(t, score)))
+    frame = plot.frame()
+    return QPoint(round(frame.x_at(t)), round(frame.y_at(score)))
 
 
 def colour_at(plot, t, score):
@@ -95,7 +96,9 @@ def test_anomalies_are_explained_by_their_kind(chart):
 def test_a_trend_is_told_with_its_uncertainty(view, plots):
     texts = {text.text(): text.toolTip() for text in view.findChildren(Text)}
     assert texts["↑ Rising"]
-    assert plots["mood-disruption"].accessibleDescription() == (
-        "+0.08 in 30 days (90 % interval +0.06 to +0.09), from the last 180 days."
+    assert (
+        plots["mood-disruption"]
+        .accessibleDescription()
+        .startswith("+0.08 in 30 days (90 % interval +0.06 to +0.09), from the last 180 days.")
     )
     assert "\u2212" in plots["fatigue"].accessibleDescription()

@@ -1,1 +1,1 @@
-"""Charts, drawn by pyqtgraph from arrays that are prepared beforehand."""
+"""Charts, painted from arrays that are prepared beforehand."""

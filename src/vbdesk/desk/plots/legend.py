@@ -2,65 +2,61 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
+from vbdesk.desk.plots.sign_painting import dashed, dotted, faded, paint_mark_of_unusual
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.text import Text
 
 Paint = Callable[[QPainter, QRectF], None]
 
+_SIDE, _TOP, _ENTRY_GAP, _LINE_GAP = 20, 10, 20, 4
+_MARK_HEIGHT, _MARK_GAP = 18, 8
+
 
 class Legend(QWidget):
-    """Marks and words in one line, or in two where there is no room; `Text` items scale with the system font."""
+    """Marks and words in as many lines as they need."""
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: list[QWidget] = []
-        self._rows = 0
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(20, 10, 20, 10)
-        self._grid.setHorizontalSpacing(22)
-        self._grid.setVerticalSpacing(4)
         for words, paint, width in (
             ("Reading, larger is surer", _readings, 20),
             ("Quality issue", _hollow, 12),
             ("Smoothed, 90 % interval", _estimate, 24),
-            ("Own range", _own_range, 20),
+            ("Own baseline, normal range", _own_range, 24),
             ("Unusual for this person", _unusual, 18),
             ("Consider", _consider, 20),
+            ("No reading", _silent, 6),
         ):
-            entry = QWidget()
+            entry = QWidget(self)
             row = QHBoxLayout(entry)
             row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(8)
+            row.setSpacing(_MARK_GAP)
             row.addWidget(_Mark(paint, width))
             row.addWidget(Text(words, Role.CAPTION, "text2"))
             self._entries.append(entry)
-        self._arrange(1)
+        theme.active().changed.connect(self._place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take a second line where one is too narrow."""
+        """Break into lines anew."""
         super().resizeEvent(event)
-        spacing, margins = self._grid.horizontalSpacing(), self._grid.contentsMargins()
-        needed = sum(entry.sizeHint().width() + spacing for entry in self._entries) - spacing
-        self._arrange(1 if needed <= event.size().width() - margins.left() - margins.right() else 2)
+        self._place()
 
-    def minimumSizeHint(self) -> QSize:
-        """Narrower than one line: it breaks into two."""
-        return QSize(0, super().minimumSizeHint().height())
-
-    def _arrange(self, rows: int) -> None:
-        if rows == self._rows:
-            return
-        self._rows = rows
-        columns = -(-len(self._entries) // rows)
-        self._grid.setColumnStretch(len(self._entries), 1)
-        for place, entry in enumerate(self._entries):
-            self._grid.addWidget(entry, place // columns, place % columns)
+    @Slot()
+    def _place(self) -> None:
+        x, y, height = _SIDE, _TOP, max(entry.sizeHint().height() for entry in self._entries)
+        for entry in self._entries:
+            width = entry.sizeHint().width()
+            if x > _SIDE and x + width > self.width() - _SIDE:
+                x, y = _SIDE, y + height + _LINE_GAP
+            entry.setGeometry(x, y, width, height)
+            x += width + _ENTRY_GAP
+        self.setFixedHeight(y + height + _TOP)
 
 
 class _Mark(QWidget):
@@ -69,12 +65,17 @@ class _Mark(QWidget):
     def __init__(self, paint: Paint, width: int) -> None:
         super().__init__()
         self._paint = paint
-        self.setFixedSize(width, 18)
+        self._width = width
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.active().px(self._width), theme.active().px(_MARK_HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint(painter, QRectF(self.rect()))
+        painter.scale(theme.active().scale, theme.active().scale)
+        self._paint(painter, QRectF(0, 0, self._width, _MARK_HEIGHT))
         painter.end()
 
 
@@ -85,8 +86,7 @@ def _disc(painter: QPainter, centre: QPointF, radius: float, fill: QColor, pen: 
 
 
 def _readings(painter: QPainter, rect: QRectF) -> None:
-    dot = theme.colour("text2")
-    dot.setAlphaF(0.62)
+    dot = faded("text2", 0.62)
     _disc(painter, QPointF(4, rect.center().y()), 2.2, dot)
     _disc(painter, QPointF(14, rect.center().y()), 4.2, dot)
 
@@ -97,24 +97,28 @@ def _hollow(painter: QPainter, rect: QRectF) -> None:
 
 def _estimate(painter: QPainter, rect: QRectF) -> None:
     accent = theme.colour("accent")
-    band = QColor(accent)
-    band.setAlphaF(0.16)
-    painter.fillRect(rect.adjusted(0, 4, 0, -4), band)
+    painter.fillRect(rect.adjusted(0, 4, 0, -4), faded("accent", 0.16))
     painter.setPen(QPen(accent, 2))
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
 
 
 def _own_range(painter: QPainter, rect: QRectF) -> None:
-    painter.fillRect(rect.adjusted(0, 4, 0, -4), theme.colour("base"))
+    painter.fillRect(rect.adjusted(0, 3, 0, -3), theme.colour("base"))
+    painter.setPen(dashed(theme.active().colours.control))
+    painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
 
 
 def _unusual(painter: QPainter, rect: QRectF) -> None:
-    _disc(painter, rect.center(), 7.0, theme.colour("surface"), QPen(theme.colour("text"), 1.75))
-    _disc(painter, rect.center(), 4.2, QColor(theme.active().level(Level.MODERATE).shape))
+    paint_mark_of_unusual(painter, rect.center(), Level.MODERATE)
 
 
 def _consider(painter: QPainter, rect: QRectF) -> None:
-    pen = QPen(QColor(theme.active().level(Level.CONSIDER).ink), 1)
-    pen.setDashPattern([2, 4])
-    painter.setPen(pen)
+    painter.setPen(dotted(theme.active().level(Level.CONSIDER).ink))
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
+
+
+def _silent(painter: QPainter, rect: QRectF) -> None:
+    painter.setPen(QPen(theme.colour("control"), 1.25))
+    painter.drawLine(
+        QPointF(rect.center().x(), rect.center().y() - 3), QPointF(rect.center().x(), rect.center().y() + 3)
+    )

@@ -1,180 +1,193 @@
-"""One sign of one subject over time: readings, smoothed estimate, own range, what stands out."""
+"""The chart of one sign of one subject over time, and the ladder of its levels."""
 
 from collections.abc import Mapping
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QPolygonF,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QApplication, QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk import theme
-from vbdesk.desk.plots.trajectory_data import DAY_S, Course, Floats, Readings, SignChart
-from vbdesk.desk.theme import Role
-
-ScoreRange = tuple[float, float]
+from vbdesk.desk.plots.sign_painting import Frame, ScoreRange, paint_gaps, paint_outside, paint_sign
+from vbdesk.desk.plots.time_window import TimeWindow
+from vbdesk.desk.plots.trajectory_data import DAY_S, SignChart
+from vbdesk.desk.widgets.painting import antialiased
 
 SCORE_RANGE: ScoreRange = (0.10, 0.84)  # the same in all charts, so that heights can be compared
-_MARGIN_SHARE = 0.012  # of the span, left of the first and right of the last recording
+ZOOM_STEP = 1.25
+_NOTCH = 120.0  # what a wheel tells for one step
+_INSET = 6.0
 
 
-class SignPlot(pg.PlotWidget):  # type: ignore[misc]
-    """The chart of one sign; x in epoch seconds, y the score.
+class SignPlot(QWidget):
+    """Time from left to right, the score upwards. What does not move is painted once into a picture.
 
     Signals:
         moment_pointed: (float) epoch seconds under the pointer.
         moment_chosen: (float) epoch seconds that were clicked.
+        pointer_left: the pointer is elsewhere.
+        moved: a person moved the time that is shown.
     """
 
     moment_pointed = Signal(float)
     moment_chosen = Signal(float)
+    pointer_left = Signal()
+    moved = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent=parent, background=theme.active().colours.surface)
+    def __init__(self, window: TimeWindow, *, says_gaps: bool = False) -> None:
+        """Show what `window` shows; `says_gaps` is for the topmost chart."""
+        super().__init__()
+        self._window, self._says_gaps = window, says_gaps
         self._chart: SignChart | None = None
-        self._cursor = pg.InfiniteLine(angle=90)
-        self._cursor_dot = pg.ScatterPlotItem(size=9)
-        self.setFrameShape(self.Shape.NoFrame)
+        self._scores = SCORE_RANGE
+        self._today_s = 0.0
+        self._counts = (0.0, 0.0)
+        self._picture: QPixmap | None = None
+        self._cursor: float | None = None
+        self._pressed: QPointF | None = None
+        self._dragged = False
+        self.wheel_zooms = True
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMenuEnabled(False)
-        self.hideButtons()
-        self.hideAxis("left")
-        self.hideAxis("bottom")
-        self.getPlotItem().getViewBox().setMouseEnabled(x=True, y=False)
-        self.getPlotItem().getViewBox().setDefaultPadding(0.0)
+        self.setMinimumWidth(120)
+        window.changed.connect(self._paint_anew)
+        theme.active().changed.connect(self._paint_anew)
 
-    def show_chart(self, chart: SignChart, today_s: float, scores: ScoreRange = SCORE_RANGE) -> None:
-        """Draw `chart` afresh."""
-        self.clear()
-        self._chart = chart
-        self.setYRange(*scores, padding=0.0)
-        colours = theme.active().colours
-        self.setBackground(colours.surface)
-        self._draw_own_range(chart.course)
-        if Level.CONSIDER in chart.cuts:
-            dotted = pg.mkPen(theme.active().level(Level.CONSIDER).ink, width=1, style=Qt.PenStyle.CustomDashLine)
-            dotted.setDashPattern([2, 4])
-            self.addItem(pg.InfiniteLine(chart.cuts[Level.CONSIDER], angle=0, pen=dotted))
-        self._draw_estimate(chart.course)
-        self._draw_readings(chart.readings)
-        self._draw_unusual(chart)
-        self.addItem(pg.InfiniteLine(today_s, angle=90, pen=pg.mkPen(colours.text, width=1.25)))
-        self._cursor.setPen(pg.mkPen(colours.text2, width=1))
-        self._cursor_dot.setBrush(pg.mkBrush(colours.surface))
-        self._cursor_dot.setPen(pg.mkPen(colours.accent, width=2.25))
-        self.addItem(self._cursor)
-        self.addItem(self._cursor_dot)
-        self._cursor.hide()
-        self._cursor_dot.hide()
-
-    def name_gaps(self) -> None:
-        """Say in words, above the readings, how long nothing was recorded."""
-        if self._chart is None:
-            return
-        course = self._chart.course
-        top = self.getPlotItem().getViewBox().viewRange()[1][1]
-        for before, after in course.gaps():
-            days = round((course.t[after] - course.t[before]) / DAY_S)
-            words = pg.TextItem(f"no recordings, {days} days", color=theme.active().colours.text3, anchor=(0.5, 0.0))
-            words.setFont(theme.active().font(Role.CAPTION))
-            words.setPos((course.t[before] + course.t[after]) / 2, top)
-            self.addItem(words)
-
-    def show_span(self, start_s: float, end_s: float) -> None:
-        """Show the time from `start_s` to `end_s` with a little room on both sides."""
-        margin = (end_s - start_s) * _MARGIN_SHARE
-        self.setXRange(start_s - margin, end_s + margin, padding=0.0)
+    def show_chart(
+        self, chart: SignChart, today_s: float, counts: tuple[float, float], scores: ScoreRange = SCORE_RANGE
+    ) -> None:
+        """Show `chart`; `counts` is the window of time that the estimates rest on."""
+        self._chart, self._today_s, self._counts, self._scores = chart, today_s, counts, scores
+        self._paint_anew()
 
     def place_cursor(self, moment_s: float | None) -> None:
         """Stand the cursor at a moment; None takes it away."""
-        self._cursor.setVisible(moment_s is not None)
-        course = None if self._chart is None else self._chart.course
-        here = moment_s is not None and course is not None and len(course.t) > 0
-        self._cursor_dot.setVisible(here)
-        if moment_s is None:
-            return
-        self._cursor.setPos(moment_s)
-        if here and course is not None:
-            nearest = int(np.argmin(np.abs(course.t - moment_s)))
-            self._cursor_dot.setData([course.t[nearest]], [course.estimate[nearest]])
+        if moment_s != self._cursor:
+            self._cursor = moment_s
+            self.update()
+
+    def frame(self) -> Frame:
+        """Where moments and scores are in this widget."""
+        rect = QRectF(self.rect()).adjusted(0, _INSET, 0, -_INSET)
+        return Frame(rect, self._window.start, self._window.end, self._scores)
 
     def x_of(self, moment_s: float) -> float:
         """Horizontal pixel of a moment within this widget."""
-        scene = self.getPlotItem().getViewBox().mapViewToScene(QPointF(moment_s, 0.0))
-        return float(self.mapFromScene(scene).x())
+        return self.frame().x_at(moment_s)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        ratio = self.devicePixelRatioF()
+        if self._picture is None or self._picture.devicePixelRatio() != ratio:
+            self._picture = self._painted(ratio)
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, self._picture)
+        if self._cursor is not None:
+            self._paint_cursor(antialiased(painter), self._cursor)
+        painter.end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._paint_anew()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a click or a drag."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed, self._dragged = event.position(), False
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which moment the pointer is at."""
-        super().mouseMoveEvent(event)
-        self.moment_pointed.emit(self._moment_at(event))
+        """Drag the time along, or tell which moment the pointer is at."""
+        if self._pressed is None:
+            self.moment_pointed.emit(self.frame().moment_at(event.position().x()))
+            return
+        away = event.position().x() - self._pressed.x()
+        if self._dragged or abs(away) >= QApplication.startDragDistance():
+            self._dragged = True
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self._pressed = event.position()
+            self._window.pan(-away * self._window.seconds / max(self.width(), 1))
+            self.moved.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell which moment was clicked."""
-        super().mouseReleaseEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton:
-            self.moment_chosen.emit(self._moment_at(event))
+        """Tell which moment was clicked, unless the time was dragged."""
+        if event.button() == Qt.MouseButton.LeftButton and self._pressed is not None:
+            clicked, self._pressed = not self._dragged, None
+            self.unsetCursor()
+            if clicked:
+                self.moment_chosen.emit(self.frame().moment_at(event.position().x()))
 
-    def _moment_at(self, event: QMouseEvent) -> float:
-        point = self.getPlotItem().getViewBox().mapSceneToView(self.mapToScene(event.position().toPoint()))
-        return float(point.x())
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        self.pointer_left.emit()
 
-    def _band(self, t: Floats, low: Floats, high: Floats, colour: QColor) -> None:
-        # curves without a pen, because a filled band between PlotDataItems without one draws nothing
-        lower, upper = pg.PlotCurveItem(t, low, pen=None), pg.PlotCurveItem(t, high, pen=None)
-        self.addItem(pg.FillBetweenItem(lower, upper, brush=pg.mkBrush(colour)))
-
-    def _draw_own_range(self, course: Course) -> None:
-        if len(course.t) > 1:
-            self._band(course.t, course.own_low, course.own_high, _faded(theme.active().colours.base, 0.75))
-
-    def _draw_estimate(self, course: Course) -> None:
-        accent = theme.active().colours.accent
-        for before, after in course.gaps():
-            ends = np.array([before, after])
-            middle = _across_gap(course, before, after)
-            self._band(*middle, _faded(accent, 0.09))
-            dots = pg.mkPen(accent, width=1.5, style=Qt.PenStyle.CustomDashLine)
-            dots.setDashPattern([1, 5])
-            self.addItem(pg.PlotCurveItem(course.t[ends], course.estimate[ends], pen=dots, antialias=True))
-        for stretch in course.stretches():
-            t = course.t[stretch]
-            self._band(t, course.interval_low[stretch], course.interval_high[stretch], _faded(accent, 0.16))
-            pen = pg.mkPen(accent, width=2)
-            self.addItem(pg.PlotCurveItem(t, course.estimate[stretch], pen=pen, antialias=True))
-
-    def _draw_readings(self, readings: Readings) -> None:
-        colours = theme.active().colours
-        diameter = 2.0 * (1.8 + 1.9 * readings.weight)
-        for mask, brush, pen in (
-            (~readings.has_issues, pg.mkBrush(_faded(colours.text2, 0.62)), pg.mkPen(None)),
-            (readings.has_issues, pg.mkBrush(colours.surface), pg.mkPen(colours.text2, width=1.4)),
-        ):
-            if mask.any():
-                self.addItem(
-                    pg.ScatterPlotItem(
-                        readings.t[mask],
-                        readings.score[mask],
-                        size=diameter[mask],
-                        brush=brush,
-                        pen=pen,
-                        antialias=True,
-                    )
-                )
-
-    def _draw_unusual(self, chart: SignChart) -> None:
-        colours, readings = theme.active().colours, chart.readings
-        unusual = [index for index in range(len(readings.t)) if chart.is_unusual(index)]
-        if not unusual:
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Upwards shows less time around the pointer, sideways moves; a list that scrolls keeps the plain wheel."""
+        turned, control = event.angleDelta(), event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if abs(turned.x()) > abs(turned.y()):
+            self._window.pan(-turned.x() / _NOTCH * self._window.seconds / 12)
+        elif self.wheel_zooms or control:
+            self._zoom(ZOOM_STEP ** (-turned.y() / _NOTCH), event.position().x())
+        else:
+            event.ignore()
             return
-        t, score = readings.t[unusual], readings.score[unusual]
-        ring = pg.ScatterPlotItem(
-            t, score, size=15, brush=colours.surface, pen=pg.mkPen(colours.text, width=1.75), antialias=True
-        )
-        brushes = [pg.mkBrush(theme.active().level(readings.levels[index]).shape) for index in unusual]
-        self.addItem(ring)
-        self.addItem(pg.ScatterPlotItem(t, score, size=8.4, brush=brushes, pen=pg.mkPen(None), antialias=True))
+        self.moved.emit()
+
+    def event(self, event: QEvent) -> bool:
+        """Two fingers on a touch pad zoom."""
+        if isinstance(event, QNativeGestureEvent) and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
+            self._zoom(1.0 / max(1.0 + event.value(), 0.2), event.position().x())
+            self.moved.emit()
+            return True
+        return super().event(event)
+
+    def _zoom(self, factor: float, x: float) -> None:
+        self._window.zoom(factor, self.frame().moment_at(x))
+
+    @Slot()
+    def _paint_anew(self) -> None:
+        self._picture = None
+        self.update()
+
+    def _painted(self, ratio: float) -> QPixmap:
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(theme.colour("surface"))
+        if self._chart is None:
+            return picture
+        painter, frame = antialiased(QPainter(picture)), self.frame()
+        paint_outside(painter, frame, self._counts)
+        paint_sign(painter, self._chart, frame)
+        if self._says_gaps:
+            paint_gaps(painter, self._chart.course, frame)
+        today = frame.x_at(self._today_s)
+        painter.setPen(QPen(theme.colour("text"), 1.25))
+        painter.drawLine(QLineF(today, 0, today, self.height()))
+        painter.end()
+        return picture
+
+    def _paint_cursor(self, painter: QPainter, moment_s: float) -> None:
+        frame, course = self.frame(), None if self._chart is None else self._chart.course
+        x = frame.x_at(moment_s)
+        painter.setPen(QPen(theme.colour("text2"), 1.0))
+        painter.drawLine(QLineF(x, 0, x, self.height()))
+        if course is None or not len(course.t):
+            return
+        nearest = int(np.argmin(np.abs(course.t - moment_s)))
+        if abs(course.t[nearest] - moment_s) > DAY_S:
+            return  # this sign was not heard then
+        painter.setPen(QPen(theme.colour("accent"), 2.25))
+        painter.setBrush(theme.colour("surface"))
+        at = QPointF(frame.x_at(float(course.t[nearest])), frame.y_at(float(course.estimate[nearest])))
+        painter.drawEllipse(at, 4.5, 4.5)
 
 
 class LevelLadder(QWidget):
@@ -216,19 +229,3 @@ class LevelLadder(QWidget):
     def _y(self, score: float) -> float:
         low, high = self._scores
         return self.height() * (1.0 - (score - low) / (high - low))
-
-
-def _faded(colour: str, alpha: float) -> QColor:
-    faded = QColor(colour)
-    faded.setAlphaF(alpha)
-    return faded
-
-
-def _across_gap(course: Course, before: int, after: int) -> tuple[Floats, Floats, Floats]:
-    """The interval across a gap: widest in its middle, where nothing was heard for longest."""
-    t = np.array([course.t[before], (course.t[before] + course.t[after]) / 2, course.t[after]])
-    low = np.array([course.interval_low[before], 0.0, course.interval_low[after]])
-    high = np.array([course.interval_high[before], 0.0, course.interval_high[after]])
-    low[1] = min(low[0], low[2], course.own_low[before])
-    high[1] = max(high[0], high[2], course.own_high[before])
-    return t, low, high

@@ -1,8 +1,6 @@
-"""A time axis for people: whole months, weeks, days or hours in the local zone."""
+"""Ticks for people: whole quarters, months, weeks, days or hours in the local zone, and which zone that is."""
 
 from datetime import datetime, timedelta
-
-import pyqtgraph as pg
 
 _DAY_S = 86_400.0
 
@@ -16,32 +14,25 @@ _STEPS: tuple[tuple[float, str, str], ...] = (
 )
 
 
-class TimeAxis(pg.AxisItem):  # type: ignore[misc]
-    """Bottom axis over epoch seconds. Days begin at local midnight, also across changes of the clock."""
-
-    def __init__(self) -> None:
-        super().__init__(orientation="bottom")
-
-    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803
-        """Ticks at whole steps; pyqtgraph's signature."""
-        step, _ = _step(maxVal - minVal)
-        moment = _floor(datetime.fromtimestamp(minVal).astimezone(), step)
-        ticks: list[float] = []
-        while moment.timestamp() <= maxVal:
-            if moment.timestamp() >= minVal:
-                ticks.append(moment.timestamp())
-            moment = _next(moment, step)
-        return [(maxVal - minVal, ticks)]
-
-    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Labels of the ticks; `spacing` is the whole span, as `tickValues` says it."""
-        _, form = _step(spacing)
-        return [_label(datetime.fromtimestamp(value).astimezone(), form) for value in values]
+def ticks(start_s: float, end_s: float) -> list[tuple[float, str]]:
+    """Moments and labels from `start_s` to `end_s`; days begin at local midnight, also across changes of the clock."""
+    step, form = _step(end_s - start_s)
+    moment = _floor(datetime.fromtimestamp(start_s).astimezone(), step)
+    found: list[tuple[float, str]] = []
+    while moment.timestamp() <= end_s:
+        if moment.timestamp() >= start_s:
+            found.append((moment.timestamp(), _label(moment, form)))
+        moment = _next(moment, step)
+    return found
 
 
-def local_day_and_time(moment_s: float) -> str:
-    """`29 May, 09:12` in the local zone."""
-    return _label(datetime.fromtimestamp(moment_s).astimezone(), "%-d %b, %H:%M")
+def zone_words(moment_s: float) -> str:
+    """`Local time (UTC+01:00)`: the zone in which the axis counts, as it was at a moment."""
+    offset = datetime.fromtimestamp(moment_s).astimezone().utcoffset() or timedelta(0)
+    minutes = round(offset.total_seconds() / 60)
+    hours, rest = divmod(abs(minutes), 60)
+    sign = "+" if minutes >= 0 else "\u2212"
+    return f"Local time (UTC{sign}{hours:02d}:{rest:02d})" if minutes else "Local time (UTC)"
 
 
 def _step(span_s: float) -> tuple[str, str]:

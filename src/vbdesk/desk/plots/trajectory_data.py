@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from vbdesk.contract.catalog import models
 from vbdesk.contract.levels import Level
-from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead, Trend
+from vbdesk.contract.longitudinal import (
+    AnomalyEpisode,
+    DataPoint,
+    SignTrajectory,
+    TrajectoryRead,
+    TrajectorySignal,
+    Trend,
+)
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -42,12 +49,21 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The smoothed estimate of one sign with its interval and the subject's own range, one value a timepoint."""
+    """The smoothed estimate of one sign with its interval, the own baseline and normal range; one value a timepoint.
+
+    Attributes:
+        t: epoch seconds.
+        estimate, interval_low, interval_high: score, and the ends of its interval.
+        baseline: where this subject usually is.
+        own_low, own_high: between these one good recording of this subject would lie.
+        anomaly: timepoints out of it.
+    """
 
     t: Floats
     estimate: Floats
     interval_low: Floats
     interval_high: Floats
+    baseline: Floats
     own_low: Floats
     own_high: Floats
     anomaly: Flags
@@ -75,6 +91,9 @@ class SignChart:
         trend: the trend in words.
         trend_detail: its slope with the uncertainty, as a sentence; empty when it is too early for one.
         cuts: lowest score of each level above none, up to the sign's highest; empty when the calibration is not ours.
+        episodes: what stands out, in time order.
+        unusual: indices of the readings that stand out.
+        silent: times of the recordings in which this sign could not be heard.
     """
 
     name: str
@@ -86,59 +105,139 @@ class SignChart:
     course: Course
     cuts: Mapping[Level, float]
     episodes: tuple[AnomalyEpisode, ...]
+    unusual: frozenset[int]
+    silent: Floats
 
     def explanation(self, index: int) -> str:
         """Why reading `index` stands out, as a sentence; empty when it does not."""
         moment = self.readings.t[index]
         for episode in self.episodes:
             if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp() and self.is_unusual(index):
-                side = "above" if episode.direction == "above" else "below"
                 if episode.kind == "acute" or episode.timepoints == 1:
-                    return f"Unusual for this person: well {side} the own baseline, at one recording only."
-                return f"Unusual for this person: {side} the own baseline at {episode.timepoints} recordings in a row."
+                    return f"Unusual for this person: well {episode.direction} the own baseline, at one recording only."
+                times = f"at {episode.timepoints} recordings in a row"
+                return f"Unusual for this person: {episode.direction} the own baseline {times}."
         return ""
 
     def is_unusual(self, index: int) -> bool:
         """Whether reading `index` is the newest of a timepoint that is marked as an anomaly."""
-        return bool(np.any(self.course.anomaly & (self.course.t == self.readings.t[index])))
+        return index in self.unusual
+
+    @property
+    def present(self) -> AnomalyEpisode | None:
+        """What is unusual with the newest recording; None where nothing is."""
+        return next((episode for episode in self.episodes if episode.open), None)
+
+    def reading_at(self, moment_s: float) -> int | None:
+        """Index of the reading of that moment; the newest, where a moment has several."""
+        place = int(np.searchsorted(self.readings.t, moment_s, side="right")) - 1
+        return place if place >= 0 and self.readings.t[place] == moment_s else None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was written down about a moment.
+
+    Attributes:
+        t: epoch seconds.
+        words: what.
+    """
+
+    t: float
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryChart:
-    """One subject's small multiples, sharing the time axis."""
+    """One subject's small multiples, sharing the time axis.
+
+    Attributes:
+        as_of: the moment of the read.
+        window: what counts, epoch seconds from and to; recordings outside are not in the read.
+        window_days: how long that is.
+        recordings: how many are shown.
+        truncated: there were more; the oldest are left out.
+        times, jobs: of every recording in time order, also of those in which nothing could be heard.
+        issues: of every recording, the codes of what was wrong with the sound.
+        marks: notes, in time order.
+    """
 
     group_id: str
     as_of: datetime
+    window: tuple[float, float]
+    window_days: int
     signs: tuple[SignChart, ...]
     recordings: int
+    truncated: bool
+    times: Floats
+    jobs: tuple[str, ...]
+    issues: tuple[tuple[str, ...], ...]
+    marks: tuple[Mark, ...] = ()
 
     @property
     def span(self) -> tuple[float, float]:
-        """First recording to `as_of`, epoch seconds."""
-        starts = [sign.readings.t[0] for sign in self.signs if len(sign.readings.t)]
-        end = self.as_of.timestamp()
-        return (min(starts, default=end - DAY_S), end)
+        """First recording to `as_of`, epoch seconds; at least a day."""
+        end = max([self.as_of.timestamp(), *self.times[-1:]])
+        return (min([*self.times[:1], end - DAY_S]), end)
 
     def moments(self) -> Floats:
         """Times of all recordings, in order: where the cursor can stand."""
-        times = [sign.readings.t for sign in self.signs]
-        return np.unique(np.concatenate(times)) if times else np.empty(0)
+        return np.unique(self.times)
+
+    def unusual_moments(self) -> Floats:
+        """Times of the recordings that stand out in any sign, in order."""
+        found = {float(sign.readings.t[index]) for sign in self.signs for index in sign.unusual}
+        return np.array(sorted(found), dtype=np.float64)
+
+    def job_at(self, moment_s: float) -> str | None:
+        """The newest job of a moment."""
+        place = int(np.searchsorted(self.times, moment_s, side="right")) - 1
+        return self.jobs[place] if place >= 0 and self.times[place] == moment_s else None
 
 
-def chart_of(read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]]) -> TrajectoryChart:
+def chart_of(
+    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[Mark] = ()
+) -> TrajectoryChart:
     """Arrays for every sign of `read`; `cuts` per sign name, where known.
 
     Signs that make up one model come in that model's order, as on the result page; others as they were read.
     """
+    points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
     by_name = {sign.name: sign for sign in read.signs}
     order = next((model.signs for model in models().models if set(model.signs) == set(by_name)), list(by_name))
-    signs = tuple(_sign_chart(by_name[name], read.data_points, cuts.get(name, {})) for name in order)
-    return TrajectoryChart(read.group_id, read.as_of, signs, len(read.data_points))
+    spoken: dict[str, list[tuple[int, TrajectorySignal]]] = {name: [] for name in by_name}
+    for place, point in enumerate(points):
+        for signal in point.signals:
+            if signal.name in spoken:
+                spoken[signal.name].append((place, signal))
+    times = np.array([point.recorded_at.timestamp() for point in points], dtype=np.float64)
+    return TrajectoryChart(
+        group_id=read.group_id,
+        as_of=read.as_of,
+        window=(read.window.from_.timestamp(), read.window.to.timestamp()),
+        window_days=read.window.days,
+        signs=tuple(_sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {})) for name in order),
+        recordings=len(points),
+        truncated=read.window.truncated,
+        times=times,
+        jobs=tuple(point.job_id for point in points),
+        issues=tuple(tuple(point.audio_quality.issues) for point in points),
+        marks=tuple(sorted(marks, key=lambda mark: mark.t)),
+    )
 
 
-def _sign_chart(sign: SignTrajectory, points: Sequence[DataPoint], cuts: Mapping[Level, float]) -> SignChart:
-    readings, levels = _readings(sign.name, points)
-    conclusive = [level for level in levels if level is not Level.INCONCLUSIVE]
+def _sign_chart(
+    sign: SignTrajectory,
+    points: Sequence[DataPoint],
+    times: Floats,
+    spoken: Sequence[tuple[int, TrajectorySignal]],
+    cuts: Mapping[Level, float],
+) -> SignChart:
+    heard = [(place, signal) for place, signal in spoken if signal.score is not None]
+    readings = _readings(points, times, heard)
+    course = _course(sign)
+    conclusive = [level for level in readings.levels if level is not Level.INCONCLUSIVE]
+    unusual = np.flatnonzero(np.isin(readings.t, course.t[course.anomaly]))
     return SignChart(
         name=sign.name,
         label=sign.label,
@@ -146,29 +245,24 @@ def _sign_chart(sign: SignTrajectory, points: Sequence[DataPoint], cuts: Mapping
         trend=_trend_words(sign),
         trend_detail=_trend_detail(sign.trend),
         readings=readings,
-        course=_course(sign),
+        course=course,
         cuts=cuts,
         episodes=tuple(sign.anomalies),
+        unusual=frozenset(unusual.tolist()),
+        silent=times[[place for place, signal in spoken if signal.score is None]],
     )
 
 
-def _readings(name: str, points: Sequence[DataPoint]) -> tuple[Readings, list[Level]]:
-    rows = [
-        (point, signal)
-        for point in points
-        for signal in point.signals
-        if signal.name == name and signal.score is not None
-    ]
-    levels = [signal.level for _, signal in rows]
-    readings = Readings(
-        t=np.array([point.recorded_at.timestamp() for point, _ in rows], dtype=np.float64),
-        score=np.array([signal.score for _, signal in rows], dtype=np.float64),
-        weight=np.array([point.relative_weight for point, _ in rows], dtype=np.float64),
-        has_issues=np.array([bool(point.audio_quality.issues) for point, _ in rows], dtype=np.bool_),
-        levels=tuple(levels),
-        job_ids=tuple(point.job_id for point, _ in rows),
+def _readings(points: Sequence[DataPoint], times: Floats, heard: Sequence[tuple[int, TrajectorySignal]]) -> Readings:
+    places = [place for place, _ in heard]
+    return Readings(
+        t=times[places],
+        score=np.array([signal.score for _, signal in heard], dtype=np.float64),
+        weight=np.array([points[place].relative_weight for place in places], dtype=np.float64),
+        has_issues=np.array([bool(points[place].audio_quality.issues) for place in places], dtype=np.bool_),
+        levels=tuple(signal.level for _, signal in heard),
+        job_ids=tuple(points[place].job_id for place in places),
     )
-    return readings, levels
 
 
 def _course(sign: SignTrajectory) -> Course:
@@ -178,6 +272,7 @@ def _course(sign: SignTrajectory) -> Course:
         estimate=np.array([point.latest for point in series], dtype=np.float64),
         interval_low=np.array([point.latest_interval[0] for point in series], dtype=np.float64),
         interval_high=np.array([point.latest_interval[1] for point in series], dtype=np.float64),
+        baseline=np.array([point.baseline for point in series], dtype=np.float64),
         own_low=np.array([point.normal_range[0] for point in series], dtype=np.float64),
         own_high=np.array([point.normal_range[1] for point in series], dtype=np.float64),
         anomaly=np.array([point.anomaly for point in series], dtype=np.bool_),

@@ -8,7 +8,7 @@ from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.models.cells import Cell, LevelMark, TwoLines, Words
 from vbdesk.desk.plots.trajectory_data import TrajectoryChart, chart_of
-from vbdesk.desk.sign_reference import sign_references
+from vbdesk.report.sign_reference import sign_references
 from vbdesk.desk.viewmodels.time_words import counted, day_and_time
 
 _HEADING_LETTERS = 16
