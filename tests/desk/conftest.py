@@ -20,6 +20,7 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Endpoint
 from vbdesk.desk import theme
+from vbdesk.desk.app import Desk
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import TaskOwner
@@ -183,3 +184,25 @@ def workspace(outside, profile, tasks, qtbot):
     qtbot.waitUntil(lambda: not tasks.busy, timeout=5000)
     opened.close()
     opened.deleteLater()
+
+
+@pytest.fixture
+def open_desk(qtbot):
+    """Open the whole window; closed as a person would, and deleted, at the end."""
+    opened = []
+
+    def make(outside, **options):
+        desk = Desk(outside, **options)
+        opened.append(desk)
+        desk.start()
+        return desk
+
+    yield make
+    for desk in opened:
+        if not desk.window.isVisible():
+            continue
+        with qtbot.waitSignal(desk.ended, timeout=6000):
+            desk.window.close()
+    for desk in opened:
+        desk.window.deleteLater()
+        desk.deleteLater()

@@ -6,34 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import numpy as np
-import pytest
 
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
-from vbdesk.desk.app import Desk
 from vbdesk.desk.setup import ServiceAddress, Setup
 from vbdesk.outbox.items import TakeMetadata, Target
 from vbdesk.outbox.opening import HeldLibrary
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.vault import MemoryVault, VaultLocked
-
-
-@pytest.fixture
-def open_desk(qtbot):
-    opened = []
-
-    def make(outside):
-        desk = Desk(outside)
-        opened.append(desk)
-        desk.start()
-        return desk
-
-    yield make
-    for desk in opened:
-        with qtbot.waitSignal(desk.ended, timeout=6000):
-            desk.window.close()
-        desk.window.deleteLater()
-        desk.deleteLater()
 
 
 class HoldingStorage(httpx.BaseTransport):

@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from vbdesk.desk.app import Desk
 from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.pages.record_page import RecordPage
@@ -12,27 +11,6 @@ from vbdesk.desk.setup import ServiceAddress, Setup
 from vbdesk.desk.viewmodels import frame
 from vbdesk.outbox.reach import CourierStatus, Reach
 from vbdesk.outbox.states import Fix
-
-
-@pytest.fixture
-def open_desk(qtbot):
-    opened = []
-
-    def make(outside, **options):
-        desk = Desk(outside, **options)
-        opened.append(desk)
-        desk.start()
-        return desk
-
-    yield make
-    for desk in opened:
-        if not desk.window.isVisible():
-            continue
-        with qtbot.waitSignal(desk.ended, timeout=6000):
-            desk.window.close()
-    for desk in opened:
-        desk.window.deleteLater()
-        desk.deleteLater()
 
 
 def shows(qtbot, desk, kind):

@@ -14,6 +14,7 @@ import pytest
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
+from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
 from vbdesk.outbox.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.store import FOLLOW, SEND
@@ -168,3 +169,19 @@ def asked(workspace) -> list[tuple[str, object]]:
     pages: list[tuple[str, object]] = []
     workspace.navigator.asked.connect(lambda key, argument: pages.append((key, argument)))
     return pages
+
+
+@pytest.fixture
+def open_outbox(workspace, qtbot):
+    """Open the Outbox and wait until it shows `count` recordings."""
+
+    def make(count: int) -> OutboxPage:
+        page = build_outbox_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(None)
+        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
+        return page
+
+    return make

@@ -7,27 +7,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from vbdesk.desk.models.cells import Act, LevelMark, Moving
-from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
 from vbdesk.desk.places import Recording, ReviewTake
 from vbdesk.desk.viewmodels.outbox_rows import Show
 from vbdesk.outbox.reach import CourierStatus
 from vbdesk.outbox.states import Fix, OutboxState
-
-
-@pytest.fixture
-def open_page(workspace, qtbot):
-    """Open the page and wait until it shows `count` recordings."""
-
-    def make(count: int) -> OutboxPage:
-        page = build_outbox_page(workspace)
-        qtbot.addWidget(page)
-        page.resize(1080, 768)
-        page.show()
-        page.opened(None)
-        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
-        return page
-
-    return make
 
 
 def cells(page, take_id):
@@ -39,30 +22,30 @@ def state_of(workspace, take_id):
     return workspace.library.get(take_id).state
 
 
-def test_the_figures_count_what_is_where(shelf, open_page, pulse_job):
+def test_the_figures_count_what_is_where(shelf, open_outbox, pulse_job):
     for state in (OutboxState.WAITING, OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.RUNNING):
         shelf.put("ward4-0155", state)
     shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION)
     shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
-    page = open_page(6)
+    page = open_outbox(6)
     assert page.figures.words() == ["2 Waiting", "1 Uploading", "1 Running", "1 Needs attention", "1 Done today"]
     assert re.match(r"4 recordings, about (a minute|2 minutes)\. You can close", page.banner.words())
 
 
-def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_page):
+def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_outbox):
     done = shelf.put("a", OutboxState.DONE)
     stopped = shelf.put("b", OutboxState.FAILED)
     first, second = shelf.put("c", OutboxState.WAITING), shelf.put("d", OutboxState.WAITING)
     moving = shelf.put("e", OutboxState.UPLOADING)
-    page = open_page(5)
+    page = open_outbox(5)
     assert [row.key for row in page.view_model.table.rows()] == [moving, first, second, stopped, done]
     assert cells(page, first)[2].text == "Next in line."
     assert cells(page, second)[2].text == "Second in line."
 
 
-def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_page, workspace, qtbot):
+def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("ward4-0172", OutboxState.UPLOADING, sent=(1_900_000, 3_200_000))
-    page = open_page(1)
+    page = open_outbox(1)
     qtbot.waitUntil(lambda: isinstance(cells(page, take_id)[2], Moving))
     assert cells(page, take_id)[2].text == "1.9 of 3.2 MB"
     time.sleep(0.6)
@@ -73,11 +56,11 @@ def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_page, worksp
     assert cells(page, take_id)[3].text == "less than a minute"
 
 
-def test_every_stopped_recording_says_why_and_how_to_mend_it(shelf, open_page):
+def test_every_stopped_recording_says_why_and_how_to_mend_it(shelf, open_outbox):
     reason = "9 s of speech, under the 15 s minimum, so it was not sent."
     short = shelf.put("a", OutboxState.NEEDS_ATTENTION, reason=reason, fix=Fix.REVIEW_TAKE)
     late = shelf.put("b", OutboxState.TIMED_OUT)
-    page = open_page(2)
+    page = open_outbox(2)
     assert cells(page, short)[2].text == reason
     assert cells(page, short)[4] == Act("Review take")
     assert "can be sent again" in cells(page, late)[2].text
@@ -92,9 +75,9 @@ def test_every_stopped_recording_says_why_and_how_to_mend_it(shelf, open_page):
         (OutboxState.TIMED_OUT, OutboxState.WAITING),
     ],
 )
-def test_the_button_of_a_row_does_what_it_says(before, after, shelf, open_page, workspace, qtbot):
+def test_the_button_of_a_row_does_what_it_says(before, after, shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("ward4-0155", before)
-    page = open_page(1)
+    page = open_outbox(1)
     place = page.view_model.table.index(0, 4)
     rect = page.list.visualRect(place)
     button = QPoint(rect.right() - 40, rect.center().y())
@@ -102,18 +85,18 @@ def test_the_button_of_a_row_does_what_it_says(before, after, shelf, open_page, 
     qtbot.waitUntil(lambda: state_of(workspace, take_id) is after)
 
 
-def test_a_click_beside_the_button_cancels_nothing(shelf, open_page, workspace, qtbot):
+def test_a_click_beside_the_button_cancels_nothing(shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("ward4-0155", OutboxState.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     rect = page.list.visualRect(page.view_model.table.index(0, 2))
     qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     qtbot.wait(100)
     assert state_of(workspace, take_id) is OutboxState.WAITING
 
 
-def test_a_result_opens_with_enter(shelf, open_page, pulse_job, asked, qtbot):
+def test_a_result_opens_with_enter(shelf, open_outbox, pulse_job, asked, qtbot):
     take_id = shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
-    page = open_page(1)
+    page = open_outbox(1)
     assert isinstance(cells(page, take_id)[2], LevelMark)
     assert cells(page, take_id)[2].text == "Moderate"
     page.list.setFocus()
@@ -125,17 +108,17 @@ def test_a_result_opens_with_enter(shelf, open_page, pulse_job, asked, qtbot):
     assert recording.take_id == take_id
 
 
-def test_space_reviews_a_take_that_needs_attention(shelf, open_page, asked, qtbot):
+def test_space_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qtbot):
     take_id = shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION, fix=Fix.REVIEW_TAKE)
-    page = open_page(1)
+    page = open_outbox(1)
     page.list.select_key(take_id)
     qtbot.keyClick(page.list, Qt.Key.Key_Space)
     assert asked == [("record", ReviewTake(take_id))]
 
 
-def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_page, workspace, asked, qtbot):
+def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_outbox, workspace, asked, qtbot):
     waiting = [shelf.put("ward4-0155", OutboxState.WAITING) for _ in range(3)]
-    page = open_page(3)
+    page = open_outbox(3)
     sentence = "The service does not accept the account id or the API key. Enter them again."
     workspace._told.emit(CourierStatus(True, sentence, Fix.ENTER_KEY, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
@@ -144,27 +127,27 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_page, wor
     assert asked == [("account", None)]
 
 
-def test_without_a_network_the_estimate_says_so(shelf, open_page, workspace, qtbot):
+def test_without_a_network_the_estimate_says_so(shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("ward4-0155", OutboxState.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     workspace._told.emit(CourierStatus(False, "The service cannot be reached.", None, None))
     qtbot.waitUntil(lambda: cells(page, take_id)[3].text == "waiting for the network")
 
 
-def test_the_filter_lists_what_needs_attention(shelf, open_page, qtbot):
+def test_the_filter_lists_what_needs_attention(shelf, open_outbox, qtbot):
     shelf.put("a", OutboxState.WAITING)
     stopped = shelf.put("b", OutboxState.FAILED)
     shelf.put("c", OutboxState.DONE)
-    page = open_page(3)
+    page = open_outbox(3)
     page.segment.option(Show.ATTENTION).click()
     assert [row.key for row in page.view_model.table.rows()] == [stopped]
     page.segment.option(Show.DONE).click()
     assert page.view_model.table.rowCount() == 1
 
 
-def test_what_cannot_be_done_any_more_is_said(shelf, open_page, workspace, qtbot):
+def test_what_cannot_be_done_any_more_is_said(shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("a", OutboxState.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     with workspace.library.store.changing():
         for state in (OutboxState.UPLOADING, OutboxState.SUBMITTED):
             workspace.library.store.move(take_id, state)
@@ -173,16 +156,16 @@ def test_what_cannot_be_done_any_more_is_said(shelf, open_page, workspace, qtbot
     assert page.notice.words() == "This recording is not waiting to be sent."
 
 
-def test_an_empty_outbox_leads_to_the_record_page(open_page, asked):
-    page = open_page(0)
+def test_an_empty_outbox_leads_to_the_record_page(open_outbox, asked):
+    page = open_outbox(0)
     assert page.empty.isVisible()
     page.empty.button.click()
     assert asked == [("record", None)]
 
 
-def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_page, qtbot):
+def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_outbox, qtbot):
     shelf.put("a", OutboxState.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     assert not page.list.isColumnHidden(3)
     page.resize(760, 600)
     qtbot.waitUntil(lambda: page.list.isColumnHidden(3))

@@ -5,7 +5,6 @@ import re
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.pages.outbox import build_outbox_page
 from vbdesk.outbox.bundle_keys import public_key
 from vbdesk.outbox.reach import CourierStatus, Reach
 from vbdesk.outbox.settings import SendRule
@@ -13,22 +12,6 @@ from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.store import UnknownTake
 
 S = OutboxState
-
-
-@pytest.fixture
-def open_page(workspace, qtbot):
-    """Open the page and wait until it shows `count` recordings."""
-
-    def make(count):
-        page = build_outbox_page(workspace)
-        qtbot.addWidget(page)
-        page.resize(1080, 768)
-        page.show()
-        page.opened(None)
-        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
-        return page
-
-    return make
 
 
 def choose(page, *take_ids):
@@ -48,10 +31,10 @@ def state_of(workspace, take_id):
     return workspace.library.get(take_id).state
 
 
-def test_only_what_applies_to_the_chosen_ones_is_offered(shelf, open_page):
+def test_only_what_applies_to_the_chosen_ones_is_offered(shelf, open_outbox):
     checked, done, running = (shelf.put("a", state) for state in (S.CHECKED, S.DONE, S.RUNNING))
     waiting, handed = shelf.put("b", S.WAITING), shelf.put("c", S.HANDED_OVER)
-    page = open_page(5)
+    page = open_outbox(5)
     assert shown(page) == {"hand-over"}
     choose(page, checked)
     assert shown(page) == {"send", "delete"}
@@ -66,9 +49,9 @@ def test_only_what_applies_to_the_chosen_ones_is_offered(shelf, open_page):
     assert page.bar.button("delete").accessibleName() == "Delete 3 recordings"
 
 
-def test_several_are_sent_and_kept_back_at_once(shelf, open_page, workspace, qtbot):
+def test_several_are_sent_and_kept_back_at_once(shelf, open_outbox, workspace, qtbot):
     takes = [shelf.put("a", S.CHECKED), shelf.put("b", S.TIMED_OUT)]
-    page = open_page(2)
+    page = open_outbox(2)
     choose(page, *takes)
     page.bar.button("send").click()
     qtbot.waitUntil(lambda: {state_of(workspace, take_id) for take_id in takes} == {S.WAITING})
@@ -77,9 +60,9 @@ def test_several_are_sent_and_kept_back_at_once(shelf, open_page, workspace, qtb
     qtbot.waitUntil(lambda: {state_of(workspace, take_id) for take_id in takes} == {S.CHECKED})
 
 
-def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_page, workspace, qtbot):
+def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, workspace, qtbot):
     waiting, checked = shelf.put("a", S.WAITING), shelf.put("b", S.CHECKED)
-    page = open_page(2)
+    page = open_outbox(2)
     choose(page, waiting, checked)
     page.list.setFocus()
     qtbot.keyClick(page.list, Qt.Key.Key_Delete)
@@ -92,9 +75,9 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_page, wo
     assert workspace.library.whole_audio(waiting).duration_s == pytest.approx(16, abs=0.1)
 
 
-def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_page, workspace, pulse_job, qtbot):
+def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_outbox, workspace, pulse_job, qtbot):
     done = shelf.put("a", S.DONE, job=pulse_job)
-    page = open_page(1)
+    page = open_outbox(1)
     choose(page, done)
     page.bar.button("delete").click()
     assert page.notice.words().startswith("Delete this recording for good? The sound and its key are destroyed")
@@ -106,9 +89,9 @@ def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_page, wo
         workspace.library.get(done)
 
 
-def test_the_question_goes_when_others_are_chosen(shelf, open_page, workspace):
+def test_the_question_goes_when_others_are_chosen(shelf, open_outbox, workspace):
     done, other = shelf.put("a", S.DONE), shelf.put("b", S.CHECKED)
-    page = open_page(2)
+    page = open_outbox(2)
     choose(page, done)
     page.bar.button("delete").click()
     choose(page, other)
@@ -117,9 +100,9 @@ def test_the_question_goes_when_others_are_chosen(shelf, open_page, workspace):
     assert state_of(workspace, done) is S.DONE
 
 
-def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_page, workspace, qtbot):
+def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, workspace, qtbot):
     shelf.put("a", S.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.words() == "Paused. 1 recording waits here until you go on.")
@@ -129,10 +112,10 @@ def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_page, wor
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
 
 
-def test_by_hand_everything_waits_for_its_button(shelf, open_page, workspace, qtbot):
+def test_by_hand_everything_waits_for_its_button(shelf, open_outbox, workspace, qtbot):
     takes = [shelf.put("a", S.WAITING) for _ in range(3)]
     workspace.library.change_settings(send_rule=SendRule.BY_HAND)
-    page = open_page(3)
+    page = open_outbox(3)
     qtbot.waitUntil(lambda: page.banner.words() == "3 recordings wait until you send them.")
     page.view_model.act(takes[0])
     qtbot.waitUntil(lambda: page.banner.words() == "2 recordings wait until you send them. 1 other is on the way.")
@@ -142,18 +125,18 @@ def test_by_hand_everything_waits_for_its_button(shelf, open_page, workspace, qt
     assert all(workspace.library.get(take_id).released for take_id in takes)
 
 
-def test_the_login_page_of_a_network_opens_with_the_banners_button(shelf, open_page, workspace, network, qtbot):
+def test_the_login_page_of_a_network_opens_with_the_banners_button(shelf, open_outbox, workspace, network, qtbot):
     shelf.put("a", S.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     workspace._told.emit(CourierStatus(False, "The network asks you to log in first.", None, None, Reach.PORTAL))
     qtbot.waitUntil(lambda: page.banner.button.text() == "Open login page")
     page.banner.button.click()
     assert network.asked == ["https://voice.example"]
 
 
-def test_recordings_are_handed_over_and_taken_back(shelf, open_page, workspace, tmp_path, qtbot):
+def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace, tmp_path, qtbot):
     takes = [shelf.put("a", S.WAITING), shelf.put("b", S.WAITING)]
-    page = open_page(2)
+    page = open_outbox(2)
     page.bar.button("hand-over").click()
     card = page.hand_over
     qtbot.waitUntil(lambda: card.title.text() == "Hand over 2 recordings")
@@ -179,9 +162,9 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_page, workspace, 
     assert "2 recordings were here already" in card.banner.words()
 
 
-def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_page, workspace, tmp_path, qtbot):
+def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_outbox, workspace, tmp_path, qtbot):
     take_id = shelf.put("a", S.WAITING)
-    page = open_page(1)
+    page = open_outbox(1)
     page.bar.button("hand-over").click()
     card = page.hand_over
     qtbot.waitUntil(card.go.isEnabled)
