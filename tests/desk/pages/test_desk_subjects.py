@@ -45,11 +45,11 @@ def test_subjects_of_this_computer_and_of_the_service_are_one_list(shelf, networ
     assert cell(page, "ward4-0168", 4) == "38"
 
 
-def test_an_older_result_here_is_not_called_the_last_level(shelf, network, open_page, pulse_job):
+def test_an_older_result_here_is_not_called_the_last_level(shelf, network, open_page, pulse_job, qtbot):
     shelf.put("ward4-0172", OutboxState.DONE, hours_ago=48, job=pulse_job)
     network.add_group("ward4-0172", jobs=2, latest=datetime.now(UTC))
     page = open_page(1)
-    assert cell(page, "ward4-0172", 2) == "Open to see"
+    qtbot.waitUntil(lambda: cell(page, "ward4-0172", 2) == "Open to see")
 
 
 def test_search_narrows_the_list_and_enter_opens_what_is_left(network, open_page, asked, qtbot):

@@ -83,7 +83,39 @@ class Act:
     quiet: bool = False
 
 
-Cell = Words | TwoLines | StateMark | LevelMark | Moving | Act
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A cell of a heat map.
+
+    Attributes:
+        text: what it says, for who cannot see it.
+        level: paints the cell in its colour, with its shape; None for one without.
+        icon: in place of the shape, on a quiet ground.
+        figure: a number in place of the shape.
+        strong: out of the ordinary, so it wears an edge.
+    """
+
+    text: str
+    level: Level | None = None
+    icon: str = ""
+    figure: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """How many there are of each level, as a bar of `total`."""
+
+    counts: tuple[tuple[Level, int], ...]
+    total: int
+
+    @property
+    def text(self) -> str:
+        """The counts in words."""
+        return ", ".join(f"{level.value} {count}" for level, count in self.counts if count) or "nothing yet"
+
+
+Cell = Words | TwoLines | StateMark | LevelMark | Moving | Act | Heat | Stacked
 
 
 class Row(Protocol):

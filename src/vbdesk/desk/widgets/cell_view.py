@@ -28,9 +28,10 @@ from PySide6.QtWidgets import (
 
 from vbdesk.desk import theme
 from vbdesk.desk.models.cell_table import CellRole, CellTable
-from vbdesk.desk.models.cells import Act, Cell, LevelMark, Moving, StateMark, TwoLines, Words
+from vbdesk.desk.models.cells import Act, Cell, Heat, LevelMark, Moving, Stacked, StateMark, TwoLines, Words
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
+from vbdesk.desk.widgets.heat import paint_heat, paint_stacked
 from vbdesk.desk.widgets.painting import antialiased, hover_fill, paint_tick_box, rounded
 from vbdesk.desk.widgets.progress import paint_progress
 from vbdesk.desk.widgets.state_chip import STATE_LOOKS
@@ -314,6 +315,10 @@ class _CellDelegate(QStyledItemDelegate):
                 _paint_level(painter, cell, area)
             case Moving():
                 _paint_moving(painter, cell, area)
+            case Heat():
+                paint_heat(painter, cell, rect)
+            case Stacked():
+                paint_stacked(painter, cell, area)
             case Act() if cell.text:
                 box = button_rect(cell, rect, last=last)
                 over = hovered and box.contains(self._view.pointer)
