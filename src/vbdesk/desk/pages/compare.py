@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, Slot
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
@@ -21,7 +21,7 @@ from vbdesk.desk.widgets.result_cards import QualityCard
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
-_ONE_COLUMN_BELOW = 760
+_ONE_COLUMN_BELOW = 900
 _SCROLL_BAR = 16
 _FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
 
@@ -45,6 +45,8 @@ class ComparePage(QWidget):
         left, right = view_model.playback.sides
         self.left_card, self.right_card = SideCard("left", "◇", left), SideCard("right", "◆", right)
         for card in (self.left_card, self.right_card):
+            card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both of one width
+            card.setMinimumWidth(1)
             card.chosen.connect(self._on_chosen)
             card.toggled.connect(self._on_toggled)
             card.sought.connect(self._on_sought)
@@ -86,6 +88,7 @@ class ComparePage(QWidget):
         if isinstance(argument, Comparison):
             self._reading = None
             self._rebuild()
+            self.change_over_button.setFocus()
             self.view_model.open(argument)
 
     def left(self) -> None:

@@ -35,7 +35,7 @@ from vbdesk.desk.widgets.sign_rows import SignRows
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
-_ONE_COLUMN_BELOW = 760
+_ONE_COLUMN_BELOW = 900
 _LEFT, _RIGHT = 628, 360
 _SCROLL_BAR = 16  # it stands in the margin, so that cards keep their edges
 _MENU_ENTRIES = 8
@@ -210,7 +210,7 @@ class ResultPage(QWidget):
         self.compare_button.setEnabled(bool(before or after))
         for words, entries in (("Earlier", before[:_MENU_ENTRIES]), ("Later", after[:_MENU_ENTRIES])):
             if entries:
-                self.compare_menu.addSection(words)
+                self.compare_menu.addAction(words).setEnabled(False)
             for sibling in entries:
                 entry = self.compare_menu.addAction(sibling.words)
                 entry.setData(sibling)
@@ -224,11 +224,12 @@ class ResultPage(QWidget):
 
     @Slot()
     def _open_compare_menu(self) -> None:
-        corner = self.compare_button.rect().bottomLeft()
-        self.compare_menu.popup(self.compare_button.mapToGlobal(corner))
-        actions = [action for action in self.compare_menu.actions() if not action.isSeparator()]
-        if actions:
-            self.compare_menu.setActiveAction(actions[0])
+        corner = self.compare_button.mapToGlobal(self.compare_button.rect().bottomRight())
+        corner.setX(max(0, corner.x() - self.compare_menu.sizeHint().width()))
+        self.compare_menu.popup(corner)
+        choices = [action for action in self.compare_menu.actions() if action.isEnabled()]
+        if choices:
+            self.compare_menu.setActiveAction(choices[0])
 
     @Slot(QAction)
     def _compare_with(self, action: QAction) -> None:
@@ -285,6 +286,7 @@ class ResultPage(QWidget):
         self.empty.setVisible(reading is None)
         self.empty.setMinimumHeight(theme.active().px(320))
         if reading is None:
+            self._right_box().addStretch(1)
             return
         for card in self._left_cards(reading):
             self._left_box().addWidget(card)
@@ -323,6 +325,8 @@ class ResultPage(QWidget):
         return reading.voice
 
     def _set_json(self, *, shown: bool) -> None:
+        if not shown and self.json_panel.isAncestorOf(self.focusWidget()):
+            self.segment.option(self.segment.choice()).setFocus()
         self.json_panel.setVisible(shown)
         self.json_panel.setMinimumHeight(theme.active().px(480) if shown else 0)
         for card in self._cards:

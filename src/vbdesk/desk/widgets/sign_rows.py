@@ -106,7 +106,8 @@ class SignRowView(QWidget):
             grid.addWidget(self.strip, 0, 3)
         grid.addWidget(self.more, 0, 4, 2, 1)
         if sign.evidence:
-            grid.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True), 1, 0, 1, 4)
+            evidence = Text(sign.evidence, Role.CAPTION, "text3", wrap=True)
+            grid.addWidget(evidence, 1, 0, 1, 3 if longitudinal else 2)
         column = QVBoxLayout(self)
         column.setContentsMargins(_SIDE, 8, _SIDE, 8)
         column.setSpacing(6)
