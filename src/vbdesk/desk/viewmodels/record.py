@@ -1,6 +1,7 @@
 """State of the Record page from the count-in to the end of a take."""
 
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -112,6 +113,7 @@ class RecordViewModel(QObject):
         outside, library = workspace.outside, workspace.library
         self._clock = outside.clock
         self._monitor = Monitor(outside.microphone)
+        self._monitor_gate = threading.Lock()  # whoever closes waits for a microphone that is just being opened
         self._recorder = Recorder(
             outside.microphone,
             library.recording_folder,
@@ -230,7 +232,8 @@ class RecordViewModel(QObject):
 
     def _end(self) -> None:
         self._recorder.close()
-        self._monitor.stop()
+        with self._monitor_gate:
+            self._monitor.stop()
         self.setup.stop_watching()
 
     def now(self) -> datetime:
@@ -281,10 +284,13 @@ class RecordViewModel(QObject):
         self._recorder.close()
 
     def _start_monitor(self, context: TaskContext) -> None:
-        self._monitor.start(self.setup.device)
+        with self._monitor_gate:
+            if self._ending_thread is None:
+                self._monitor.start(self.setup.device)
 
     def _stop_monitor(self, context: TaskContext) -> None:
-        self._monitor.stop()
+        with self._monitor_gate:
+            self._monitor.stop()
 
     def _listen(self) -> None:
         if self._shown and self.phase is Phase.READY and self.setup.device is not None:
