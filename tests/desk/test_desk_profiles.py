@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import numpy as np
 
+from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.desk.setup import ServiceAddress, Setup
@@ -138,3 +139,29 @@ def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open
     qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.words(), timeout=5000)
     assert desk.workspace.profile == kept
     qtbot.waitUntil(lambda: setup.current()[0] == kept, timeout=5000)
+
+
+class SlowMicrophone(FileMicrophone):
+    """A microphone that takes its time to open."""
+
+    def __init__(self, samples, rate):
+        super().__init__(samples, rate)
+        self.opening, self.go_on = threading.Event(), threading.Event()
+
+    def open(self, device, sink, on_end):
+        self.opening.set()
+        self.go_on.wait(4)
+        return super().open(device, sink, on_end)
+
+
+def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtbot, open_desk, outside, speech):
+    microphone = SlowMicrophone(speech, 48_000)
+    outside = replace(outside, microphone=microphone, lister=microphone)
+    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(outside)
+    qtbot.waitUntil(microphone.opening.is_set, timeout=8000)
+    with qtbot.waitSignal(desk.ended, timeout=6000):
+        desk.window.close()
+        qtbot.wait(50)  # until the end of everything has been asked for
+        microphone.go_on.set()
+    qtbot.waitUntil(lambda: "monitor" not in [thread.name for thread in threading.enumerate()], timeout=2000)
