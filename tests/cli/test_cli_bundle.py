@@ -143,6 +143,14 @@ def test_the_key_is_public_stays_the_same_and_its_secret_is_never_printed(office
     assert office.bundle_secret not in first.output
 
 
+def test_a_profile_whose_keys_are_not_to_be_kept_has_none_for_bundles(tmp_path):
+    computer = Computer(tmp_path, replace(PROFILE, secrets="session"))
+    told = computer.type("key")
+    assert told.exit_code == 4
+    assert "as you chose" in told.stderr
+    assert computer.keyring.secrets == {}
+
+
 def test_the_key_is_told_while_the_desk_has_the_recordings_open_and_nothing_else_is(office, stick):
     with office.library():
         assert office.type("key").exit_code == 0

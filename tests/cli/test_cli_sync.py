@@ -3,8 +3,10 @@
 import csv
 import json
 import signal
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -198,3 +200,23 @@ def test_a_wrong_command_line_is_said(vbdesk, arguments, sentence):
     done = vbdesk("sync", *arguments)
     assert done.exit_code == 2
     assert sentence in done.stderr
+
+
+def test_a_recording_that_somebody_changed_is_said_and_keeps_no_other_back(record, tmp_path, vault, capsys):
+    library = record(2)
+    database, first = library.store.folder / "library.sqlite", library.list()[-1].take_id
+    library.close()
+    with closing(sqlite3.connect(database)) as by_hand:
+        by_hand.execute("UPDATE recordings SET group_id = 'x' WHERE take_id = ?", (first,))
+        by_hand.commit()
+    assert sync(tmp_path, vault)["done"] == 1
+    assert "1 recording was changed by something other than vbdesk" in capsys.readouterr().err
+
+
+def test_recordings_that_cannot_be_opened_end_the_command_with_one_sentence(profile, tmp_path, vault, capsys):
+    folder = library_folder(tmp_path, profile.profile_id)
+    folder.parent.mkdir()
+    folder.write_text("in the way")
+    with pytest.raises(typer.Exit):
+        sync(tmp_path, vault)
+    assert "cannot be opened" in capsys.readouterr().err

@@ -1,4 +1,6 @@
+import sqlite3
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -348,3 +350,23 @@ def test_the_loop_runs_in_a_thread_and_stops_when_told(library, waiting, new_cou
     stop.set()
     thread.join(5)
     assert not thread.is_alive()
+
+
+def test_a_disk_that_is_full_at_the_start_does_not_end_the_loop(library, waiting, new_courier, service):
+    service.clock = SystemClock()
+    said, sent, stop = threading.Event(), threading.Event(), threading.Event()
+    courier = new_courier(
+        clock=service.clock, on_status=lambda status: "disk is full" in status.sentence and said.set()
+    )
+    take_id = waiting()
+    with closing(sqlite3.connect(library.store.folder / "library.sqlite")) as disk:
+        disk.execute("CREATE TRIGGER full BEFORE UPDATE ON library BEGIN SELECT RAISE (ABORT, 'full'); END")
+        thread = threading.Thread(target=courier.run, args=(stop,))
+        thread.start()
+        assert said.wait(5)
+        disk.execute("DROP TRIGGER full")
+    library.subscribe(lambda: state(library, take_id) is OutboxState.SUBMITTED and sent.set())
+    courier.resume()
+    assert sent.wait(5)
+    stop.set()
+    thread.join(5)

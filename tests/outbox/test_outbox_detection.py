@@ -12,6 +12,8 @@ from vbdesk.capture.sealed import Damaged, SealedError
 from vbdesk.outbox.examine import OLDER_COPY, ROWS_MISSING
 from vbdesk.outbox.items import ItemFilter
 from vbdesk.outbox.library import Library, NotAllowed
+from vbdesk.outbox.line import Line
+from vbdesk.outbox.retention import SoundRetention
 from vbdesk.outbox.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
 from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.states import IllegalMove, OutboxState
@@ -94,6 +96,30 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
     again.discard(three[0])
     assert [item.fault for item in again.list()] == [None, None]
     assert again.counts()[OutboxState.NEEDS_ATTENTION] == 0
+
+
+def test_a_changed_row_is_not_in_the_way_of_what_is_done_to_many(three, folder, reopen):
+    with by_hand(folder) as database:
+        database.execute("UPDATE recordings SET state = 'uploading', group_id = 'x' WHERE take_id = ?", (three[0],))
+        database.execute("UPDATE recordings SET created_at = 'later' WHERE take_id = ?", (three[2],))
+        database.execute("UPDATE pending SET attempts = 9, not_before = '2026-03-01T10:00:00.000000+00:00'")
+    again = reopen()
+    line = Line(again.store)
+    again.send_now()
+    line.recover()
+    line.try_again()
+    line.doubt_moments(EIGHT, "Doubtful.")
+    SoundRetention(again).step(EIGHT)
+    (event,) = line.events()
+    assert (event.take_id, event.released, event.not_before) == (three[1], True, None)
+    assert again.get(three[1]).reason == "Doubtful."
+    assert {again.get(take_id).fault for take_id in (three[0], three[2])} == {ROW_CHANGED}
+
+
+def test_a_disk_that_fails_is_not_said_to_be_a_damaged_list(tmp_path):
+    (tmp_path / "library" / FILE).mkdir(parents=True)
+    with pytest.raises(LibraryUnreadable, match="the disk is full, write-protected or gone"):
+        Library(tmp_path / "library", bytes(32))
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
 
     with _told(), told():  # the desk may be open meanwhile
         known, vault = named_profile(profile, places(data_dir)), KeyringVault()
+        if known.secrets == "session":
+            fail(f"The keys of {known.name} are kept by the open desk alone, as you chose: no bundle can be for it.", 4)
         typer.echo(patiently(lambda: public_key(vault, known), lambda sentence: typer.echo(sentence, err=True)))
 
 

@@ -1,5 +1,6 @@
 """The recordings of a profile, for commands that work on them; the desk must not have them open meanwhile."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,7 +59,13 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
             fail(str(error), LATER)
         except (LibraryLocked, LibraryUnreadable) as error:
             fail(str(error))
+        except OSError as error:
+            fail(f"The recordings in {folder} cannot be opened: {error.strerror or error}. Nothing was changed.")
         try:
             yield Held(profile, library, known)
+        except sqlite3.Error:
+            fail("The disk with the recordings is full or gone. Nothing is lost; make room and begin again.")
         finally:
             library.close()
+            for sentence in library.warnings:
+                typer.echo(sentence, err=True)

@@ -214,7 +214,8 @@ class AuditReader:
                 raise AuditUnreadable("The recordings here belong to another key.") from None
             except (sqlite3.Error, TypeError) as error:
                 raise AuditUnreadable(
-                    "The audit log cannot be read: the list of recordings is damaged, or of another version of vbdesk."
+                    "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
+                    "of another version of vbdesk."
                 ) from error
 
     def entries(self) -> list[Entry]:

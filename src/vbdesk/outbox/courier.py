@@ -157,11 +157,13 @@ class Courier:
         """Work until `stop` is set; an upload under way is broken off then, and begun anew at the next start."""
         self._steps.stop = stop
         leave = self._library.subscribe(self._wake.set)
+        work = self._first_step
         try:
-            self.recover()
             while not stop.is_set():
                 self._wake.clear()
-                due_s = self.step()
+                due_s = self._survived(work)
+                if due_s == 0:
+                    work = self.step
                 while due_s > 0 and not stop.is_set() and not self._wake.wait(min(due_s, LONGEST_SLEEP_S)):
                     due_s -= LONGEST_SLEEP_S
                     if self._network.state() != self._seen:
@@ -176,6 +178,21 @@ class Courier:
         self._line.try_again()
         for group_id in self._line.subjects_to_read():
             self._agenda.read_subject(group_id)
+
+    def _first_step(self) -> float:
+        self.recover()
+        return 0.0
+
+    def _survived(self, work: Callable[[], float]) -> float:
+        """Do a part of `run`; whatever comes of it, the thread goes on."""
+        try:
+            return work()
+        except (sqlite3.Error, OSError):
+            return self._library_is_out()
+        except Exception:  # a fault of ours; without the courier nothing would ever be sent again
+            log.exception("A step of the courier went wrong")
+            self._standing.tell("Something unexpected went wrong. Nothing is lost; it is tried again by itself.")
+            return backoff_s(4)
 
     def disconnect(self) -> None:
         """Let go of the connections; `run` ends with it."""
@@ -197,11 +214,15 @@ class Courier:
             self._begin_hold(Hold(str(error), Fix.UNLOCK_KEYRING))
             return PROBE_S[Fix.UNLOCK_KEYRING]
         except (sqlite3.Error, OSError):
-            log.exception("The library could not be used")
-            self._standing.tell(
-                "The disk is full or gone. Nothing is lost; make room and the recordings go on by themselves."
-            )
-            return backoff_s(4)
+            return self._library_is_out()
+
+    def _library_is_out(self) -> float:
+        """Said of the exception being handled; returns the seconds until the library is tried again."""
+        log.exception("The library could not be used")
+        self._standing.tell(
+            "The disk is full or gone. Nothing is lost; make room and the recordings go on by themselves."
+        )
+        return backoff_s(4)
 
     def _step(self) -> float:
         now = self._clock.monotonic()

@@ -8,7 +8,7 @@ as the desk left it at that time, and only the service knows better.
 
 from vbdesk.outbox.column_seal import open_sum
 from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.store import FOLLOW, SEND, Store, UnknownTake
+from vbdesk.outbox.store import FOLLOW, SEND, Store
 
 ROWS_MISSING = (
     "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
@@ -63,7 +63,7 @@ def _search_first(store: Store) -> None:
     with store.changing() as database:
         rows = store.rows("SELECT take_id FROM pending WHERE kind = ? AND asked_at IS NULL", (SEND,))
         for row in rows:
-            if _is_proved(store, row["take_id"]):
+            if store.is_as_written(row["take_id"]):
                 database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
                 store.touch(row["take_id"])
 
@@ -77,7 +77,7 @@ def _restore_events(store: Store) -> None:
         "WHERE event_id IS NULL AND state IN (?, ?, ?, ?, ?)",
         (*states, *following),
     )
-    lost = [row for row in lost if _is_proved(store, row["take_id"])]
+    lost = [row for row in lost if store.is_as_written(row["take_id"])]
     if not lost:
         return
     with store.changing() as database:
@@ -85,13 +85,6 @@ def _restore_events(store: Store) -> None:
             store.add_event(row["take_id"], FOLLOW if row["state"] in following else SEND)
             if row["state"] in states:
                 database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
-
-
-def _is_proved(store: Store, take_id: str) -> bool:
-    try:
-        return store.get(take_id).fault is None
-    except UnknownTake:  # its very id is spoilt
-        return False
 
 
 def _many(count: int, one: str, many: str) -> str:

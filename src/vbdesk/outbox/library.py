@@ -64,7 +64,7 @@ class Library(Listing):
             self._warnings = examine(self.store, *self._sounds.tidy())
         except sqlite3.DatabaseError as error:
             self.store.close()
-            raise unreadable(folder) from error
+            raise unreadable(folder, error) from error
         except BaseException:
             self.store.close()
             raise
@@ -270,6 +270,8 @@ class Library(Listing):
         with self.store.changing() as database:
             waiting = [row["take_id"] for row in self.store.rows("SELECT take_id FROM pending WHERE released = 0")]
             for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
+                if not self.store.is_as_written(take_id):
+                    continue
                 database.execute("UPDATE pending SET released = 1 WHERE take_id = ?", (take_id,))
                 self.store.touch(take_id)
                 self.store.note(Deed.RELEASED, take_id)

@@ -4,6 +4,7 @@ It reads with a connection of its own and takes nothing in hand, so it works whi
 a library that cannot be opened. What it gives holds numbers and words of ours alone.
 """
 
+import errno
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,6 +17,7 @@ from vbdesk.outbox.column_seal import ColumnSeal, open_sum, sum_of
 from vbdesk.outbox.high_water import HighWater
 from vbdesk.outbox.opening import LibraryInUse, hold
 from vbdesk.outbox.rows import ITEMS, is_proved
+from vbdesk.outbox.schema import is_of_the_disk
 from vbdesk.outbox.states import OutboxState
 
 
@@ -59,7 +61,9 @@ def look_at_library(folder: Path, now: datetime) -> LibraryFacts:
     try:
         with closing(_connect(folder)) as database:
             return _read(database, facts, frozenset(sounds), now)
-    except sqlite3.Error:
+    except sqlite3.Error as error:
+        if is_of_the_disk(error):
+            raise OSError(errno.EIO, "the disk is full, write-protected or gone") from error
         return replace(facts, readable=False)
 
 

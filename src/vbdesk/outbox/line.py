@@ -65,8 +65,8 @@ class Line:
     def recover(self) -> None:
         """After a start: an upload that was under way is not any more."""
         with self._store.changing():
-            for row in self._store.rows("SELECT take_id FROM recordings WHERE state = ?", (OutboxState.UPLOADING,)):
-                self._store.move(row["take_id"], OutboxState.WAITING)
+            for take_id in self._take_ids("SELECT take_id FROM recordings WHERE state = ?", OutboxState.UPLOADING):
+                self._store.move(take_id, OutboxState.WAITING)
 
     def events(self) -> list[Event]:
         """What is to be done, by the time of recording."""
@@ -149,12 +149,12 @@ class Line:
     def try_again(self) -> None:
         """The service is back: let those that have had their retries go once more."""
         query = "SELECT take_id FROM pending WHERE attempts > ? AND not_before IS NOT NULL"
-        rows = self._store.rows(query, (MAX_RETRIES,))
-        if rows:
+        take_ids = self._take_ids(query, MAX_RETRIES)
+        if take_ids:
             with self._store.changing() as database:
                 database.execute("UPDATE pending SET not_before = NULL WHERE attempts > ?", (MAX_RETRIES,))
-                for row in rows:
-                    self._store.touch(row["take_id"])
+                for take_id in take_ids:
+                    self._store.touch(take_id)
 
     def doubt_moments(self, since: datetime, reason: str) -> None:
         """Say of every take made here at `since` or later, by a wrong clock, that its time may be wrong."""
@@ -163,11 +163,11 @@ class Line:
             "AND state IN (?, ?, ?) AND fix IS NOT ?"
         )
         states = (OutboxState.CHECKED, OutboxState.WAITING, OutboxState.UPLOADING)
-        rows = self._store.rows(query, (time_text(since), *states, Fix.SET_CLOCK))
-        if rows:
+        take_ids = self._take_ids(query, time_text(since), *states, Fix.SET_CLOCK)
+        if take_ids:
             with self._store.changing():
-                for row in rows:
-                    self._store.update(row["take_id"], {"reason": reason, "fix": Fix.SET_CLOCK})
+                for take_id in take_ids:
+                    self._store.update(take_id, {"reason": reason, "fix": Fix.SET_CLOCK})
 
     def need_attention(self, event: Event, reason: str, fix: Fix) -> None:
         """Out of the line, until a person decides."""
@@ -213,6 +213,11 @@ class Line:
 
     def _note(self, what: Deed, event: Event, detail: str = "") -> None:
         self._store.note(what, event.take_id, detail, Part.COURIER)
+
+    def _take_ids(self, query: str, *values: object) -> list[str]:
+        """Those that a query of ours finds; one that somebody else has changed must not be in the way of the others."""
+        rows = self._store.rows(query, values)
+        return [row["take_id"] for row in rows if self._store.is_as_written(row["take_id"])]
 
     def _events(self, states: Collection[OutboxState]) -> list[Event]:
         marks = ", ".join("?" * len(states))

@@ -59,12 +59,12 @@ class SoundRetention:
 
     def _date_results(self, service_time: datetime) -> None:
         """Let results whose time is not known count from now: from a service that does not tell, or of old."""
-        undated = self._store.rows(f"{_WITH_SOUND} AND result_at IS NULL")
-        undated = [row for row in undated if row["take_id"] not in self._store.faulty]
+        found = [row["take_id"] for row in self._store.rows(f"{_WITH_SOUND} AND result_at IS NULL")]
+        undated = [take_id for take_id in found if self._store.is_as_written(take_id)]
         if undated:
             with self._store.changing():
-                for row in undated:
-                    self._store.update(row["take_id"], {"result_at": time_text(service_time)})
+                for take_id in undated:
+                    self._store.update(take_id, {"result_at": time_text(service_time)})
 
 
 def _may_go(item: RecordingItem) -> bool:

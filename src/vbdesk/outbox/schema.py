@@ -19,6 +19,8 @@ __all__ = ["SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable",
 
 SCHEMA_VERSION = 2
 
+_OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_PERM")
+
 _TABLES = """
 CREATE TABLE library (
   schema_version INTEGER NOT NULL,
@@ -149,7 +151,10 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
         LibraryLocked: another key made it.
         LibraryUnreadable: damaged, from a newer version of the desk, or not to be brought up to date.
     """
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    except sqlite3.Error as error:
+        raise unreadable(path.parent, error) from error
     connection.row_factory = sqlite3.Row
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -168,19 +173,29 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
         raise LibraryUnreadable(str(error)) from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         connection.close()
-        raise unreadable(path.parent) from error
+        raise unreadable(path.parent, error) from error
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def unreadable(folder: Path) -> LibraryUnreadable:
-    """What to say of a database that is damaged."""
+def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadable:
+    """What to say of a database that is damaged, or whose disk does not do its part."""
+    if isinstance(error, sqlite3.Error) and is_of_the_disk(error):
+        return LibraryUnreadable(
+            f"The recordings in {folder} cannot be opened: the disk is full, write-protected or gone, or another "
+            "program holds the list. Nothing is lost and nothing was changed; make room and start again."
+        )
     return LibraryUnreadable(
         f"The list of recordings in {folder} cannot be read. The recordings in its folder takes are kept, and "
         "nothing was changed; put back a copy of the whole folder to open them."
     )
+
+
+def is_of_the_disk(error: sqlite3.Error) -> bool:
+    """Whether it is the disk that fails, and the database itself may well be whole."""
+    return getattr(error, "sqlite_errorname", "").startswith(_OF_THE_DISK)
 
 
 def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str]]:

@@ -157,6 +157,13 @@ class Store:
         """Recordings whose entry is not as the desk wrote it, as far as they were read: nothing is done with them."""
         return frozenset(self._shelf.faulty)
 
+    def is_as_written(self, take_id: str) -> bool:
+        """Whether a recording's entry is as the desk wrote it: what is done to many leaves out those that are not."""
+        try:
+            return self.get(take_id).fault is None
+        except UnknownTake:  # its very id is spoilt
+            return False
+
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
         """A new `checked` recording. Within a transaction."""
         now = self.now()
