@@ -30,6 +30,7 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk import theme
 from vbdesk.desk.app import Desk
+from vbdesk.desk.garbage import GarbageCollector
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.pages.outbox import OutboxPage
 from vbdesk.desk.theme import Scheme, Theme
@@ -148,7 +149,8 @@ def main(count: int) -> int:
         waiting = fill(library, count)
         library.close()
         theme.install(Theme(Scheme.LIGHT))
-        kept = measure(outside, waiting, count)
+        with GarbageCollector():
+            kept = measure(outside, waiting, count)
         application.processEvents()
     return 0 if kept else 1
 
