@@ -14,6 +14,7 @@ from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.pages.result import build_result_page
 from vbdesk.desk.places import Comparison, Recording, ReviewTake
 from vbdesk.desk.viewmodels.result_reading import reading_of
+from vbdesk.outbox.audit import AuditReader, Deed
 from vbdesk.outbox.items import write_result
 from vbdesk.outbox.states import Fix, OutboxState
 
@@ -275,15 +276,45 @@ def test_the_history_that_only_the_service_knows_can_be_compared_with(
     assert workspace.library.trajectory(group_id) is not None
 
 
-def test_the_json_is_saved_where_a_person_wants_it(shelf, open_page, pulse_job, tmp_path, workspace, qtbot):
-    page = open_page(Recording(take_id=shelf.put("ward4:0172", OutboxState.DONE, job=pulse_job)))
+def choose_file(page, path):
+    dialog = page.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.fileSelected.emit(str(path))
+    dialog.close()
+
+
+def test_the_json_is_saved_where_a_person_wants_it(shelf, open_page, pulse_job, tmp_path, qtbot):
+    page = open_page(Recording(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
     page.segment.option("researcher").click()
     page.json_button.click()
     page.json_panel.save_button.click()
-    dialog = page.findChild(QFileDialog)
-    assert dialog is not None
-    dialog.fileSelected.emit(str(tmp_path / "result.json"))
-    dialog.close()
+    choose_file(page, tmp_path / "result.json")
     qtbot.waitUntil(lambda: page.banner.words().startswith("Saved as "))
     assert '"overall_level": "moderate"' in (tmp_path / "result.json").read_text()
-    assert page.view_model.file_stem.startswith("ward4_0172-")
+
+
+@pytest.mark.parametrize(("place", "beginning"), [(0, b"%PDF-"), (1, b"{")])
+def test_a_report_and_a_bundle_of_this_recording_are_written(
+    place, beginning, shelf, open_page, pulse_job, network, tmp_path, workspace, qtbot
+):
+    network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
+    take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    page = open_page(Recording(take_id=take_id))
+    page.export_menu.actions()[place].trigger()
+    choose_file(page, tmp_path / "made")
+    qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.", timeout=10_000)
+    assert (tmp_path / "made").read_bytes().startswith(beginning)
+    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    entries = AuditReader(folder, workspace.library.store.key).entries()
+    assert [entry.take_id for entry in entries if entry.what == Deed.EXPORTED] == [take_id]
+
+
+def test_an_export_that_needs_the_service_says_so_when_it_is_away(
+    shelf, open_page, pulse_job, network, tmp_path, qtbot
+):
+    network.up = False
+    page = open_page(Recording(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
+    page.export_menu.actions()[0].trigger()
+    choose_file(page, tmp_path / "report.pdf")
+    qtbot.waitUntil(lambda: "cannot be reached" in page.banner.words())
+    assert not (tmp_path / "report.pdf").exists()

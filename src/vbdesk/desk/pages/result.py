@@ -34,11 +34,17 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.sign_rows import SignRows
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
+from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
 _LEFT, _RIGHT = 628, 360
 _SCROLL_BAR = 16  # it stands in the margin, so that cards keep their edges
 _MENU_ENTRIES = 8
+_FILES = {
+    ExportFormat.JSON: "JSON (*.json)",
+    ExportFormat.PDF: "PDF report (*.pdf)",
+    ExportFormat.FHIR: "FHIR bundle (*.fhir.json)",
+}
 _FIRST = (
     "This is the first recording of this subject for these signals, so there is no baseline yet. From the next one on, "
     "each signal is compared with this person's own range."
@@ -60,6 +66,7 @@ class ResultPage(QWidget):
         view_model.setParent(self)
         self._reading: ResultReading | None = None
         self._speaker = -1
+        self._exporting: tuple[ExportFormat, ResultView] | None = None
         self._cards: list[Card] = []
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
@@ -101,7 +108,8 @@ class ResultPage(QWidget):
         view_model.shown.connect(self._show)
         view_model.failed.connect(self._on_failed)
         view_model.siblings_changed.connect(self._on_siblings)
-        view_model.saved.connect(self._on_saved)
+        view_model.export.saved.connect(self._on_saved)
+        view_model.export.failed.connect(self._on_not_saved)
         theme.active().changed.connect(self._rebuild)
         QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
@@ -148,6 +156,12 @@ class ResultPage(QWidget):
         self.compare_button.clicked.connect(self._open_compare_menu)
         self.compare_menu = QMenu(self)
         self.compare_menu.triggered.connect(self._compare_with)
+        self.export_button = secondary_button("Export", icon="export")
+        self.export_button.clicked.connect(self._open_export_menu)
+        self.export_menu = QMenu(self)
+        for entry, kind in (("Report of this recording (PDF)", ExportFormat.PDF), ("FHIR bundle", ExportFormat.FHIR)):
+            self.export_menu.addAction(entry).setData(kind)
+        self.export_menu.triggered.connect(self._on_export)
         crumbs = QHBoxLayout()
         crumbs.setContentsMargins(0, 0, 0, 0)
         crumbs.setSpacing(8)
@@ -160,7 +174,8 @@ class ResultPage(QWidget):
         words.setSpacing(0)
         words.addLayout(crumbs)
         words.addWidget(self._title)
-        head = PageHead(words, self.segment, self.json_button, self.compare_button, words_width=400)
+        controls = (self.segment, self.json_button, self.compare_button, self.export_button)
+        head = PageHead(words, *controls, words_width=380)
         head.setContentsMargins(0, 0, _SCROLL_BAR, 0)
         return head
 
@@ -203,6 +218,10 @@ class ResultPage(QWidget):
     def _on_saved(self, path: str) -> None:
         self.banner.say(Tone.OK, f"Saved as {path}.")
 
+    @Slot(str)
+    def _on_not_saved(self, sentence: str) -> None:
+        self.banner.say(Tone.WARN, sentence)
+
     @Slot(object)
     def _on_siblings(self, siblings: Siblings) -> None:
         self.compare_menu.clear()
@@ -224,12 +243,7 @@ class ResultPage(QWidget):
 
     @Slot()
     def _open_compare_menu(self) -> None:
-        corner = self.compare_button.mapToGlobal(self.compare_button.rect().bottomRight())
-        corner.setX(max(0, corner.x() - self.compare_menu.sizeHint().width()))
-        self.compare_menu.popup(corner)
-        choices = [action for action in self.compare_menu.actions() if action.isEnabled()]
-        if choices:
-            self.compare_menu.setActiveAction(choices[0])
+        _drop(self.compare_menu, self.compare_button)
 
     @Slot(QAction)
     def _compare_with(self, action: QAction) -> None:
@@ -261,15 +275,38 @@ class ResultPage(QWidget):
 
     @Slot()
     def _save_json(self) -> None:
-        dialog = QFileDialog(self, "Save the result", f"{self.view_model.file_stem}.json", "JSON (*.json)")
+        self._ask_for_file(ExportFormat.JSON)
+
+    @Slot()
+    def _open_export_menu(self) -> None:
+        _drop(self.export_menu, self.export_button)
+
+    @Slot(QAction)
+    def _on_export(self, action: QAction) -> None:
+        self._ask_for_file(ExportFormat(action.data()))
+
+    def _ask_for_file(self, kind: ExportFormat) -> None:
+        view = self.view_model.view
+        if view is None or view.reading is None:
+            return
+        name = self.view_model.export.file_name(view, kind)
+        dialog = QFileDialog(self, "Save the result", name, _FILES[kind])
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._exporting = (kind, view)
         dialog.fileSelected.connect(self._on_file_chosen)
         dialog.open()
 
     @Slot(str)
     def _on_file_chosen(self, name: str) -> None:
-        self.view_model.save_json(Path(name))
+        if self._exporting is None:
+            return
+        kind, view = self._exporting
+        if kind is ExportFormat.JSON:
+            self.view_model.export.save_json(view, Path(name))
+        else:
+            scores = self.segment.choice() == "researcher"
+            self.view_model.export.export(kind, view, Path(name), scores=scores)
 
     # Cards
 
@@ -282,7 +319,8 @@ class ResultPage(QWidget):
         self._cards = []
         reading = self._reading
         self.segment.setEnabled(reading is not None)
-        self.json_button.setEnabled(reading is not None)
+        for button in (self.json_button, self.export_button):
+            button.setEnabled(reading is not None)
         self.empty.setVisible(reading is None)
         self.empty.setMinimumHeight(theme.active().px(320))
         if reading is None:
@@ -334,6 +372,16 @@ class ResultPage(QWidget):
         if shown and self._reading is not None:
             self.json_panel.show_text(self._reading.raw)
             self.json_panel.text.setFocus()
+
+
+def _drop(menu: QMenu, button: QWidget) -> None:
+    """Open `menu` below `button`, their right edges in line, ready for the keyboard."""
+    corner = button.mapToGlobal(button.rect().bottomRight())
+    corner.setX(max(0, corner.x() - menu.sizeHint().width()))
+    menu.popup(corner)
+    choices = [action for action in menu.actions() if action.isEnabled()]
+    if choices:
+        menu.setActiveAction(choices[0])
 
 
 def _box(column: QWidget) -> QVBoxLayout:

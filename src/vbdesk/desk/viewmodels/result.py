@@ -1,7 +1,6 @@
 """State of the Result page: which recording, what was heard, its sound, and what it can be compared with."""
 
 from collections import OrderedDict
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -10,13 +9,13 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.places import Comparison, Recording, ReviewTake
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
+from vbdesk.desk.viewmodels.result_export import ResultExport
 from vbdesk.desk.viewmodels.result_source import Found, ResultSource
 from vbdesk.desk.viewmodels.result_view import Remedy, ResultView, first_view, view_of
 from vbdesk.desk.viewmodels.siblings import Sibling, neighbours, siblings_of
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.audit import Deed
 from vbdesk.outbox.vault import VaultError
-from vbdesk.report.exports import write_files
 
 _ASK_AGAIN_MS = 3000
 _KEPT_VIEWS = 50
@@ -28,22 +27,25 @@ Siblings = tuple[tuple[Sibling, ...], tuple[Sibling, ...]]
 class ResultViewModel(QObject):
     """Reads a result from the library or the service.
 
+    Attributes:
+        export: writes what is shown into files.
+        playback: its sound.
+
     Signals:
         shown: (ResultView) something else is to be shown.
         failed: (str) why nothing newer can be shown.
         siblings_changed: (Siblings) what the recording can be compared with.
-        saved: (str) path of the file that was written.
     """
 
     shown = Signal(object)
     failed = Signal(str)
     siblings_changed = Signal(object)
-    saved = Signal(str)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
         self._source = ResultSource(workspace)
+        self.export = ResultExport(workspace, self._source, self)
         self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
         self._asked_for: Recording | None = None
         self._loaded: str | None = None
@@ -102,30 +104,6 @@ class ResultViewModel(QObject):
         other = other or next(iter((*before, *after)), None)
         if other is not None and self.view is not None:
             self._workspace.navigator.open("compare", Comparison(other.recording, self.view.recording))
-
-    @property
-    def file_stem(self) -> str:
-        """Name of a file for this result, without its ending; of the subject's id and the moment."""
-        view = self.view
-        if view is None:
-            return "result"
-        moment = "" if view.recorded_at is None else f"{view.recorded_at.astimezone():-%Y%m%d-%H%M}"
-        subject = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in view.group_id)
-        return f"{subject or 'result'}{moment}"
-
-    def save_json(self, path: Path) -> None:
-        """Write the result as it came."""
-        view, library = self.view, self._workspace.library
-        if view is None or view.reading is None:
-            return
-        raw, take_id = view.reading.raw, view.recording.take_id
-
-        def work(context: TaskContext) -> Path:
-            write_files(path.parent, {path.name: f"{raw}\n".encode()}, overwrite=True)
-            library.note(Deed.EXPORTED, take_id, "json")
-            return path
-
-        self._workspace.tasks.start(work, self._on_saved, self._on_failed, name="save-json")
 
     @Slot()
     def remedy(self) -> None:
@@ -212,10 +190,6 @@ class ResultViewModel(QObject):
             self._show(view)
             if view.coming:
                 self._again.start()
-
-    @Slot(object)
-    def _on_saved(self, path: Path) -> None:
-        self.saved.emit(str(path))
 
     @Slot(object)
     def _on_siblings(self, found: tuple[Recording | None, Siblings]) -> None:
