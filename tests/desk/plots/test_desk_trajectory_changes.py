@@ -11,8 +11,8 @@ from vbdesk.desk import theme
 from vbdesk.desk.plots.sign_plot import SignPlot
 from vbdesk.desk.plots.trajectory_data import chart_of
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.report.sign_reference import sign_references
 from vbdesk.desk.widgets.text import Text
+from vbdesk.report.sign_reference import sign_references
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_changes.json").read_text())
 RING_RADIUS = 8.0

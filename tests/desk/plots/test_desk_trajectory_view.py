@@ -12,8 +12,8 @@ from vbdesk.desk.plots.picture import save_picture
 from vbdesk.desk.plots.sign_plot import SignPlot
 from vbdesk.desk.plots.trajectory_data import DAY_S, chart_of
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.report.sign_reference import sign_references
 from vbdesk.desk.theme import Scheme
+from vbdesk.report.sign_reference import sign_references
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_pulse.json").read_text())
 
@@ -83,7 +83,7 @@ def test_a_click_opens_the_nearest_recording(view, qtbot):
     wanted = READ.data_points[5]
     x = round(plot.x_of(wanted.recorded_at.timestamp()))
     with qtbot.waitSignal(view.recording_chosen) as chosen:
-        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(x + 2, plot.height() // 2))
+        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(x + 2, plot.height() // 2))
     assert chosen.args == [wanted.job_id]
 
 

@@ -90,9 +90,11 @@ def paint_outside(painter: QPainter, frame: Frame, window: tuple[float, float]) 
     begins = frame.x_at(window[0])
     if begins <= frame.rect.left():
         return
-    painter.fillRect(QRectF(frame.rect.left(), 0, begins - frame.rect.left(), frame.rect.height() + 24), shade())
+    outside = QRectF(frame.rect)
+    outside.setRight(begins)
+    painter.fillRect(outside, shade())
     painter.setPen(QPen(theme.colour("control"), 1.0))
-    painter.drawLine(QLineF(begins, 0, begins, frame.rect.height() + 24))
+    painter.drawLine(QLineF(begins, frame.rect.top(), begins, frame.rect.bottom()))
 
 
 def paint_gaps(painter: QPainter, course: Course, frame: Frame) -> None:

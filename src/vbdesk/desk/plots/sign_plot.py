@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
@@ -13,181 +14,199 @@ from PySide6.QtGui import (
     QPen,
     QPixmap,
     QPolygonF,
-    QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk import theme
 from vbdesk.desk.plots.sign_painting import Frame, ScoreRange, paint_gaps, paint_outside, paint_sign
-from vbdesk.desk.plots.time_window import TimeWindow
+from vbdesk.desk.plots.time_window import TimeBox, TimeWindow
 from vbdesk.desk.plots.trajectory_data import DAY_S, SignChart
 from vbdesk.desk.widgets.painting import antialiased
 
 SCORE_RANGE: ScoreRange = (0.10, 0.84)  # the same in all charts, so that heights can be compared
 ZOOM_STEP = 1.25
-_NOTCH = 120.0  # what a wheel tells for one step
-_INSET = 6.0
 
 
-class SignPlot(QWidget):
-    """Time from left to right, the score upwards. What does not move is painted once into a picture.
+class SignPlot(pg.GraphicsView):  # type: ignore[misc]
+    """Time from left to right, the score upwards: one view box, linked in time to those of the other signs.
 
     Signals:
         moment_pointed: (float) epoch seconds under the pointer.
         moment_chosen: (float) epoch seconds that were clicked.
         pointer_left: the pointer is elsewhere.
-        moved: a person moved the time that is shown.
     """
 
     moment_pointed = Signal(float)
     moment_chosen = Signal(float)
     pointer_left = Signal()
-    moved = Signal()
 
     def __init__(self, window: TimeWindow, *, says_gaps: bool = False) -> None:
         """Show what `window` shows; `says_gaps` is for the topmost chart."""
-        super().__init__()
-        self._window, self._says_gaps = window, says_gaps
-        self._chart: SignChart | None = None
-        self._scores = SCORE_RANGE
-        self._today_s = 0.0
-        self._counts = (0.0, 0.0)
-        self._picture: QPixmap | None = None
-        self._cursor: float | None = None
-        self._pressed: QPointF | None = None
-        self._dragged = False
+        super().__init__(background=None)
+        self._window, self._course_t, self._course_estimate = window, np.empty(0), np.empty(0)
         self.wheel_zooms = True
+        self.view_box = TimeBox(mouse=True)
+        self.setCentralItem(self.view_box)
+        self._item = _SignItem(says_gaps=says_gaps)
+        self._cursor = pg.InfiniteLine(angle=90)
+        self._cursor_dot = pg.ScatterPlotItem(size=9)
+        for item in (self._item, self._cursor, self._cursor_dot):
+            self.view_box.addItem(item, ignoreBounds=True)
+        self._cursor.hide()
+        self._cursor_dot.hide()
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseTracking(True)
         self.setMinimumWidth(120)
-        window.changed.connect(self._paint_anew)
+        self.scene().sigMouseClicked.connect(self._on_clicked)
+        window.join(self.view_box)
         theme.active().changed.connect(self._paint_anew)
+        self._paint_anew()
 
     def show_chart(
         self, chart: SignChart, today_s: float, counts: tuple[float, float], scores: ScoreRange = SCORE_RANGE
     ) -> None:
         """Show `chart`; `counts` is the window of time that the estimates rest on."""
-        self._chart, self._today_s, self._counts, self._scores = chart, today_s, counts, scores
-        self._paint_anew()
+        self._course_t, self._course_estimate = chart.course.t, chart.course.estimate
+        self._item.show_chart(chart, today_s, counts)
+        self.view_box.setYRange(*scores, padding=0.0)
 
     def place_cursor(self, moment_s: float | None) -> None:
         """Stand the cursor at a moment; None takes it away."""
-        if moment_s != self._cursor:
-            self._cursor = moment_s
-            self.update()
+        self._cursor.setVisible(moment_s is not None)
+        at = None
+        if moment_s is not None:
+            self._cursor.setPos(moment_s)
+            at = self._timepoint(moment_s)
+        self._cursor_dot.setVisible(at is not None)
+        if at is not None:
+            self._cursor_dot.setData([self._course_t[at]], [self._course_estimate[at]])
 
     def frame(self) -> Frame:
         """Where moments and scores are in this widget."""
-        rect = QRectF(self.rect()).adjusted(0, _INSET, 0, -_INSET)
-        return Frame(rect, self._window.start, self._window.end, self._scores)
+        return self._item.frame()
 
     def x_of(self, moment_s: float) -> float:
         """Horizontal pixel of a moment within this widget."""
         return self.frame().x_at(moment_s)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        ratio = self.devicePixelRatioF()
-        if self._picture is None or self._picture.devicePixelRatio() != ratio:
-            self._picture = self._painted(ratio)
-        painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._picture)
-        if self._cursor is not None:
-            self._paint_cursor(antialiased(painter), self._cursor)
-        painter.end()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
-        super().resizeEvent(event)
-        self._paint_anew()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click or a drag."""
-        if event.button() == Qt.MouseButton.LeftButton:
-            self._pressed, self._dragged = event.position(), False
+    def retire(self) -> None:
+        """Let go of the shared time, before the chart goes."""
+        self._window.part(self.view_box)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag the time along, or tell which moment the pointer is at."""
-        if self._pressed is None:
+        """Tell which moment the pointer is at."""
+        super().mouseMoveEvent(event)
+        if not event.buttons():
             self.moment_pointed.emit(self.frame().moment_at(event.position().x()))
-            return
-        away = event.position().x() - self._pressed.x()
-        if self._dragged or abs(away) >= QApplication.startDragDistance():
-            self._dragged = True
-            self.setCursor(Qt.CursorShape.ClosedHandCursor)
-            self._pressed = event.position()
-            self._window.pan(-away * self._window.seconds / max(self.width(), 1))
-            self.moved.emit()
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell which moment was clicked, unless the time was dragged."""
-        if event.button() == Qt.MouseButton.LeftButton and self._pressed is not None:
-            clicked, self._pressed = not self._dragged, None
-            self.unsetCursor()
-            if clicked:
-                self.moment_chosen.emit(self.frame().moment_at(event.position().x()))
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().leaveEvent(event)
         self.pointer_left.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Upwards shows less time around the pointer, sideways moves; a list that scrolls keeps the plain wheel."""
-        turned, control = event.angleDelta(), event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if abs(turned.x()) > abs(turned.y()):
-            self._window.pan(-turned.x() / _NOTCH * self._window.seconds / 12)
-        elif self.wheel_zooms or control:
-            self._zoom(ZOOM_STEP ** (-turned.y() / _NOTCH), event.position().x())
+        """Zoom around the pointer; where the charts scroll, they keep the plain wheel."""
+        if self.wheel_zooms or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            super().wheelEvent(event)
         else:
             event.ignore()
-            return
-        self.moved.emit()
 
-    def event(self, event: QEvent) -> bool:
+    def viewportEvent(self, event: QEvent) -> bool:
         """Two fingers on a touch pad zoom."""
         if isinstance(event, QNativeGestureEvent) and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
-            self._zoom(1.0 / max(1.0 + event.value(), 0.2), event.position().x())
-            self.moved.emit()
+            factor, around = 1.0 / max(1.0 + event.value(), 0.2), self.frame().moment_at(event.position().x())
+            self._window.zoom(factor, around)
+            self._window.moved.emit()
             return True
-        return super().event(event)
+        return bool(super().viewportEvent(event))
 
-    def _zoom(self, factor: float, x: float) -> None:
-        self._window.zoom(factor, self.frame().moment_at(x))
+    def _timepoint(self, moment_s: float) -> int | None:
+        """The timepoint of a moment; None where this sign was not heard then."""
+        if not len(self._course_t):
+            return None
+        nearest = int(np.argmin(np.abs(self._course_t - moment_s)))
+        return nearest if abs(self._course_t[nearest] - moment_s) <= DAY_S else None
+
+    @Slot(object)
+    def _on_clicked(self, click: object) -> None:
+        if click.button() == Qt.MouseButton.LeftButton:  # type: ignore[attr-defined]
+            self.moment_chosen.emit(self.frame().moment_at(click.scenePos().x()))  # type: ignore[attr-defined]
 
     @Slot()
     def _paint_anew(self) -> None:
+        colours = theme.active().colours
+        self._cursor.setPen(pg.mkPen(colours.text2, width=1))
+        self._cursor_dot.setBrush(pg.mkBrush(colours.surface))
+        self._cursor_dot.setPen(pg.mkPen(colours.accent, width=2.25))
+        self._item.paint_anew()
+
+
+class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
+    """Everything of a chart that does not follow the pointer, painted from arrays once a range into a picture."""
+
+    def __init__(self, *, says_gaps: bool) -> None:
+        super().__init__()
+        self._says_gaps = says_gaps
+        self._chart: SignChart | None = None
+        self._today_s = 0.0
+        self._counts = (0.0, 0.0)
+        self._picture: QPixmap | None = None
+
+    def show_chart(self, chart: SignChart, today_s: float, counts: tuple[float, float]) -> None:
+        """Show other data."""
+        self._chart, self._today_s, self._counts = chart, today_s, counts
+        self.paint_anew()
+
+    def paint_anew(self) -> None:
+        """Forget the picture."""
         self._picture = None
         self.update()
 
-    def _painted(self, ratio: float) -> QPixmap:
-        picture = QPixmap(self.size() * ratio)
+    def frame(self) -> Frame:
+        """Pixels of the view, and what it shows."""
+        box = self.getViewBox()
+        (start, end), scores = box.viewRange()
+        return Frame(box.mapRectToScene(box.rect()), start, end, (scores[0], scores[1]))
+
+    def boundingRect(self) -> QRectF:
+        """What is seen, in moments and scores."""
+        return QRectF(self.viewRect())
+
+    def viewTransformChanged(self) -> None:
+        """Another range or another size: called by pyqtgraph."""
+        self.prepareGeometryChange()
+        self.paint_anew()
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
+        """Show the picture, pixel by pixel."""
+        ratio = painter.device().devicePixelRatioF()
+        frame = self.frame()
+        if self._picture is None or self._picture.devicePixelRatio() != ratio:
+            self._picture = self._painted(frame, ratio)
+        painter.save()
+        painter.resetTransform()
+        painter.drawPixmap(frame.rect.topLeft(), self._picture)
+        painter.restore()
+
+    def _painted(self, frame: Frame, ratio: float) -> QPixmap:
+        picture = QPixmap((frame.rect.size() * ratio).toSize())
         picture.setDevicePixelRatio(ratio)
         picture.fill(theme.colour("surface"))
         if self._chart is None:
             return picture
-        painter, frame = antialiased(QPainter(picture)), self.frame()
+        painter = antialiased(QPainter(picture))
+        painter.translate(-frame.rect.topLeft())
         paint_outside(painter, frame, self._counts)
         paint_sign(painter, self._chart, frame)
         if self._says_gaps:
             paint_gaps(painter, self._chart.course, frame)
         today = frame.x_at(self._today_s)
         painter.setPen(QPen(theme.colour("text"), 1.25))
-        painter.drawLine(QLineF(today, 0, today, self.height()))
+        painter.drawLine(QLineF(today, frame.rect.top(), today, frame.rect.bottom()))
         painter.end()
         return picture
-
-    def _paint_cursor(self, painter: QPainter, moment_s: float) -> None:
-        frame, course = self.frame(), None if self._chart is None else self._chart.course
-        x = frame.x_at(moment_s)
-        painter.setPen(QPen(theme.colour("text2"), 1.0))
-        painter.drawLine(QLineF(x, 0, x, self.height()))
-        if course is None or not len(course.t):
-            return
-        nearest = int(np.argmin(np.abs(course.t - moment_s)))
-        if abs(course.t[nearest] - moment_s) > DAY_S:
-            return  # this sign was not heard then
-        painter.setPen(QPen(theme.colour("accent"), 2.25))
-        painter.setBrush(theme.colour("surface"))
-        at = QPointF(frame.x_at(float(course.t[nearest])), frame.y_at(float(course.estimate[nearest])))
-        painter.drawEllipse(at, 4.5, 4.5)
 
 
 class LevelLadder(QWidget):

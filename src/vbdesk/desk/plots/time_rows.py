@@ -1,6 +1,7 @@
 """What stands under the charts: the notes on recordings, and the shared time axis."""
 
 import numpy as np
+import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
@@ -9,7 +10,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.icons import paint_icon
 from vbdesk.desk.plots.sign_painting import Frame
 from vbdesk.desk.plots.time_axis import ticks, zone_words
-from vbdesk.desk.plots.time_window import TimeWindow
+from vbdesk.desk.plots.time_window import TimeBox, TimeWindow
 from vbdesk.desk.plots.trajectory_data import Mark, TrajectoryChart
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.time_words import counted
@@ -22,39 +23,7 @@ _GAP = 10
 _ZONE_WIDTH = 190
 
 
-class TimeRow(QWidget):
-    """A row that shares the charts' column and shows the time of `window`."""
-
-    def __init__(self, window: TimeWindow, height: int) -> None:
-        super().__init__()
-        self.window_of_time = window
-        self._height = height
-        self._left, self._right = 0, 0
-        window.changed.connect(self.update)
-        theme.active().changed.connect(self._fit)
-        self._fit()
-
-    def set_margins(self, left: int, right: int) -> None:
-        """Leave as much room at both sides as the charts do."""
-        self._left, self._right = left, right
-        self.update()
-
-    def frame(self) -> Frame:
-        """Where moments are in this widget."""
-        rect = QRectF(self.rect()).adjusted(self._left, 0, -self._right, 0)
-        return Frame(rect, self.window_of_time.start, self.window_of_time.end, (0.0, 1.0))
-
-    @property
-    def row_height(self) -> int:
-        """Height at the present text size."""
-        return theme.active().px(self._height)
-
-    @Slot()
-    def _fit(self) -> None:
-        self.setFixedHeight(self.row_height)
-
-
-class MarkLane(TimeRow):
+class MarkLane(QWidget):
     """A flag at every note.
 
     Signals:
@@ -66,10 +35,24 @@ class MarkLane(TimeRow):
     mark_chosen = Signal(float)
 
     def __init__(self, window: TimeWindow) -> None:
-        super().__init__(window, _LANE_HEIGHT)
+        super().__init__()
+        self._window = window
+        self._left, self._right = 0, 0
         self._marks: tuple[Mark, ...] = ()
         self.setMouseTracking(True)
         self.setAccessibleName("Notes")
+        window.changed.connect(self.update)
+
+    def set_margins(self, left: int, right: int) -> None:
+        """Leave as much room at both sides as the charts do."""
+        self._left, self._right = left, right
+        self.setFixedHeight(theme.active().px(_LANE_HEIGHT))
+        self.update()
+
+    def frame(self) -> Frame:
+        """Where moments are in this widget."""
+        rect = QRectF(self.rect()).adjusted(self._left, 0, -self._right, 0)
+        return Frame(rect, self._window.start, self._window.end, (0.0, 1.0))
 
     def show_marks(self, marks: tuple[Mark, ...]) -> None:
         """Show these; no row at all for none."""
@@ -113,16 +96,63 @@ class MarkLane(TimeRow):
         return near[1] if near is not None and near[0] <= _REACH_PX else None
 
 
-class TimeAxis(TimeRow):
+class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
+    """The axis under the charts, and the view box to which theirs are linked."""
+
+    def __init__(self) -> None:
+        super().__init__(background=None)
+        self._left, self._right = 0, 0
+        self.view_box = TimeBox(mouse=False)
+        self._days = _Days(self.view_box)
+        for item in (self.view_box, self._days):
+            item.setParentItem(self.centralWidget)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAccessibleName("Time axis")
+        self.sigDeviceRangeChanged.connect(self._arrange)
+        theme.active().changed.connect(self._days.update)
+
+    def set_margins(self, left: int, right: int) -> None:
+        """Leave as much room at both sides as the charts do; without a column at the left the zone stands below."""
+        self._left, self._right = left, right
+        self._days.zone_below = left < theme.active().px(_ZONE_WIDTH)
+        line = theme.active().line_height(Role.CAPTION) if self._days.zone_below else 0
+        self.setFixedHeight(theme.active().px(_AXIS_HEIGHT) + line)
+        self._arrange()
+
+    def frame(self) -> Frame:
+        """Where moments are in this widget."""
+        return self._days.frame()
+
+    def show_chart(self, chart: TrajectoryChart) -> None:
+        """Show when the chart was read, and what it rests on."""
+        self._days.show_chart(chart)
+        self.setAccessibleDescription(self.words())
+
+    def words(self) -> str:
+        """Which zone, and what counts."""
+        return self._days.words()
+
+    @Slot()
+    def _arrange(self) -> None:
+        width = max(self.width() - self._left - self._right, 1)
+        self.view_box.setGeometry(QRectF(self._left, 0, width, 1))
+        self._days.setHeight(self.height())
+        self._days.setGeometry(QRectF(0, 0, self.width(), self.height()))
+
+
+class _Days(pg.AxisItem):  # type: ignore[misc]
     """Days, today, where the window begins that counts, and which local time it is."""
 
-    def __init__(self, window: TimeWindow) -> None:
-        super().__init__(window, _AXIS_HEIGHT)
+    def __init__(self, box: TimeBox) -> None:
+        super().__init__("bottom")
+        self._box = box
         self._today_s = 0.0
         self._counts_from = 0.0
         self._counts_days = 0
-        self._zone_below = False
-        self.setAccessibleName("Time axis")
+        self.zone_below = False
+        self.linkToView(box)
 
     def show_chart(self, chart: TrajectoryChart) -> None:
         """Show when the chart was read, and what it rests on."""
@@ -131,32 +161,27 @@ class TimeAxis(TimeRow):
             chart.window[0],
             chart.window_days,
         )
-        self.setAccessibleDescription(self.words())
         self.update()
-
-    def set_margins(self, left: int, right: int) -> None:
-        """Leave room at both sides; without a column at the left the zone stands below the days."""
-        super().set_margins(left, right)
-        self._zone_below = left < theme.active().px(_ZONE_WIDTH)
-        line = theme.active().line_height(Role.CAPTION) if self._zone_below else 0
-        self.setFixedHeight(self.row_height + line)
 
     def words(self) -> str:
         """Which zone, and what counts."""
-        counted_days = counted(self._counts_days, "day")
-        return f"{zone_words(self._today_s)}. The estimates rest on the last {counted_days}."
+        return f"{zone_words(self._today_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        painter, frame = antialiased(QPainter(self)), self.frame()
-        font = theme.active().font(Role.CAPTION)
-        painter.setFont(font)
+    def frame(self) -> Frame:
+        """Where moments are."""
+        start, end = self._box.viewRange()[0]
+        return Frame(self._box.geometry(), start, end, (0.0, 1.0))
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
+        """Paint line, ticks and words."""
+        antialiased(painter)
+        frame = self.frame()
         painter.setPen(QPen(theme.colour("control"), 1.0))
         painter.drawLine(QLineF(frame.rect.left(), 0.5, frame.rect.right(), 0.5))
         taken = self._paint_today(painter, frame)
         self._paint_window(painter, frame, taken)
         self._paint_ticks(painter, frame, taken)
         self._paint_zone(painter, frame)
-        painter.end()
 
     def _paint_today(self, painter: QPainter, frame: Frame) -> list[tuple[float, float]]:
         """The filled label; returns the stretches of pixels that are taken."""
@@ -165,8 +190,8 @@ class TimeAxis(TimeRow):
             return []
         painter.setFont(theme.active().font(Role.CAPTION_MEDIUM))
         width, height = painter.fontMetrics().horizontalAdvance("Today") + 12, painter.fontMetrics().height() + 2
-        left = min(x - width / 2, self.width() - width - 2)
-        box = QRectF(left, (self.row_height - height) / 2 + 2, width, height)
+        left = min(x - width / 2, self.size().width() - width - 2)
+        box = QRectF(left, (theme.active().px(_AXIS_HEIGHT) - height) / 2 + 2, width, height)
         rounded(painter, box, 4, theme.colour("text"))
         painter.setPen(theme.colour("surface"))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, "Today")
@@ -179,7 +204,7 @@ class TimeAxis(TimeRow):
             return
         painter.setFont(theme.active().font(Role.CAPTION_MEDIUM))
         painter.setPen(QPen(theme.colour("control"), 1.0))
-        painter.drawLine(QLineF(x, 0, x, self.row_height - 6))
+        painter.drawLine(QLineF(x, 0, x, theme.active().px(_AXIS_HEIGHT) - 6))
         words = f"{self._counts_days} days count"
         width = painter.fontMetrics().horizontalAdvance(words)
         if width + 6 < frame.rect.right() - x:
@@ -204,12 +229,13 @@ class TimeAxis(TimeRow):
         painter.setFont(theme.active().font(Role.CAPTION))
         painter.setPen(theme.colour("text3"))
         words = zone_words(float(np.clip(self._today_s, frame.start, frame.end)))
-        if self._zone_below:
-            area = QRectF(frame.rect.left(), self.row_height - 4, frame.rect.width(), self.height() - self.row_height)
+        if self.zone_below:
+            top = theme.active().px(_AXIS_HEIGHT) - 4
+            area = QRectF(frame.rect.left(), top, frame.rect.width(), self.size().height() - top)
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
         else:
             painter.drawText(QPointF(20, self._base_line(painter)), words)
 
     def _base_line(self, painter: QPainter) -> float:
         metrics = painter.fontMetrics()
-        return (self.row_height + metrics.ascent() - metrics.descent()) / 2 + 2
+        return (theme.active().px(_AXIS_HEIGHT) + metrics.ascent() - metrics.descent()) / 2 + 2

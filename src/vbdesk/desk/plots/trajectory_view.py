@@ -53,8 +53,10 @@ class TrajectoryView(QWidget):
         self._more.timeout.connect(self._show_next)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Trajectory charts")
-        self.time = TimeWindow(self)
-        self._axis, self._lane = TimeAxis(self.time), MarkLane(self.time)
+        self._axis = TimeAxis()
+        self.time = TimeWindow(self._axis.view_box, self)
+        self.time.moved.connect(self._on_moved)
+        self._lane = MarkLane(self.time)
         self._lane.mark_pointed.connect(self._pointed)
         self._lane.mark_chosen.connect(self._chosen)
         self._charts = QVBoxLayout()
@@ -261,7 +263,6 @@ class TrajectoryView(QWidget):
         row.plot.moment_pointed.connect(self._pointed)
         row.plot.moment_chosen.connect(self._chosen)
         row.plot.pointer_left.connect(self._on_pointer_left)
-        row.plot.moved.connect(self._on_moved)
         self._charts.addWidget(row, 1)
         self._rows.append(row)
         self._fit()
@@ -269,6 +270,7 @@ class TrajectoryView(QWidget):
     def _drop_rows(self, count: int) -> None:
         while len(self._rows) > count:
             row = self._rows.pop()
+            row.plot.retire()
             self._charts.removeWidget(row)
             row.deleteLater()
 
