@@ -242,11 +242,10 @@ class Page:
     def _pump(self) -> None:
         app = QApplication.instance()
         assert app is not None
-        quiet = 0
-        while quiet < 2:  # what a task has found is told after it has ended
-            app.processEvents()
-            quiet = 0 if self._tasks.busy else quiet + 1
+        app.processEvents()
+        while self._tasks.busy or self._shown._reading:  # what a task has found is told after it has ended
             time.sleep(0.0005)
+            app.processEvents()
         app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
