@@ -13,13 +13,17 @@ import pytest
 import typer
 from service_in_process import API
 
-from vbdesk.cli.sync import send_waiting
+from vbdesk.cli.held_library import Held
+from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.limits import Plan
+from vbdesk.outbox.forecast import Forecast
 from vbdesk.outbox.items import TakeMetadata
 from vbdesk.outbox.items import Target as Wanted
+from vbdesk.outbox.line import Line
 from vbdesk.outbox.opening import HeldLibrary
 from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.reach import CourierStatus
 from vbdesk.outbox.settings import SendRule
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.vault import MemoryVault
@@ -220,3 +224,33 @@ def test_recordings_that_cannot_be_opened_end_the_command_with_one_sentence(prof
     with pytest.raises(typer.Exit):
         sync(tmp_path, vault)
     assert "cannot be opened" in capsys.readouterr().err
+
+
+class CourierInVain:
+    """Tries a recording six times in no time, and puts it off for a quarter of an hour."""
+
+    status = CourierStatus(True, "Connected.", None, None)
+
+    def __init__(self, library):
+        self.line = Line(library.store)
+
+    def forecast(self):
+        return Forecast(1, None)
+
+    def has_looked(self):
+        return True
+
+    def run(self, stop):
+        (event,) = self.line.events()
+        self.line.begin_upload(event)
+        self.line.give_up_for_now(event, datetime.now(UTC) + timedelta(minutes=15), "Tried 6 times in vain.")
+        stop.wait(10)
+
+
+def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile, vault, capsys):
+    library = record(1)
+    with pytest.raises(typer.Exit) as ended:
+        _Watch(Held(profile, library, vault), CourierInVain(library), keep_trying=False, quiet=True).until_settled()
+    library.close()
+    assert ended.value.exit_code == 3
+    assert "Tried 6 times in vain." in capsys.readouterr().err

@@ -106,6 +106,19 @@ def test_a_pause_longer_than_the_window_is_the_callers_to_plan(client, service, 
     assert timekeeper.waits == []
 
 
+def test_a_pause_of_years_is_a_slip(client, service):
+    service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="9" * 400))
+    with pytest.raises(RateLimited) as raised:
+        client.account.credits()
+    assert raised.value.retry_after_s == 3600
+
+
+def test_a_date_beyond_the_calendar_is_no_time_of_day(client, service):
+    service.will_answer(service.json(CREDITS, Date="Fri, 31 Dec 9999 23:59:59 -1200"))
+    assert client.account.credits() == 5
+    assert client.server_time is None
+
+
 def test_other_refusals_are_not_tried_again(client, service, timekeeper):
     service.will_answer(service.error(404, "NOT_FOUND"))
     with pytest.raises(NotFound):

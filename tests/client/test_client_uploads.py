@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from vbdesk.client import AudioSource, Kind, Target, Webhook
-from vbdesk.client.errors import Cancelled, ConnectionFailed, UploadFailed
+from vbdesk.client.errors import Cancelled, ConnectionFailed, UnexpectedAnswer, UploadFailed
 from vbdesk.contract.jobs import GroupJob
 
 DATA = bytes(range(256)) * 1000
@@ -52,6 +52,12 @@ def test_an_upload_sends_every_required_header_and_no_credentials(client, servic
     assert "Transfer-Encoding" not in put.headers
     assert not {"x-api-key", "x-account-id"} & set(put.headers)
     assert put.content == DATA
+
+
+def test_a_header_that_cannot_be_sent_is_no_answer_of_the_service(client, service, audio):
+    service.will_answer(service.json({**MINTED, "required_headers": {"X-Note": "\u2603"}}))
+    with pytest.raises(UnexpectedAnswer):
+        client.uploads.send(audio)
 
 
 def test_progress_counts_bytes_up_to_the_whole(client, service, audio):

@@ -9,6 +9,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.clock import SystemClock
+from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.outbox.library import NotAllowed
 from vbdesk.outbox.settings import Retention, RetentionRule
 from vbdesk.outbox.states import Fix, OutboxState
@@ -244,6 +245,21 @@ def test_a_service_that_fails_inside_is_asked_six_times_then_the_recording_waits
     drive(courier, lambda: state(library, take_id) is OutboxState.DONE, seconds=1000)
     assert library.get(take_id).reason is None
     assert (len(service.jobs), service.count("put")) == (2, 2)
+
+
+def test_an_answer_with_the_job_of_another_recording_is_no_answer(library, waiting, courier, service, drive):
+    first = waiting("a")
+    drive(courier, lambda: state(library, first) is OutboxState.DONE)
+    (job,) = service.jobs.values()
+    answer = {name: value for name, value in job.items() if name != "done_at"}
+    answer |= {"group_id": "b", "recorded_at": format_timestamp(EIGHT)}
+    service.faults["analyze"].append(lambda _: httpx.Response(200, json=answer))
+    second = waiting("b")
+    drive(courier, lambda: service.count("analyze") == 2 and courier.status.connected is False)
+    assert "not like the service" in courier.status.sentence
+    drive(courier, lambda: state(library, second) is OutboxState.DONE)
+    assert library.get(second).job_id != library.get(first).job_id
+    assert len(service.jobs) == 2
 
 
 def test_a_recording_that_is_refused_waits_for_a_person_and_the_others_go_on(library, waiting, courier, service, drive):

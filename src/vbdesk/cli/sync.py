@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -148,7 +149,10 @@ class _Watch:
         self._quiet = quiet
         self._version = held.library.store.version()
         self._unsettled = ON_THEIR_WAY | {OutboxState.HANDED_OVER}
-        self._chosen = {item.take_id for item in held.library.list(ItemFilter(states=self._unsettled))}
+        chosen = held.library.list(ItemFilter(states=self._unsettled))
+        self._chosen = {item.take_id for item in chosen}
+        on_way = [item.take_id for item in chosen if item.state is not OutboxState.HANDED_OVER]
+        self._on_way: dict[str, RecordingItem | None] = dict.fromkeys(on_way)  # None: nothing happened to it yet
         self._ended: dict[str, RecordingItem] = {}
         self._said = ""
 
@@ -163,6 +167,8 @@ class _Watch:
                 status = self._courier.status
                 if status.on_hold is not None:
                     fail(status.sentence, ACT_FIRST)
+                if not self._keep_trying and (reason := self._given_up()) is not None:
+                    fail(reason, LATER)
                 if status.connected is not False:
                     unreachable_since = None
                 else:
@@ -190,6 +196,14 @@ class _Watch:
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
 
+    def _given_up(self) -> str | None:
+        """Why nothing moves, where all that is on its way has had its retries and waits for a long time now."""
+        from vbdesk.outbox.verdicts import LONGEST_DELAY_S
+
+        soon = datetime.now(UTC) + timedelta(seconds=LONGEST_DELAY_S)
+        resting = [item for item in self._on_way.values() if item and item.not_before and item.not_before > soon]
+        return resting[0].reason if resting and len(resting) == len(self._on_way) else None
+
     def _say(self, sentence: str) -> None:
         """Say how it stands, once, where it is in nobody's way."""
         if sentence != self._said and not self._quiet:
@@ -201,12 +215,21 @@ class _Watch:
         changes = self._library.changes_since(self._version)
         self._version = changes.version
         for item in changes.items:
+            self._follow(item)
             if item.state in self._unsettled or item.take_id not in self._chosen:
                 continue
             known = self._ended.get(item.take_id)
             self._ended[item.take_id] = item
             if not self._quiet and (known is None or known.state is not item.state):
                 typer.echo(_line(item))
+
+    def _follow(self, item: "RecordingItem") -> None:
+        from vbdesk.outbox.states import ON_THEIR_WAY
+
+        if item.state in ON_THEIR_WAY:
+            self._on_way[item.take_id] = item
+        else:
+            self._on_way.pop(item.take_id, None)
 
     def _report(self) -> dict[str, Any]:
         from vbdesk.outbox.states import OutboxState

@@ -30,6 +30,7 @@ _AUDIO_SENTENCES = {
     ErrorCode.AUDIO_TOO_LARGE: "The recording is larger than 32 MB. Record a shorter one.",
     ErrorCode.UNSUPPORTED_FORMAT: "The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file.",
 }
+LONGEST_RETRY_AFTER_S = 3600.0  # a slip of the service must not silence us for years
 
 
 def error_of(response: httpx.Response) -> ClientError:
@@ -121,9 +122,9 @@ def _wants_https(response: httpx.Response) -> bool:
 
 
 def retry_after_s(response: httpx.Response) -> float | None:
-    """Seconds of the `Retry-After` header; None when it is absent or a date."""
+    """Seconds of the `Retry-After` header, an hour at most; None when it is absent or a date."""
     text = response.headers.get("Retry-After", "").strip()
-    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else None
+    return min(float(text), LONGEST_RETRY_AFTER_S) if re.fullmatch(r"\d+(\.\d+)?", text) else None
 
 
 _STORAGE_SENTENCES = {

@@ -130,7 +130,7 @@ class Transport:
         """Do one httpx request; its failures become ours."""
         try:
             return request()
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError):
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError, UnicodeError):
             # httpx errors hold the request with its credentials: they must not travel on
             raise UnexpectedAnswer from None
         except httpx.TransportError as error:
@@ -177,7 +177,7 @@ class Transport:
             self._budget.answered(bucket, now + wait_s, self.timekeeper.monotonic())
 
     def _read_clock(self, response: httpx.Response) -> None:
-        with suppress(KeyError, ValueError):
+        with suppress(KeyError, ValueError, OverflowError):
             self.server_time = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:

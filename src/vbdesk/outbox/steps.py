@@ -216,6 +216,9 @@ class Steps:
                 self._line.not_asked(event)
             raise
         self._measured.request(self._clock.monotonic() - began)
+        if self._line.is_known_job(job.job_id):  # another recording's, so no answer to this one
+            self._agenda.answer_lost(event, may_still_arrive=False)
+            raise UnexpectedAnswer
         self._begin_following(event, job.job_id)
         return True
 
