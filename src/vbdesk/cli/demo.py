@@ -240,7 +240,7 @@ def _draw(read: "TrajectoryRead") -> None:
     from vbdesk.desk import theme
     from vbdesk.desk.plots.picture import save_picture
     from vbdesk.desk.plots.trajectory_data import chart_of
-    from vbdesk.desk.sign_reference import sign_references
+    from vbdesk.report.sign_reference import sign_references
 
     QApplication.instance() or QApplication(sys.argv[:1])
     theme.install(theme.Theme(theme.Scheme.LIGHT))
