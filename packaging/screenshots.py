@@ -79,7 +79,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as here:
         desk.start_program([sys.executable, "-m", "vbdesk", "demo"], cwd=Path(here))
         try:
-            desk.wait("push button", "Export chart", 120)
+            desk.wait("push button", "Export", 120)
             time.sleep(3)
             desk.look("subject-light", window=True)
             record(desk, "demo-reader")
@@ -167,7 +167,7 @@ def schemes(desk: Desktop) -> None:
         desk.wait("table cell", "demo-reader", 20)
         desk.look(f"subjects-{scheme}", window=True)
         desk.keys("table", "Subjects", "Home", "Return")
-        desk.wait("push button", "Export chart", 20)
+        desk.wait("push button", "Export", 20)
         time.sleep(3)
         desk.look(f"subject-{scheme}", window=True)
         desk.go("Account")

@@ -4,7 +4,6 @@ import copy
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
 
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.pages.subject import SubjectPage, build_subject_page
@@ -108,7 +107,7 @@ def test_a_trajectory_that_is_being_computed_appears_by_itself(network, open_pag
 def test_what_was_read_stays_when_the_service_is_away(opened, network, qtbot):
     network.up = False
     opened.view_model.reload()
-    qtbot.waitUntil(lambda: "The charts show what was last read." in opened.banner.words())
+    qtbot.waitUntil(lambda: "The charts show what was last read, today" in opened.banner.words())
     assert opened.charts.isVisible()
 
 
@@ -123,21 +122,6 @@ def test_a_subject_without_a_result_says_what_is_on_the_way(shelf, open_page, qt
 def test_record_takes_the_subject_along(opened, asked):
     opened.record_button.click()
     assert asked == [("record", "reader-01")]
-
-
-def test_the_charts_are_exported_in_full(opened, tmp_path, qtbot):
-    path = tmp_path / "chart.png"
-    with qtbot.waitSignal(opened.view_model.exported):
-        opened.export_to(path)
-    assert (QImage(str(path)).width(), QImage(str(path)).height()) == (2560, 1600)
-    assert str(path) in opened.banner.words()
-
-
-def test_a_folder_that_cannot_be_written_to_is_said(opened, tmp_path, qtbot):
-    with qtbot.waitSignal(opened.view_model.export_failed) as failed:
-        opened.export_to(tmp_path / "missing" / "chart.png")
-    assert failed.args[0]
-    assert opened.banner.isVisible()
 
 
 def test_unusual_recordings_are_noted_in_the_table(trajectory_answer):

@@ -1,29 +1,37 @@
 """Subject: one person's signals over time, as charts or as a table."""
 
-from pathlib import Path
+from PySide6.QtCore import QPoint, Qt, Slot
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
-
-from vbdesk.desk.plots.picture import draw_picture
+from vbdesk.desk import theme
+from vbdesk.desk.accessibility import announce
+from vbdesk.desk.pages.export_kinds import SUBJECT_EXPORTS
+from vbdesk.desk.pages.subject_export import ExportCard
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.subject import SubjectViewModel
+from vbdesk.desk.viewmodels.subject_export import SubjectExport
 from vbdesk.desk.viewmodels.subject_reading import SubjectReading
 from vbdesk.desk.widgets.badges import LevelBadge
 from vbdesk.desk.widgets.banner import Banner, Tone
-from vbdesk.desk.widgets.buttons import KeyCap, primary_button, secondary_button
+from vbdesk.desk.widgets.buttons import Button, ButtonSize, KeyCap, Kind, primary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.cell_view import CellView
 from vbdesk.desk.widgets.empty_state import EmptyState
 from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.segment import Segment
-from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.widgets.text import Elided, Text
 from vbdesk.desk.workspace import Workspace
 
-_ALL = "270"
-_DAY_WIDTH, _SIGN_WIDTH, _NOTES_WIDTH = 112, 120, 140
+_ALL = "all"
+_KEYS_WIDTH = 960  # px at 100 % text; below that the hint about keys goes
+_DAY_WIDTH, _SIGN_WIDTH, _NOTES_WIDTH = 112, 120, 200
 _LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_KEYS_TIP = (
+    "Left and right: from recording to recording. With Ctrl: to what is unusual. Up and down: another sign. "
+    "Plus and minus: zoom. With Shift: earlier and later. Enter: open the recording. Escape: take the cursor away."
+)
 
 
 def build_subject_page(workspace: Workspace) -> "SubjectPage":
@@ -45,9 +53,11 @@ class SubjectPage(QWidget):
         self.table = CellView("Recordings of this subject", view_model.table, (), stretch=0, row_height=48)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
+        self.export_work = SubjectExport(view_model.workspace, self)
+        self.export_card = ExportCard(self.export_work)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
-        for part in (self.empty, self.charts, self.table):
+        for part in (self.empty, self.charts, self.table, self.export_card):
             self._stack.addWidget(part)
         card = Card(padding=1)
         card.body.addWidget(self._stack)
@@ -59,36 +69,48 @@ class SubjectPage(QWidget):
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
         self.charts.recording_chosen.connect(view_model.open_recording)
+        self.charts.moved.connect(self.range.choose_none)
         self.table.opened.connect(view_model.open_recording)
         self.empty.button.clicked.connect(self._record)
+        self.export_card.left.connect(self._on_export_left)
+        self.export_work.done.connect(self._on_exported)
         view_model.shown.connect(self._show)
         view_model.waiting.connect(self._wait)
         view_model.stale.connect(self._on_stale)
-        view_model.exported.connect(self._on_exported)
-        view_model.export_failed.connect(self._on_export_failed)
+        view_model.aged.connect(self.age.setText)
+        view_model.arrived.connect(self._on_arrived)
 
     def opened(self, argument: object) -> None:
         """Show a subject by its group id."""
         if isinstance(argument, str):
             self.title.setText(argument)
             self.banner.clear()
+            self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
 
     def left(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 
-    def export_to(self, path: Path) -> None:
-        """Write the charts, all of them and in full, as a picture."""
-        reading = self.view_model.reading
-        if reading is not None:
-            self.view_model.export(draw_picture(reading.chart), path)
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._show_keys()
 
     def _header(self) -> QWidget:
         self.title = Text("", Role.PAGE_TITLE)
         self.badge = LevelBadge()
         self._badge_words = Text("last level", Role.CAPTION, "text2")
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
+        self.show_change = Button("Show", Kind.LINK, size=ButtonSize.ROW)
+        self.show_change.setAccessibleName("Show what is unusual in the charts")
+        self.show_change.clicked.connect(self._on_show_change)
+        self._change_row = QWidget()
+        change = QHBoxLayout(self._change_row)
+        change.setContentsMargins(0, 0, 0, 0)
+        change.setSpacing(4)
+        change.addWidget(self.change, 1)
+        change.addWidget(self.show_change, 0, Qt.AlignmentFlag.AlignTop)
         name = QHBoxLayout()
         name.setSpacing(12)
         for part in (self.title, self.badge, self._badge_words):
@@ -98,21 +120,29 @@ class SubjectPage(QWidget):
         words.setSpacing(4)
         words.addLayout(name)
         words.addWidget(self.sentence)
-        self.export_button = secondary_button("Export chart", icon="export")
-        self.export_button.clicked.connect(self._ask_where)
+        words.addWidget(self._change_row)
+        self.export_button = Button("Export", Kind.SECONDARY, icon="export", trailing="chevron-down")
+        self.export_button.clicked.connect(self._open_menu)
+        self.export_menu = QMenu(self)
+        for kind in SUBJECT_EXPORTS:
+            self.export_menu.addAction(kind.menu).setData(kind.key)
+        self.export_menu.triggered.connect(self._on_kind)
         self.record_button = primary_button("Record", icon="mic")
         self.record_button.clicked.connect(self._record)
-        self._show_level(None)
+        self._show_head(None)
         return PageHead(words, self.export_button, self.record_button, words_width=360)
 
     def _toolbar(self) -> QWidget:
         bar = QWidget()
-        self.range = Segment("Range", [("30", "30 days", ""), ("90", "90 days", ""), (_ALL, "270 days", "")])
+        presets = [("30", "30 days", ""), ("90", "90 days", ""), ("270", "270 days", ""), (_ALL, "All", "")]
+        self.range = Segment("Range", presets)
         self.range.choose(_ALL)
         self.range.chosen.connect(self._on_range)
         self.view = Segment("View", [("charts", "Charts", "chart"), ("table", "Table", "table")])
         self.view.chosen.connect(self._on_view)
+        self.age = Elided("", Role.CAPTION, "text3")
         self._keys = QWidget()
+        self._keys.setToolTip(_KEYS_TIP)
         keys = QHBoxLayout(self._keys)
         keys.setContentsMargins(0, 0, 4, 0)
         keys.setSpacing(6)
@@ -123,7 +153,7 @@ class SubjectPage(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
         row.addWidget(self.range)
-        row.addStretch(1)
+        row.addWidget(self.age, 1)
         row.addWidget(self._keys)
         row.addWidget(self.view)
         return bar
@@ -131,41 +161,62 @@ class SubjectPage(QWidget):
     @Slot(object)
     def _show(self, reading: SubjectReading) -> None:
         self.title.setText(reading.group_id)
-        self._show_level(reading)
-        self.sentence.setText(reading.sentence)
+        self._show_head(reading)
         signs = len(reading.headings) - 2
         self.table.set_widths((_DAY_WIDTH, *(_SIGN_WIDTH,) * signs, _NOTES_WIDTH), stretch=-1)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.charts.show_chart(reading.chart, gradually=True)
-        self._on_view(self.view.choice())
+        if self._stack.currentWidget() is not self.export_card:
+            self._on_view(self.view.choice())
         self._set_enabled(enabled=True)
 
     @Slot(str)
     def _wait(self, sentence: str) -> None:
-        self._show_level(None)
-        self.sentence.setText("")
+        self._show_head(None)
         self.empty.say("Nothing to show yet", sentence)
-        self._stack.setCurrentIndex(0)
+        self._stack.setCurrentWidget(self.empty)
         self._set_enabled(enabled=False)
 
     def _set_enabled(self, *, enabled: bool) -> None:
         for control in (self.range, self.view, self.export_button):
             control.setEnabled(enabled)
-        self._keys.setVisible(enabled and self.view.choice() == "charts")
+        self._show_keys()
 
-    def _show_level(self, reading: SubjectReading | None) -> None:
+    def _show_keys(self) -> None:
+        """The hint about keys is the first thing to go."""
+        charts = self._stack.currentWidget() is self.charts
+        self._keys.setVisible(charts and self.width() >= theme.active().px(_KEYS_WIDTH))
+
+    def _show_head(self, reading: SubjectReading | None) -> None:
         level = None if reading is None else reading.level
         if level is not None:
             self.badge.show_level(level)
         self.badge.setVisible(level is not None)
         self._badge_words.setVisible(level is not None)
+        self.sentence.setText("" if reading is None else reading.sentence)
+        change = None if reading is None else reading.change
+        self.change.setText("" if change is None else change.sentence)
+        self._change_row.setVisible(change is not None)
+
+    @Slot()
+    def _on_show_change(self) -> None:
+        reading = self.view_model.reading
+        if reading is not None and reading.change is not None:
+            self.view.choose("charts")
+            self._on_view("charts")
+            self.charts.setFocus()
+            self.charts.stand_at(reading.change.moment_s, reading.change.sign)
 
     @Slot(str)
     def _on_stale(self, sentence: str) -> None:
         if sentence:
             self.banner.say(Tone.WARN, sentence, action="Try again")
-        else:
+        elif self.banner.tone is Tone.WARN:
             self.banner.clear()
+
+    @Slot(str)
+    def _on_arrived(self, sentence: str) -> None:
+        announce(self, sentence)
 
     @Slot()
     def _on_banner(self) -> None:
@@ -180,30 +231,33 @@ class SubjectPage(QWidget):
     @Slot(str)
     def _on_view(self, key: str) -> None:
         if self.view_model.reading is not None:
-            self._stack.setCurrentIndex(1 if key == "charts" else 2)
-            self._keys.setVisible(key == "charts")
+            self._stack.setCurrentWidget(self.charts if key == "charts" else self.table)
+            self._show_keys()
 
     @Slot()
     def _record(self) -> None:
         self.view_model.record()
 
     @Slot()
-    def _ask_where(self) -> None:
-        dialog = QFileDialog(self, "Export the charts", f"{self.view_model.group_id}.png", "PNG picture (*.png)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("png")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._on_file)
-        dialog.open()
+    def _open_menu(self) -> None:
+        corner = self.export_button.mapToGlobal(QPoint(0, self.export_button.height() + 4))
+        self.export_menu.popup(corner)
+
+    @Slot(object)
+    def _on_kind(self, action: QAction) -> None:
+        reading = self.view_model.reading
+        kind = next(kind for kind in SUBJECT_EXPORTS if kind.key == action.data())
+        if reading is not None:
+            self._stack.setCurrentWidget(self.export_card)
+            self._show_keys()
+            self.export_card.begin(kind, reading.read)
+
+    @Slot()
+    def _on_export_left(self) -> None:
+        self._on_view(self.view.choice())
+        self.export_button.setFocus()
 
     @Slot(str)
-    def _on_file(self, path: str) -> None:
-        self.export_to(Path(path))
-
-    @Slot(str)
-    def _on_exported(self, path: str) -> None:
-        self.banner.say(Tone.OK, f"The charts were written to {path}.", action="Close")
-
-    @Slot(str)
-    def _on_export_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence, action="Close")
+    def _on_exported(self, sentence: str) -> None:
+        self.banner.say(Tone.OK, sentence, action="Close")
+        announce(self, sentence)

@@ -1,67 +1,91 @@
 """State of the Subject page: one subject over time, read from the service and kept while that is away."""
 
-from pathlib import Path
+from dataclasses import dataclass
+from datetime import datetime
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtGui import QImage
 
 from vbdesk.client.errors import NotFound
-from vbdesk.contract.longitudinal import TrajectoryRunning
+from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
 from vbdesk.desk.models.cell_table import CellTable
 from vbdesk.desk.places import Recording
-from vbdesk.desk.plots.picture import write_picture
 from vbdesk.desk.tasks import Failure, TaskContext
-from vbdesk.desk.viewmodels.subject_reading import SubjectReading, subject_of
+from vbdesk.desk.viewmodels.subject_reading import SubjectReading, age_words, subject_of
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.items import ItemFilter
+from vbdesk.outbox.reach import CourierStatus
 from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
+
+_LOOK_AGAIN_MS = 60_000  # for results that another computer sent
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was read of a subject: a reading, that it is still being computed, or why there is none."""
+
+    group_id: str
+    found: SubjectReading | TrajectoryRunning | str
 
 
 class SubjectViewModel(QObject):
-    """One subject at a time.
+    """One subject at a time: what was last known of it at once, then what the service says.
 
     Signals:
         shown: (SubjectReading) newer data, or another subject.
         waiting: (str) there is nothing to show yet, and why.
         stale: (str) what is shown may be old, and why; empty when it is not.
-        exported: (str) path of the picture that was written.
-        export_failed: (str) why it was not.
+        aged: (str) when what is shown was read, and whether newer is being asked for.
+        arrived: (str) what came while the page was looked at, as a sentence.
     """
 
     shown = Signal(object)
     waiting = Signal(str)
     stale = Signal(str)
-    exported = Signal(str)
-    export_failed = Signal(str)
+    aged = Signal(str)
+    arrived = Signal(str)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._workspace = workspace
+        self.workspace = workspace
         self.table = CellTable(("Recorded",), self)
         self.group_id = ""
         self.reading: SubjectReading | None = None
-        self._kept: dict[str, SubjectReading] = {}
+        self._recent: SubjectReading | None = None
         self._done = 0
+        self._asking = 0
+        self._failed = False
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.timeout.connect(self.reload)
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_AGAIN_MS)
+        self._look.timeout.connect(self.reload)
         workspace.counts_changed.connect(self._on_counts)
+        workspace.status_changed.connect(self._on_status)
 
     def open(self, group_id: str) -> None:
-        """Show another subject; what was last read of it at once, newer data when it comes."""
+        """Show another subject."""
         self._again.stop()
+        self._look.start()
         self.group_id = group_id
-        self.reading = self._kept.get(group_id)
-        if self.reading is not None:
-            self._show(self.reading)
+        known = self._recent if self._recent is not None and self._recent.group_id == group_id else None
+        self.reading = None
+        if known is not None:
+            self._show(known)
         else:
             self.waiting.emit("Reading the trajectory.")
+
+            def work(context: TaskContext) -> _Answer:
+                return _Answer(group_id, self._kept(group_id) or "")
+
+            self.workspace.tasks.start(work, self._on_kept, name="kept trajectory")
         self.reload()
 
     def leave(self) -> None:
         """The page is no longer seen."""
         self._again.stop()
+        self._look.stop()
         self.group_id = ""
 
     @Slot()
@@ -71,36 +95,40 @@ class SubjectViewModel(QObject):
         if not group_id:
             return
 
-        def work(context: TaskContext) -> tuple[str, SubjectReading | TrajectoryRunning | str]:
-            return group_id, self._read(group_id)
+        def work(context: TaskContext) -> _Answer:
+            return _Answer(group_id, self._read(group_id))
 
-        self._workspace.tasks.start(work, self._on_read, self._on_failed, name="trajectory")
+        self._asking += 1
+        self._tell_age()
+        self.workspace.tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
 
     def open_recording(self, job_id: str) -> None:
-        """Show the result of one recording."""
+        """Show the result of one recording, with its playback."""
         rows = () if self.reading is None else self.reading.rows
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
-        self._workspace.navigator.open(
+        self.workspace.navigator.open(
             "result", Recording(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at)
         )
 
     def record(self) -> None:
         """Record this subject."""
-        self._workspace.navigator.open("record", self.group_id)
+        self.workspace.navigator.open("record", self.group_id)
 
-    def export(self, picture: QImage, path: Path) -> None:
-        """Write a drawn chart."""
-
-        def work(context: TaskContext) -> Path:
-            write_picture(picture, path)
-            return path
-
-        self._workspace.tasks.start(work, self._on_exported, self._on_export_failed, name="export")
+    def _kept(self, group_id: str) -> SubjectReading | None:
+        """On a worker: what this computer kept of the last read."""
+        kept = self.workspace.library.trajectory(group_id)
+        if kept is None:
+            return None
+        try:
+            read = TrajectoryRead.model_validate_json(kept[0])
+        except ValueError:  # of another version of the program; the service is asked anyhow
+            return None
+        return self._reading(read, kept[1] if kept[1].tzinfo else None) if read.data_points else None
 
     def _read(self, group_id: str) -> SubjectReading | TrajectoryRunning | str:
-        """On a worker: the trajectory, that it is still being computed, or why there is none."""
+        """On a worker: what the service says."""
         try:
-            with self._workspace.client() as client:
+            with self.workspace.client() as client:
                 read = client.groups.trajectory(group_id)
         except NotFound:
             return self._nothing_yet(group_id)
@@ -108,59 +136,101 @@ class SubjectViewModel(QObject):
             return read
         if not read.data_points:
             return self._nothing_yet(group_id)
-        return subject_of(read, self._workspace.outside.clock.now())
+        store = self.workspace.library.store
+        with store.quietly():
+            store.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
+        return self._reading(read)
+
+    def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading:
+        items = self.workspace.library.list(ItemFilter(group_id=read.group_id))
+        return subject_of(read, self.workspace.outside.clock.now(), items, read_at)
 
     def _nothing_yet(self, group_id: str) -> str:
-        items = self._workspace.library.list(ItemFilter(group_id=group_id))
+        items = self.workspace.library.list(ItemFilter(group_id=group_id))
         moving = sum(item.state in ON_THEIR_WAY for item in items)
         if moving:
             return f"{counted(moving, 'recording')} on the way. The charts appear with the first result."
         return "No recording of this subject has a result yet."
 
     def _show(self, reading: SubjectReading) -> None:
-        self.reading = self._kept[reading.group_id] = reading
+        before = self.reading
+        self.reading = self._recent = reading
         self.table.replace(reading.headings, reading.rows)
         self.shown.emit(reading)
+        more = 0 if before is None else len(set(reading.chart.jobs) - set(before.chart.jobs))
+        if more:
+            self.arrived.emit(f"{counted(more, 'new result')}. {reading.sentence}")
+
+    def _tell_age(self) -> None:
+        if self.reading is None:
+            self.aged.emit("")
+            return
+        words = age_words(self.reading.read_at, self.workspace.outside.clock.now())
+        self.aged.emit(f"{words}, asking for newer" if self._asking else words)
 
     @Slot(object)
-    def _on_read(self, answer: tuple[str, SubjectReading | TrajectoryRunning | str]) -> None:
-        group_id, read = answer
-        if group_id != self.group_id:
+    def _on_kept(self, answer: _Answer) -> None:
+        if answer.group_id == self.group_id and self.reading is None and isinstance(answer.found, SubjectReading):
+            self._show(answer.found)
+            self._tell_age()
+            if self._failed:
+                self.stale.emit(self._old_words(""))
+
+    @Slot(object)
+    def _on_read(self, answer: _Answer) -> None:
+        if answer.group_id != self.group_id:
             return
-        if isinstance(read, SubjectReading):
+        self._failed = False
+        if isinstance(answer.found, SubjectReading):
             self.stale.emit("")
-            if self.reading is None or self.reading.computed_at != read.computed_at:
-                self._show(read)
-        elif isinstance(read, TrajectoryRunning):
-            self._again.start(1000 * max(1, read.retry_after_seconds))
+            if self.reading is None or self._differs(answer.found):
+                self._show(answer.found)
+            else:
+                self.reading = self._recent = answer.found
+        elif isinstance(answer.found, TrajectoryRunning):
+            self._again.start(1000 * max(1, answer.found.retry_after_seconds))
             if self.reading is None:
                 self.waiting.emit("The trajectory is being computed. It appears here by itself.")
         else:
-            self.reading = None
-            self._kept.pop(group_id, None)
+            self.reading = self._recent = None
             self.stale.emit("")
-            self.waiting.emit(read)
+            self.waiting.emit(answer.found)
+
+    def _differs(self, other: SubjectReading) -> bool:
+        reading = self.reading
+        return reading is None or (reading.computed_at, reading.chart.marks) != (other.computed_at, other.chart.marks)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
+        self._failed = True
         if self.reading is not None:
-            self.stale.emit(f"{failure.sentence} The charts show what was last read.")
+            self.stale.emit(self._old_words(failure.sentence))
         else:
             self.stale.emit(failure.sentence)
             self.waiting.emit("There is nothing to show until the service answers.")
+
+    def _old_words(self, why: str) -> str:
+        if self.reading is None:
+            return why
+        when = age_words(self.reading.read_at, self.workspace.outside.clock.now()).removeprefix("Read ")
+        return f"{why} The charts show what was last read, {when}.".strip()
+
+    @Slot()
+    def _on_asked(self) -> None:
+        self._asking -= 1
+        self._tell_age()
 
     @Slot(object)
     def _on_counts(self, counts: dict[OutboxState, int]) -> None:
         """A result has come: perhaps this subject's."""
         done, before = counts[OutboxState.DONE], self._done
         self._done = done
-        if done > before and self.group_id:
+        if done != before and self.group_id:
             self.reload()
 
     @Slot(object)
-    def _on_exported(self, path: Path) -> None:
-        self.exported.emit(str(path))
-
-    @Slot(object)
-    def _on_export_failed(self, failure: Failure) -> None:
-        self.export_failed.emit(failure.sentence)
+    def _on_status(self, status: CourierStatus) -> None:
+        """The service is back."""
+        if status.connected and self._failed and self.group_id:
+            self._failed = False
+            self.reload()

@@ -78,13 +78,23 @@ class Segment(QWidget):
         self._group.idToggled.connect(self._on_toggled)
 
     def choice(self) -> str:
-        """Key of the chosen option."""
-        return self._keys[self._group.checkedId()]
+        """Key of the chosen option; empty where none is."""
+        return self._keys[self._group.checkedId()] if self._group.checkedId() >= 0 else ""
 
     def choose(self, key: str) -> None:
         """Show `key` as chosen, without a signal."""
         told = self._group.blockSignals(True)
         self._group.button(self._keys.index(key)).setChecked(True)
+        self._group.blockSignals(told)
+
+    @Slot()
+    def choose_none(self) -> None:
+        """Show no option as chosen, without a signal: what holds now is none of them."""
+        told = self._group.blockSignals(True)
+        self._group.setExclusive(False)
+        for button in self._group.buttons():
+            button.setChecked(False)
+        self._group.setExclusive(True)
         self._group.blockSignals(told)
 
     def option(self, key: str) -> QAbstractButton:

@@ -1,0 +1,56 @@
+"""What a subject can be exported as, in the words of the menu and the card."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ExportKind:
+    """One entry of the menu.
+
+    Attributes:
+        key: name of the format in the report's room.
+        menu: words in the menu.
+        title: what comes out, as a title.
+        sentence: what it holds and whom it is for.
+        scores: whether raw scores go along at first; None where that is no question.
+    """
+
+    key: str
+    menu: str
+    title: str
+    sentence: str
+    scores: bool | None = None
+
+
+SUBJECT_EXPORTS: tuple[ExportKind, ...] = (
+    ExportKind(
+        "pdf",
+        "PDF report",
+        "PDF report",
+        "One page for the chart of the person, then the details. The tables and the FHIR Bundle are attached inside.",
+        scores=False,
+    ),
+    ExportKind("png", "Charts as PNG", "Charts as PNG", "A picture for slides and letters, on white."),
+    ExportKind("svg", "Charts as SVG", "Charts as SVG", "A drawing for papers, sharp at every size."),
+    ExportKind(
+        "csv",
+        "Tables (CSV)",
+        "Tables as CSV",
+        "Tidy tables with a data dictionary, for R, pandas and spreadsheets, in a folder of their own.",
+        scores=True,
+    ),
+    ExportKind(
+        "fhir",
+        "FHIR Bundle",
+        "FHIR R4 Bundle",
+        "A report and its observations as a FHIR R4 Bundle, for systems of a hospital.",
+        scores=False,
+    ),
+    ExportKind(
+        "bids",
+        "BIDS folder",
+        "BIDS folder",
+        "A folder as researchers share them, with participants, sessions and sidecars. The sound stays here.",
+        scores=True,
+    ),
+)
