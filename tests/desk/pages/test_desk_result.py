@@ -29,7 +29,8 @@ def open_page(workspace, qtbot):
         page.show()
         page.opened(recording)
         if wait:
-            qtbot.waitUntil(lambda: page.view_model.view is not None and page.view_model.view.reading is not None)
+            qtbot.waitUntil(lambda: page.view_model.view.reading is not None)
+            qtbot.waitUntil(lambda: "Recording quality" in visible_words(page))
         return page
 
     yield make
@@ -63,7 +64,7 @@ def test_the_clinical_view_shows_no_score(opened):
 
 def test_the_researcher_sees_scores_intervals_and_grades(opened, qtbot):
     opened.segment.option("researcher").click()
-    qtbot.waitUntil(lambda: opened.sign_rows.rows[0].isVisible())
+    qtbot.waitUntil(lambda: "How the voice sounds" in visible_words(opened))
     words = visible_words(opened)
     assert re.search(r"Score 0\.\d\d · Interval 0\.\d\d to 0\.\d\d", words)
     assert "Evidence grade B" in words

@@ -38,6 +38,7 @@ def open_page(workspace, qtbot):
         if wait:
             qtbot.waitUntil(lambda: page.view_model.view.reading is not None)
             qtbot.waitUntil(lambda: not workspace.tasks.busy)
+            qtbot.waitUntil(lambda: "Recording quality" in words_of(page))
         return page
 
     yield make

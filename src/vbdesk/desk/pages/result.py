@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
@@ -68,6 +68,10 @@ class ResultPage(QWidget):
         self._speaker = -1
         self._exporting: tuple[ExportFormat, ResultView] | None = None
         self._cards: list[Card] = []
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(0)
+        self._rest.timeout.connect(self._build_rest)
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
         self.player = PlayerCard(view_model.playback)
@@ -126,6 +130,7 @@ class ResultPage(QWidget):
 
     def left(self) -> None:
         """Another page is shown."""
+        self._rest.stop()
         self.view_model.leave()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
@@ -314,6 +319,7 @@ class ResultPage(QWidget):
     def _rebuild(self) -> None:
         """Make the cards afresh: for another result, speaker, view or theme."""
         self._arrange()
+        self._rest.stop()
         _empty(self._left_box(), 1)
         _empty(self._right_box(), 2)
         self._cards = []
@@ -326,12 +332,32 @@ class ResultPage(QWidget):
         if reading is None:
             self._right_box().addStretch(1)
             return
-        for card in self._left_cards(reading):
-            self._left_box().addWidget(card)
-            card.show()
+        voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
+        self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
+        self._add_left(OverallCard(voice, reading.inconclusive), self.sign_rows)
+        if len(reading.speakers) > 1:
+            self.speaker_card = SpeakerCard(reading.speakers, self._speaker)
+            self.speaker_card.chosen.connect(self._on_speaker, Qt.ConnectionType.QueuedConnection)
+            self._left_box().insertWidget(1, self.speaker_card)
+        self._rest.start()
+
+    @Slot()
+    def _build_rest(self) -> None:
+        """The cards that one looks at next; the window has painted the first ones meanwhile."""
+        reading = self._reading
+        if reading is None:
+            return
+        voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
+        notes = [*([_FIRST] if voice.first else []), *reading.notes]
+        if notes:
+            self._add_left(NotesCard(notes))
+        if voice.narrative:
+            self._add_left(NarrativeCard(voice.narrative))
+        if reading.metrics:
+            self._add_left(MetricsCard(reading.metrics, researcher=researcher))
         self._left_box().addStretch(1)
         if reading.voice.features:
-            self._cards.append(FeaturesCard(self._voice(reading).features or reading.voice.features))
+            self._cards.append(FeaturesCard(voice.features or reading.voice.features))
         self._cards.append(QualityCard(reading.quality))
         for card in self._cards:
             self._right_box().addWidget(card)
@@ -340,22 +366,10 @@ class ResultPage(QWidget):
         if self.json_panel.isVisible():
             self.json_panel.show_text(reading.raw)
 
-    def _left_cards(self, reading: ResultReading) -> list[QWidget]:
-        voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
-        self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
-        cards: list[QWidget] = [OverallCard(voice, reading.inconclusive), self.sign_rows]
-        if len(reading.speakers) > 1:
-            self.speaker_card = SpeakerCard(reading.speakers, self._speaker)
-            self.speaker_card.chosen.connect(self._on_speaker, Qt.ConnectionType.QueuedConnection)
-            cards.insert(0, self.speaker_card)
-        notes = [*([_FIRST] if voice.first else []), *reading.notes]
-        if notes:
-            cards.append(NotesCard(notes))
-        if voice.narrative:
-            cards.append(NarrativeCard(voice.narrative))
-        if reading.metrics:
-            cards.append(MetricsCard(reading.metrics, researcher=researcher))
-        return cards
+    def _add_left(self, *cards: QWidget) -> None:
+        for card in cards:
+            self._left_box().addWidget(card)
+            card.show()
 
     def _voice(self, reading: ResultReading) -> VoiceReading:
         if 0 <= self._speaker < len(reading.speakers):

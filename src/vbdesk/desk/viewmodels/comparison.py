@@ -192,7 +192,7 @@ def _sign_change(left: SignRow, right: SignRow, *, same_task: bool, same_scale: 
         higher = right.score > left.score
         return (
             ("arrow-up" if higher else "arrow-down"),
-            f"Same level, {'higher' if higher else 'lower'} within it",
+            f"Same level, but {'higher' if higher else 'lower'} by more than chance",
             real,
         )
     return arrow, moved, False

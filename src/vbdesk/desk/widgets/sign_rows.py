@@ -87,8 +87,7 @@ class SignRowView(QWidget):
         self.more.setToolTip("What is known, and what can sound the same")
         self.more.setFixedWidth(theme.active().px(_MORE_WIDTH))
         self.more.clicked.connect(self._toggle)
-        self.about = _about(sign)
-        self.about.hide()
+        self._about: QWidget | None = None
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(0)
@@ -108,19 +107,22 @@ class SignRowView(QWidget):
         if sign.evidence:
             evidence = Text(sign.evidence, Role.CAPTION, "text3", wrap=True)
             grid.addWidget(evidence, 1, 0, 1, 3 if longitudinal else 2)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE, 8, _SIDE, 8)
-        column.setSpacing(6)
-        column.addLayout(grid)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(_SIDE, 8, _SIDE, 8)
+        self._column.setSpacing(6)
+        self._column.addLayout(grid)
         if researcher:
             words = " · ".join(f"{name} {figure}" for name, figure in sign.figures)
-            column.addWidget(Text(words, Role.LABEL, "text2", wrap=True))
-        column.addWidget(self.about)
+            self._column.addWidget(Text(words, Role.LABEL, "text2", wrap=True))
 
     @Slot()
     def _toggle(self) -> None:
-        opened = self.about.isHidden()
-        self.about.setVisible(opened)
+        if self._about is None:  # made when it is wanted: most never are
+            self._about = _about(self.sign)
+            self._about.hide()
+            self._column.addWidget(self._about)
+        opened = self._about.isHidden()
+        self._about.setVisible(opened)
         self.more.set_icon("chevron-up" if opened else "chevron-down")
 
 
