@@ -30,6 +30,16 @@ class KeptReads:
         with self._store.quietly() as database:
             database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, self._store.now(), sealed))
 
+    def trajectories(self) -> dict[str, datetime]:
+        """Which subjects' histories are kept, and when each was read."""
+        rows = self._store.rows("SELECT group_id, read_at FROM trajectories")
+        return {row["group_id"]: datetime.fromisoformat(row["read_at"]) for row in rows}
+
+    def keep_trajectory(self, group_id: str, body: bytes) -> None:
+        """Keep a read of a subject's history, in place of the one before. Nobody hears of it."""
+        with self._store.quietly():
+            self._store.keep_trajectory(group_id, body)
+
 
 def _place(name: str) -> str:
     return f"reads/{name}"

@@ -1,6 +1,7 @@
 """The pages of the window, in the order of the rail."""
 
 from vbdesk.desk.pages.account import build_account_page
+from vbdesk.desk.pages.cohort import build_cohort_page
 from vbdesk.desk.pages.compare import build_compare_page
 from vbdesk.desk.pages.outbox import build_outbox_page
 from vbdesk.desk.pages.record_page import build_record_page
@@ -13,6 +14,7 @@ PAGES: tuple[PageSpec, ...] = (
     PageSpec("record", "Record", "record", build_record_page),
     PageSpec("subjects", "Subjects", "person", build_subjects_page),
     PageSpec("outbox", "Outbox", "outbox", build_outbox_page),
+    PageSpec("cohort", "Cohort", "grid", build_cohort_page),
     PageSpec("account", "Account", "sliders", build_account_page),
     PageSpec("subject", "Subject", "person", build_subject_page, rail="subjects"),
     PageSpec("result", "Result", "chart", build_result_page, rail="subjects"),

@@ -76,6 +76,7 @@ class CellView(QTableView):
         droppable: int | Sequence[int] = (),
         row_height: int = 55,
         choosable: bool = False,
+        least_stretch: int = _LEAST_STRETCH,
         parent: QWidget | None = None,
     ) -> None:
         """Show `table`.
@@ -88,10 +89,12 @@ class CellView(QTableView):
             droppable: the columns that go where there is no room, first to last.
             row_height: at 100 % text.
             choosable: several rows can be ticked.
+            least_stretch: of the stretching column, at 100 % text, before others are left out.
             parent: of the widget.
         """
         super().__init__(parent)
         self.choosable = choosable
+        self._least_stretch = least_stretch
         self.pointer = _NOWHERE  # kept from its moves: asking the system for it at every cell takes a while
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
@@ -139,7 +142,7 @@ class CellView(QTableView):
         self.verticalHeader().setDefaultSectionSize(px(self._row_height))
         head.setMinimumSectionSize(px(24))
         headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
-        head.setFixedHeight(px(48 if any("\n" in heading for heading in headings) else 36))
+        head.setFixedHeight(px(36 + 12 * max((heading.count("\n") for heading in headings), default=0)))
         for column in range(min(len(self._widths), head.count())):
             fills = column == self._stretch
             mode = QHeaderView.ResizeMode.Stretch if fills else QHeaderView.ResizeMode.Fixed
@@ -158,7 +161,7 @@ class CellView(QTableView):
         if not self._droppable:
             return
         px = theme.active().px
-        room = self.viewport().width() - px(_LEAST_STRETCH)
+        room = self.viewport().width() - px(self._least_stretch)
         needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
         for column in self._droppable:
             self.setColumnHidden(column, needed > room)
@@ -168,7 +171,7 @@ class CellView(QTableView):
         mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
         self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
         if not fits:
-            self.setColumnWidth(self._stretch, px(_LEAST_STRETCH))
+            self.setColumnWidth(self._stretch, px(self._least_stretch))
         policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAsNeeded
         self.setHorizontalScrollBarPolicy(policy)
 
@@ -384,18 +387,26 @@ def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
 
 
 def _paint_two_lines(painter: QPainter, cell: TwoLines, area: QRectF) -> None:
+    """A long caption takes as many lines as the row is high enough for."""
     active = theme.active()
-    first, second = active.line_height(Role.LABEL_STRONG), active.line_height(Role.CAPTION) if cell.second else 0
-    top = area.center().y() - (first + second) / 2
-    for text, role, ink, y, height in (
-        (cell.first, Role.LABEL_STRONG, "text", top, first),
-        (cell.second, Role.CAPTION, "text2", top + first, second),
-    ):
-        font = active.font(role)
+    first, second = active.line_height(Role.LABEL_STRONG), active.line_height(Role.CAPTION)
+    caption = QFontMetricsF(active.font(Role.CAPTION))
+    lines: list[str] = []
+    rest = cell.second
+    room = int((area.height() - first - second) // second)
+    while rest and len(lines) < room - 1 and caption.horizontalAdvance(rest) > area.width():
+        begun, rest = _broken(rest, caption, area.width())
+        lines.append(begun)
+    lines += [rest] if rest else []
+    top = area.center().y() - (first + second * len(lines)) / 2
+    for place, text in enumerate((cell.first, *lines)):
+        font = active.font(Role.CAPTION if place else Role.LABEL_STRONG)
         painter.setFont(font)
-        painter.setPen(theme.colour(ink))
+        painter.setPen(theme.colour("text2" if place else "text"))
         shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
-        painter.drawText(QRectF(area.left(), y, area.width(), height), Qt.AlignmentFlag.AlignVCenter, shown)
+        y = top + (first + second * (place - 1) if place else 0)
+        line = QRectF(area.left(), y, area.width(), second if place else first)
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
 
 
 def _paint_moving(painter: QPainter, cell: Moving, area: QRectF) -> None:

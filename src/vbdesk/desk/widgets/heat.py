@@ -36,7 +36,11 @@ def paint_heat(painter: QPainter, cell: Heat, rect: QRectF) -> None:
     if cell.figure:
         painter.setFont(theme.active().font(Role.LABEL_MEDIUM))
         painter.setPen(ink if cell.level in (Level.MODERATE, Level.ELEVATED) else theme.colour("text"))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, cell.figure)
+        words = box if cell.level is None else box.adjusted(side, 0, 0, 0)
+        painter.drawText(words, Qt.AlignmentFlag.AlignCenter, cell.figure)
+        if cell.level is not None:
+            small = QRectF(box.left() + side / 2, box.center().y() - side * 0.4, side * 0.8, side * 0.8)
+            paint_level(painter, cell.level, small, ink, behind)
     elif cell.icon:
         paint_icon(painter, cell.icon, middle, theme.colour("text" if cell.strong else "text2"))
     elif cell.level is not None:
@@ -93,7 +97,7 @@ def paint_heat_ground(painter: QPainter, level: Level, part: QRectF) -> None:
 class HeatLegend(QWidget):
     """Which colour and shape is which level."""
 
-    def __init__(self, columns: int = 3) -> None:
+    def __init__(self, columns: int = 6) -> None:
         super().__init__()
         grid = QGridLayout(self)
         grid.setContentsMargins(20, 10, 20, 12)

@@ -1,0 +1,341 @@
+"""The Cohort page: everybody at once, and one group as a cohort."""
+
+import copy
+import csv
+import io
+import time
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from PySide6.QtCore import Qt
+
+from vbdesk.contract.levels import Level
+from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
+from vbdesk.desk.pages.cohort import CohortPage, build_cohort_page
+from vbdesk.desk.places import Recording
+from vbdesk.desk.viewmodels.cohort_export import cohort_csv
+from vbdesk.desk.viewmodels.cohort_group import flagged_words
+from vbdesk.desk.viewmodels.cohort_reading import HeatOrder, Shown, cohort_of, triage_of
+from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
+from vbdesk.desk.viewmodels.subject_list import AtService, KeptList
+from vbdesk.desk.viewmodels.subjects import KEPT_AS
+from vbdesk.outbox.kept_reads import KeptReads
+from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+LABELS = {"anxiety": "Anxiety", "fatigue": "Fatigue"}
+
+
+def state(level=Level.NONE, **more):
+    facts = {"score": 0.2, "before": None, "held": 0, "flagged_before": False, "baseline": None, "deviation": None}
+    facts |= {"z": None, "unusual": "none", "trend": "", "n": 3} | more
+    return SignState(level, **facts)
+
+
+def subject(group_id, days_ago=0.0, issues=(), recordings=3, **signs):
+    recorded_at = NOW - timedelta(days=days_ago)
+    return SubjectSummary(group_id, recorded_at, f"job-{group_id}", None, recordings, issues, signs, NOW, True)
+
+
+def reasons(*entries, order=HeatOrder.NEED):
+    return {row.key: row.reason for row in cohort_of(entries, LABELS, Shown.LEVEL, order, NOW).triage}
+
+
+def test_anomalies_and_elevated_levels_come_first_then_what_rose_then_what_holds():
+    steady = subject("steady", anxiety=state(Level.MODERATE, held=4, before=Level.MODERATE))
+    rose = subject("rose", anxiety=state(Level.CONSIDER, held=1, before=Level.NONE))
+    unusual = subject("unusual", anxiety=state(Level.LOW, z=2.8, unusual="acute"))
+    worst = subject("worst", anxiety=state(Level.ELEVATED, held=2, before=Level.ELEVATED))
+    calm = subject("calm", anxiety=state(Level.LOW, z=0.3))
+    silent = subject("silent", issues=("insufficient_speech",), anxiety=state(Level.INCONCLUSIVE, score=None))
+    found = reasons(steady, silent, rose, calm, unusual, worst)
+    assert list(found) == ["worst", "unusual", "rose", "steady", "silent"]
+    assert found["worst"] == "Anxiety elevated, held twice"
+    assert found["unusual"] == "Anxiety above own baseline, suddenly"
+    assert found["rose"] == "Anxiety consider, first time"
+    assert found["steady"] == "Anxiety moderate, held 4 times"
+    assert found["silent"] == "There was little speech"
+
+
+def test_a_reason_names_the_two_worst_signs_and_counts_the_rest():
+    states = {f"sign-{number}": state(Level.CONSIDER, held=1, flagged_before=True) for number in range(3)}
+    row = triage_of(subject("a-1", **states, anxiety=state(Level.MODERATE, held=1)), LABELS, NOW)
+    assert row.reason == "Anxiety moderate, first time; sign-2 consider, again; 2 more"
+    assert row.action == "Review"
+
+
+def test_a_first_recording_is_not_called_a_change():
+    row = triage_of(subject("a-1", recordings=1, anxiety=state(Level.MODERATE, held=1)), LABELS, NOW)
+    assert row.reason == "Anxiety moderate, first recording"
+
+
+def test_a_change_is_said_only_where_there_is_a_baseline():
+    entries = [
+        subject("early", anxiety=state(n=1)),
+        subject("usual", anxiety=state(z=-1.2)),
+        subject("below", anxiety=state(z=-2.5, unusual="sustained")),
+    ]
+    rows = cohort_of(entries, LABELS, Shown.CHANGE, HeatOrder.NAME, NOW).heat
+    assert {row.key: row.cells[2].text for row in rows} == {
+        "early": "Too early to say, 1 reading",
+        "usual": "Within own range",
+        "below": "Below own baseline, for some time",
+    }
+
+
+def test_scores_are_shown_only_on_demand():
+    entry = subject("a-1", anxiety=state(Level.LOW, score=0.41))
+    level, score = (cohort_of([entry], LABELS, shown, HeatOrder.NAME, NOW).heat[0].cells[2].text
+                    for shown in (Shown.LEVEL, Shown.SCORE))  # fmt: skip
+    assert (level, score) == ("Low", "0.41, low")
+
+
+def test_few_subjects_are_counted_and_not_compared():
+    few = cohort_of([subject("a-1", anxiety=state(Level.MODERATE))], LABELS, Shown.LEVEL, HeatOrder.NAME, NOW)
+    many = [subject(f"a-{number}", anxiety=state(Level.MODERATE if number < 2 else Level.NONE)) for number in range(9)]
+    enough = cohort_of(many, LABELS, Shown.LEVEL, HeatOrder.NAME, NOW)
+    assert few.distributions[0].cells[2].text == "only 1"
+    assert enough.distributions[0].cells[2].text == "2 of 9"
+    assert enough.distributions[0].cells[1].text == "none 7, moderate 2"
+
+
+def test_a_history_says_what_is_unusual_since_when(trajectory_answer):
+    answer = copy.deepcopy(trajectory_answer)
+    for point in answer["data_points"][-2:]:
+        point["signals"][1] |= {"level": "consider", "flagged": True}
+    sign = next(sign for sign in answer["signs"] if sign["name"] == "anxiety")
+    sign |= {"anomaly": True, "z_score": 2.6}
+    sign["series"][-1] |= {"anomaly": True, "kind": "sustained"}
+    entry = of_trajectory(TrajectoryRead.model_validate(answer), NOW)
+    assert (entry.recordings, entry.level, entry.whole) == (14, Level.CONSIDER, True)
+    found = entry.signs["anxiety"]
+    assert (found.held, found.before, found.unusual, found.z) == (2, Level.CONSIDER, "sustained", 2.6)
+    assert entry.signs["stress"].held == 0
+
+
+def test_what_is_known_is_kept_as_it_was(trajectory_answer):
+    entries = [
+        of_trajectory(TrajectoryRead.model_validate(trajectory_answer), NOW),
+        subject("a-1", issues=("clipping",), anxiety=state(Level.INCONCLUSIVE, score=None, before=Level.LOW)),
+    ]
+    kept, labels = from_json(to_json(entries, LABELS))
+    assert list(kept.values()) == entries
+    assert labels == LABELS
+
+
+def test_the_table_is_tidy_and_holds_scores_only_on_demand():
+    entries = [subject("a-1", anxiety=state(Level.CONSIDER, z=2.5, unusual="acute", baseline=0.2), fatigue=state())]
+    plain = list(csv.DictReader(io.StringIO(cohort_csv(entries, LABELS, scores=False).decode())))
+    assert [(row["group_id"], row["sign"], row["level"], row["flagged"]) for row in plain] == [
+        ("a-1", "anxiety", "consider", "true"),
+        ("a-1", "fatigue", "none", "false"),
+    ]
+    assert plain[0]["against_baseline"] == "above"
+    assert plain[1]["against_baseline"] == plain[1]["anomaly"] == ""
+    assert "score" not in plain[0]
+    full = next(csv.DictReader(io.StringIO(cohort_csv(entries, LABELS, scores=True).decode())))
+    assert (full["score"], full["baseline_score"], full["z_score"]) == ("0.2", "0.2", "2.5")
+
+
+@pytest.fixture
+def open_page(workspace, qtbot):
+    def make(count: int | None) -> CohortPage:
+        page = build_cohort_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(None)
+        if count is not None:
+            qtbot.waitUntil(lambda: page.heat.model().rowCount() == count)
+        return page
+
+    return make
+
+
+@pytest.fixture
+def listed(workspace, network, trajectory_answer):
+    """Subjects that the service has, named in the list of subjects that is kept here."""
+
+    def make(*group_ids):
+        for group_id in group_ids:
+            answer = copy.deepcopy(trajectory_answer) | {"group_id": group_id}
+            network.trajectories[group_id] = [answer]
+        groups = {group_id: AtService(NOW, 14, 14) for group_id in group_ids}
+        KeptReads(workspace.library.store).keep(KEPT_AS, KeptList([], groups, {}, NOW).to_json())
+
+    return make
+
+
+def keys(page):
+    return [row.key for row in page.view_model.heat.rows()]
+
+
+def test_results_of_this_computer_fill_the_map_and_lead_to_subject_and_recording(
+    shelf, open_page, asked, pulse_job, qtbot
+):
+    take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    page = open_page(1)
+    assert page.caption.text().startswith("1 subject, 1 recording; the oldest was read")
+    page.triage.setFocus()
+    page.triage.select_key("ward4-0172")
+    qtbot.keyClick(page.triage, Qt.Key.Key_Return)
+    qtbot.keyClick(page.triage, Qt.Key.Key_Space)
+    (first, group), (second, place) = asked
+    assert (first, group, second) == ("subject", "ward4-0172", "result")
+    assert isinstance(place, Recording)
+    assert (place.take_id, place.job_id) == (take_id, pulse_job.job_id)
+
+
+def test_nobody_yet_is_said(open_page, qtbot):
+    page = open_page(None)
+    qtbot.waitUntil(lambda: "appears here with the first result" in page.empty.words())
+    assert not page.export_button.isEnabled()
+
+
+def test_subjects_are_read_from_the_service_when_asked_and_known_after_a_restart(
+    listed, network, open_page, workspace, qtbot
+):
+    listed("a-1", "a-2")
+    page = open_page(None)
+    qtbot.waitUntil(lambda: "2 subjects have results at the service" in page.banner.words())
+    assert network.asked == []
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: sorted(keys(page)) == ["a-1", "a-2"])
+    qtbot.waitUntil(lambda: not page.banner.isVisible())
+    network.up = False
+    again = open_page(2)
+    assert "28 recordings" in again.caption.text()
+
+
+def test_reading_many_can_be_stopped_and_keeps_what_was_read(listed, open_page, network, qtbot):
+    listed(*(f"a-{number}" for number in range(30)))
+    page = open_page(None)
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Read them")
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: len(network.asked) == 5)  # half of the standard plan's ten a minute
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Cancel")
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: len(keys(page)) == 5)
+    qtbot.waitUntil(lambda: "25 subjects have results" in page.banner.words())
+    assert len(network.asked) == 5
+
+
+def test_a_service_that_goes_away_leaves_what_is_known(listed, network, open_page, qtbot):
+    listed("a-1")
+    network.up = False
+    page = open_page(None)
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Read them")
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: "the rest is as it was last known" in page.banner.words())
+    assert page.banner.button.text() == "Try again"
+
+
+def test_subjects_are_chosen_by_tag_and_search(shelf, workspace, open_page, pulse_job, stress_job, qtbot):
+    shelf.put("a-1", OutboxState.DONE, job=pulse_job)
+    shelf.put("b-1", OutboxState.DONE, job=stress_job)
+    SubjectNotes(workspace.library.store).keep("b-1", SubjectNote(tags=("ENT",)))
+    page = open_page(2)
+    qtbot.waitUntil(page.tag.isVisible)
+    page.tag.setCurrentText("ENT")
+    qtbot.waitUntil(lambda: keys(page) == ["b-1"])
+    page.tag.setCurrentIndex(0)
+    qtbot.keyClicks(page.search, "nobody")
+    qtbot.waitUntil(lambda: keys(page) == [])
+    assert "No subject fits" in page.empty.words()
+    page.empty.button.click()
+    qtbot.waitUntil(lambda: len(keys(page)) == 2)
+
+
+def test_the_table_is_written_and_noted(shelf, open_page, pulse_job, tmp_path, workspace, qtbot):
+    shelf.put("a-1", OutboxState.DONE, job=pulse_job)
+    page = open_page(1)
+    page.mode.option("score").click()
+    page.export_to(tmp_path / "cohort.csv")
+    qtbot.waitUntil(lambda: "was written to" in page.banner.words())
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "cohort.csv").read_text())))
+    assert {row["group_id"] for row in rows} == {"a-1"}
+    notes = workspace.library.store.rows("SELECT detail FROM audit WHERE what = 'exported'")
+    assert [row["detail"] for row in notes] == ["csv"]
+
+
+def aggregate_answer(counts, n):
+    sign = {
+        "name": "anxiety",
+        "label": "Anxiety",
+        "n": n,
+        "level_counts": counts,
+        "flagged_count": counts.get("moderate", 0),
+        "flagged_share": counts.get("moderate", 0) / n if n else None,
+        "flagged_share_interval": (0.09, 0.33) if n else None,
+        "score": dict.fromkeys(("mean", "sd", "min", "p10", "p25", "p50", "p75", "p90", "max")) | {"p50": 0.31},
+        "weekly": [],
+    }
+    deciles = dict.fromkeys(("p10", "p50", "p90"))
+    adherence = {
+        **dict.fromkeys(("first_recorded_at", "last_recorded_at", "active_week_share", "median_gap_days")),
+        **{"active_days": 9, "weeks": 4, "active_weeks": 4, "recordings_per_week": 2.5},
+        **{"longest_gap_days": 12.0, "current_gap_days": 1.0},
+    }
+    return {
+        "status": "done",
+        "group_id": "study-1",
+        "as_of": "2026-11-21T12:00:00Z",
+        "window": {"days": 270, "jobs_used": n, "truncated": False},
+        "job_counts": {"total": n, "queued": 0, "running": 1, "done": n, "failed": 2, "timed_out": 0},
+        "recordings": {
+            **{"n": n, "total_minutes": 21.0, "issue_counts": {"clipping": 3}, "usable_share": 0.8},
+            **{"duration_seconds": deciles, "voice_percentage": deciles, "audio_clarity": deciles},
+        },
+        "adherence": adherence,
+        "recommended_actions": {"review": 2, "none": 0},
+        "signs": [sign],
+    }
+
+
+def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_away(network, open_page, qtbot):
+    answer = aggregate_answer({"none": 31, "moderate": 7}, 38)
+    usual = network.answer
+
+    def with_aggregate(request):
+        if request.url.path.endswith("/study-1/aggregate") and network.up:
+            return httpx.Response(200, json=answer)
+        return usual(request)
+
+    network.answer = with_aggregate
+    page = open_page(None)
+    page.scope.option("group").click()
+    qtbot.keyClicks(page.group.field, "study-1")
+    qtbot.keyClick(page.group.field, Qt.Key.Key_Return)
+    table = page.group.view_model.table
+    qtbot.waitUntil(lambda: table.rowCount() == 1)
+    assert [cell.text for cell in table.row(0).cells] == [
+        "Anxiety",
+        "none 31, moderate 7",
+        "7 of 38, 18 % (9 to 33 %)",
+        "0.31",
+    ]
+    assert page.group.table.isColumnHidden(3)
+    page.group.scores.click()
+    assert not page.group.table.isColumnHidden(3)
+    assert page.group.sentence.text() == "38 recordings of the last 270 days. Read a moment ago."
+    network.up = False
+    page.group.read_button.click()
+    qtbot.waitUntil(lambda: page.group.banner.isVisible())
+    assert table.rowCount() == 1
+    assert page.group.sentence.text().startswith("38 recordings")
+
+
+def test_a_share_of_few_recordings_is_not_given():
+    sign = AggregateRead.model_validate(aggregate_answer({"none": 3, "moderate": 1}, 4)).signs[0]
+    assert flagged_words(sign) == "1 of 4, too few for a share"
+
+
+def test_ten_thousand_subjects_are_put_in_rows_within_a_second():
+    signs = {name: state(Level.LOW, z=0.4) for name in ("anxiety", "fatigue", "stress")}
+    entries = [subject(f"ward-{number:05d}", **signs) for number in range(10_000)]
+    begun = time.process_time()
+    reading = cohort_of(entries, LABELS, Shown.LEVEL, HeatOrder.NEED, NOW)
+    assert len(reading.heat) == 10_000
+    assert time.process_time() - begun < 1.0
