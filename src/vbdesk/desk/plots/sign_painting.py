@@ -94,7 +94,8 @@ def paint_outside(painter: QPainter, frame: Frame, window: tuple[float, float]) 
     outside.setRight(begins)
     painter.fillRect(outside, shade())
     painter.setPen(QPen(theme.colour("control"), 1.0))
-    painter.drawLine(QLineF(begins, frame.rect.top(), begins, frame.rect.bottom()))
+    sharp = round(begins) + 0.5
+    painter.drawLine(QLineF(sharp, frame.rect.top(), sharp, frame.rect.bottom()))
 
 
 def paint_gaps(painter: QPainter, course: Course, frame: Frame) -> None:

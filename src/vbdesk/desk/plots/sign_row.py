@@ -92,7 +92,7 @@ class SignRow(QFrame):
         self.plot.show_chart(sign, chart.as_of.timestamp(), chart.window, scores)
         self.ladder.show_chart(sign, scores)
         self.plot.setAccessibleName(f"{sign.label} over time")
-        present = sign.explanation(len(sign.readings.t) - 1)
+        present = sign.explanation(len(sign.readings.t) - 1) if sign.present is not None else ""
         self.plot.setAccessibleDescription(" ".join(part for part in (sign.trend_detail, present) if part))
 
     def set_lit(self, *, lit: bool) -> None:

@@ -110,9 +110,11 @@ class SignChart:
 
     def explanation(self, index: int) -> str:
         """Why reading `index` stands out, as a sentence; empty when it does not."""
+        if not self.is_unusual(index):
+            return ""
         moment = self.readings.t[index]
         for episode in self.episodes:
-            if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp() and self.is_unusual(index):
+            if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp():
                 if episode.kind == "acute" or episode.timepoints == 1:
                     return f"Unusual for this person: well {episode.direction} the own baseline, at one recording only."
                 times = f"at {episode.timepoints} recordings in a row"

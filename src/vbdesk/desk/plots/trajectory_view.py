@@ -307,4 +307,5 @@ def _in_words(chart: TrajectoryChart) -> str:
     """The charts for a screen reader."""
     until = datetime.fromtimestamp(chart.span[1]).astimezone()
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
-    return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}. {signs}."
+    left_out = " Older recordings are left out." if chart.truncated else ""
+    return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}."
