@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.places import Recording
@@ -334,7 +335,8 @@ class ResultPage(QWidget):
             return
         voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
         self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
-        self._add_left(OverallCard(voice, reading.inconclusive), self.sign_rows)
+        why = reading.inconclusive if voice.level is Level.INCONCLUSIVE else None
+        self._add_left(OverallCard(voice, why), self.sign_rows)
         if len(reading.speakers) > 1:
             self.speaker_card = SpeakerCard(reading.speakers, self._speaker)
             self.speaker_card.chosen.connect(self._on_speaker, Qt.ConnectionType.QueuedConnection)
