@@ -4,6 +4,7 @@ import errno
 import io
 import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import soundfile as sf
@@ -12,6 +13,7 @@ from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.outbox.audit import Deed
 from vbdesk.outbox.bundle import (
     PART,
+    UNKNOWN,
     Owner,
     bundles,
     export_bundle,
@@ -444,6 +446,17 @@ def test_what_is_taken_back_waits_with_a_search_first_and_can_be_handed_over_aga
     assert [each.states for each in bundles(library)] == [{HANDED_OVER: 2}, {}]
     assert take_in(first.path).added == take_ids  # found again
     assert take_in(second.path).added == []
+
+
+def test_a_bundle_whose_entry_was_spoilt_can_still_be_taken_back(library, queued, hand_over):
+    take_ids = queued(2)
+    bundle_id = hand_over().bundle_id
+    with library.store.changing() as database:
+        database.execute("UPDATE bundles SET sealed = ?, made_at = 'x'", (bytes(40),))
+    (known,) = bundles(library)
+    assert (known.bundle_id, known.path, known.recordings) == (bundle_id, Path(UNKNOWN), 2)
+    assert settle(library) == []
+    assert take_back(library, still_handed_over(library, bundle_id)) == tuple(take_ids)
 
 
 def test_who_did_what_is_in_the_audit_log(library, queued, hand_over, office, take_in):

@@ -13,6 +13,7 @@ from vbdesk.outbox.examine import OLDER_COPY, ROWS_MISSING
 from vbdesk.outbox.items import ItemFilter
 from vbdesk.outbox.library import Library, NotAllowed
 from vbdesk.outbox.line import Line
+from vbdesk.outbox.request_journal import StoredRequests
 from vbdesk.outbox.retention import SoundRetention
 from vbdesk.outbox.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
 from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
@@ -114,6 +115,34 @@ def test_a_changed_row_is_not_in_the_way_of_what_is_done_to_many(three, folder, 
     assert (event.take_id, event.released, event.not_before) == (three[1], True, None)
     assert again.get(three[1]).reason == "Doubtful."
     assert {again.get(take_id).fault for take_id in (three[0], three[2])} == {ROW_CHANGED}
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "told"),
+    [
+        ("pending SET not_before", "not_before"),
+        ("pending SET asked_at", "asked_at"),
+        ("pending SET uploaded_at", "upload_ref"),
+        ("pending SET attempts", "attempts"),
+        ("pending SET kind", "follows"),
+        ("requests SET at", None),
+        ("requests SET bucket", None),
+    ],
+)
+@pytest.mark.parametrize("value", ["gone mad", "2026-03-01T08:00:00", b"\xff"])
+def test_a_spoilt_value_of_an_event_stops_neither_list_nor_line(three, folder, reopen, spoilt, told, value):
+    with by_hand(folder) as database:
+        database.execute("INSERT INTO requests VALUES ('general', '2026-03-01T09:00:00.000000+00:00')")
+        database.execute("UPDATE pending SET upload_ref = 'u' WHERE take_id = ?", (three[0],))
+        database.execute(f"UPDATE {spoilt} = ?", (value,))
+    again = reopen()
+    assert [item.fault for item in again.list()] == [None, None, None]
+    line = Line(again.store)
+    assert list(StoredRequests(again.store).recent()) == [] or "requests" not in spoilt
+    expected = {"not_before": None, "asked_at": again.store.clock.now(), "attempts": 0, "follows": False}
+    expected["upload_ref"] = None
+    assert len(line.events()) == 2
+    assert all(told is None or getattr(event, told) == expected[told] for event in line.events())
 
 
 def test_a_disk_that_fails_is_not_said_to_be_a_damaged_list(tmp_path):

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from vbdesk.outbox.bundle_keys import ForKey, Lock
 from vbdesk.outbox.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundle_sound import pieces_of
 from vbdesk.outbox.bundle_stream import Progress, Watch
+from vbdesk.outbox.column_seal import InvalidTag
 from vbdesk.outbox.items import RecordingItem
 from vbdesk.outbox.library import Library
 from vbdesk.outbox.profiles import Profile
@@ -37,6 +38,7 @@ from vbdesk.outbox.store import Store, time_text
 SUFFIX = ".vbundle"
 PART = ".part"
 LOCAL = "this computer"
+UNKNOWN = "unknown"
 SPARE_BYTES = 4 * 1024 * 1024  # a disk that is full to the last byte troubles everybody
 
 FreeBytes = Callable[[Path], int]
@@ -81,7 +83,7 @@ class Bundle:
     """A bundle that this library knows of.
 
     Attributes:
-        path: where its file was written.
+        path: where its file was written; `UNKNOWN` where what is kept of the bundle was changed by somebody else.
         public_key: of the computer that it is for; None for a passphrase.
         settled: nothing is to be done to its file any more.
         recordings: how many were put in.
@@ -207,8 +209,10 @@ def bundles(library: Library) -> list[Bundle]:
         "SELECT bundle_id, state, COUNT(*) AS n FROM recordings WHERE bundle_id IS NOT NULL GROUP BY bundle_id, state"
     )
     states: dict[str, dict[OutboxState, int]] = {}
+    known = {str(state) for state in OutboxState}  # another one was written by somebody else, as the recording says
     for count in counted:
-        states.setdefault(count["bundle_id"], {})[OutboxState(count["state"])] = count["n"]
+        if count["state"] in known:
+            states.setdefault(count["bundle_id"], {})[OutboxState(count["state"])] = count["n"]
     return [_bundle(library.store, row, states.get(row["bundle_id"], {})) for row in rows]
 
 
@@ -364,10 +368,14 @@ def _known(store: Store, bundle_id: str) -> bool:
 
 
 def _bundle(store: Store, row: sqlite3.Row, states: dict[OutboxState, int]) -> Bundle:
-    details: dict[str, Any] = json.loads(store.seal.open(row["sealed"], f"bundles/{row['bundle_id']}"))
+    details: dict[str, Any] = {"path": UNKNOWN, "public_key": UNKNOWN, "recordings": sum(states.values())}
+    made_at = datetime.fromtimestamp(0, UTC)
+    with contextlib.suppress(InvalidTag, TypeError, ValueError):  # changed by somebody else: the rest is still of use
+        details = json.loads(store.seal.open(row["sealed"], f"bundles/{row['bundle_id']}"))
+        made_at = datetime.fromisoformat(row["made_at"])
     return Bundle(
         bundle_id=row["bundle_id"],
-        made_at=datetime.fromisoformat(row["made_at"]),
+        made_at=made_at,
         path=Path(details["path"]),
         public_key=details["public_key"],
         settled=bool(row["settled"]),

@@ -42,8 +42,7 @@ class BundledTake(_Part):
 
     Attributes:
         event_id: the idempotency key of its submit, the same from every machine.
-            size: bytes of the sealed file.
-        sha256: digest of its sound as it stands in the bundle.
+        size, sha256: bytes and digest of its sound as it stands in the bundle.
         sound_sha256: digest of its samples, where it is known.
         imported: the file holds another file instead of a take.
         source_sha256: digest of the file that the recording was imported from; empty for a take.

@@ -20,6 +20,7 @@ _REPORTED = {
 }
 UPLOAD_KEPT = timedelta(hours=24)  # how long services keep an upload that nothing was asked of
 JUST_DONE = timedelta(days=1)  # subjects whose last result is older were read by an earlier run, or nobody waits
+_FOLLOWING = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING})
 _ENDED_BADLY = {
     OutboxState.FAILED: "The service could not analyse this recording. It is kept and can be sent again.",
     OutboxState.TIMED_OUT: "The service gave no result in time. The recording is kept and can be sent again.",
@@ -74,7 +75,7 @@ class Line:
 
     def following(self) -> list[Event]:
         """Which analyses are waited for."""
-        return self._events({OutboxState.SUBMITTED, OutboxState.RUNNING})
+        return self._events(_FOLLOWING)
 
     def handed_over(self) -> list[Event]:
         """What another computer is to send, by the time of recording."""
@@ -222,7 +223,7 @@ class Line:
     def _events(self, states: Collection[OutboxState]) -> list[Event]:
         marks = ", ".join("?" * len(states))
         rows = self._store.rows(
-            "SELECT pending.*, group_id, duration_s, bundle_id FROM pending JOIN recordings USING (take_id) "  # noqa: S608
+            "SELECT pending.*, state, group_id, duration_s, bundle_id FROM pending JOIN recordings USING (take_id) "  # noqa: S608
             f"WHERE state IN ({marks}) ORDER BY recorded_at, take_id",
             tuple(states),
         )
@@ -255,11 +256,11 @@ def _event(row: sqlite3.Row, now: datetime) -> Event:
     return Event(
         event_id=row["event_id"],
         take_id=row["take_id"],
-        follows=row["kind"] == FOLLOW,
-        attempts=row["attempts"],
+        follows=row["state"] in _FOLLOWING,
+        attempts=row["attempts"] if isinstance(row["attempts"], int) else 0,
         not_before=_moment(row["not_before"]),
         upload_ref=row["upload_ref"] if still_there else None,
-        asked_at=_moment(row["asked_at"]),
+        asked_at=None if row["asked_at"] is None else _moment(row["asked_at"]) or now,
         group_id=row["group_id"],
         duration_s=row["duration_s"],
         released=bool(row["released"]),
@@ -267,5 +268,10 @@ def _event(row: sqlite3.Row, now: datetime) -> Event:
     )
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _moment(text: object) -> datetime | None:
+    """A time of an event; None for none, and for one that somebody else has spoilt: no event stops the others."""
+    try:
+        moment = datetime.fromisoformat(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return None if moment.tzinfo is None else moment

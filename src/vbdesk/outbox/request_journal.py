@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
@@ -34,7 +35,8 @@ class StoredRequests:
     def recent(self) -> Iterable[tuple[Bucket, float]]:
         """The requests of the last minute: the bucket, and how many seconds ago the service had counted it."""
         now = self._store.clock.now() - timedelta(seconds=SLOW_LINE_S)
-        return [
-            (Bucket(row["bucket"]), (now - datetime.fromisoformat(row["at"])).total_seconds())
-            for row in self._store.rows("SELECT bucket, at FROM requests")
-        ]
+        found: list[tuple[Bucket, float]] = []
+        for row in self._store.rows("SELECT bucket, at FROM requests"):
+            with suppress(TypeError, ValueError):  # spoilt by somebody else; the next request deletes it
+                found.append((Bucket(row["bucket"]), (now - datetime.fromisoformat(row["at"])).total_seconds()))
+        return found

@@ -90,11 +90,9 @@ def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
             result = SealedResult(row["result"], f"{take_id}/result", seal)
     except (InvalidTag, TypeError, ValueError):
         fault = fault or RESULT_CHANGED
-    if fault is None:
-        return _item(row, details, result, None)
     try:
         return _item(row, details, result, fault)
-    except (ValueError, TypeError, AttributeError):  # changed so that it cannot even be read
+    except (ValueError, TypeError, AttributeError):  # changed so that it, or its event, cannot even be read
         return _item(_readable(row), details, result, fault)
 
 
@@ -151,12 +149,14 @@ def _item(
 
 
 def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    return None if text is None else _aware(text)
 
 
-def _aware(text: str) -> None:
-    if datetime.fromisoformat(text).tzinfo is None:
+def _aware(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
         raise ValueError("without an offset")
+    return moment
 
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC).isoformat()

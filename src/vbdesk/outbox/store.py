@@ -270,9 +270,9 @@ class Store:
             return None
         try:
             body = self.seal.open(rows[0]["sealed"], f"trajectories/{group_id}")
-        except InvalidTag:  # it will be read again
+            return body, datetime.fromisoformat(rows[0]["read_at"])
+        except (InvalidTag, TypeError, ValueError):  # it will be read again
             return None
-        return body, datetime.fromisoformat(rows[0]["read_at"])
 
     def keep_trajectory(self, group_id: str, body: bytes) -> None:
         """Keep a read of a subject's history. Within a transaction."""
