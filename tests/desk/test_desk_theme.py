@@ -1,4 +1,4 @@
-"""The look: contrast is measured, colours live in one place, icons and fonts are there."""
+"""The look: contrast is that of the standard, tokens live in one place, icons and fonts are there."""
 
 import re
 from pathlib import Path
@@ -7,49 +7,11 @@ import pytest
 from PySide6.QtGui import QColor, QFontInfo
 
 import vbdesk.desk
-from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
 from vbdesk.desk.icons import pixmap
-from vbdesk.desk.theme import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS, Role, Scheme, Theme, contrast
+from vbdesk.desk.theme import Role, Scheme, Theme, contrast
+from vbdesk.desk.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL
 from vbdesk.resource_files import resource
-
-SCHEMES = pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-
-
-@SCHEMES
-@pytest.mark.parametrize("ink", ["text", "text2", "text3", "accent", "ok", "warn", "fail"])
-@pytest.mark.parametrize("ground", ["surface", "bg"])
-def test_text_stands_out_enough(colours, ink, ground):
-    assert contrast(getattr(colours, ink), getattr(colours, ground)) >= 4.5
-
-
-@SCHEMES
-@pytest.mark.parametrize("state", ["ok", "warn", "fail"])
-def test_states_can_be_read_on_their_tint(colours, state):
-    assert contrast(getattr(colours, state), getattr(colours, f"{state}tint")) >= 4.5
-
-
-@SCHEMES
-@pytest.mark.parametrize("edge", ["control", "accent", "wave", "rec"])
-def test_edges_and_shapes_can_be_seen(colours, edge):
-    assert contrast(getattr(colours, edge), colours.surface) >= 3.0
-    assert contrast(getattr(colours, edge), colours.bg) >= 3.0
-
-
-@SCHEMES
-def test_words_on_filled_buttons_can_be_read(colours):
-    assert contrast(colours.on_accent, colours.accentfill) >= 4.5
-    assert contrast(colours.on_rec, colours.rec) >= 4.5
-    assert contrast(colours.text3, colours.sunken) >= 4.5
-
-
-@pytest.mark.parametrize("level", Level)
-@pytest.mark.parametrize(("levels", "colours"), [(LIGHT_LEVELS, LIGHT), (DARK_LEVELS, DARK)], ids=["light", "dark"])
-def test_levels_can_be_read_and_told_apart(level, levels, colours):
-    own = levels[level]
-    assert contrast(own.ink, own.tint) >= 4.5
-    assert contrast(own.ink, colours.surface) >= 4.5
-    assert contrast(own.shape, colours.surface) >= 3.0
 
 
 def test_contrast_is_that_of_the_standard():
@@ -57,10 +19,27 @@ def test_contrast_is_that_of_the_standard():
     assert contrast("#767676", "#FFFFFF") == pytest.approx(4.54, abs=0.01)
 
 
-def test_no_colour_value_stands_outside_the_theme():
-    folder = Path(vbdesk.desk.__file__).parent
-    others = [path for path in folder.rglob("*.py") if path.name != "theme.py"]
-    assert not [path.name for path in others if re.search(r"#[0-9A-Fa-f]{6}\b", path.read_text(encoding="utf-8"))]
+def desk_sources():
+    return list(Path(vbdesk.desk.__file__).parent.rglob("*.py"))
+
+
+def test_no_colour_and_no_type_stand_outside_the_tokens():
+    told = re.compile(r"#[0-9A-Fa-f]{6}\b|\brgba?\(|QFont\(\"|setPointSize|setPixelSize\(\d|font-size: *\d|fromRgb\(\d")
+    found = {path.name for path in desk_sources() if told.search(path.read_text(encoding="utf-8"))}
+    assert found == {"tokens.py"}
+
+
+def test_space_is_that_of_the_scale():
+    calls = re.compile(r"(?:setSpacing|addSpacing|setContentsMargins)\(([0-9, ]+)\)")
+    for path in desk_sources():
+        for call in calls.findall(path.read_text(encoding="utf-8")):
+            measures = [int(number) for number in call.split(",")]
+            assert all(measure <= WITHIN_A_CONTROL or measure in SPACING for measure in measures), (path.name, call)
+
+
+def test_no_text_is_smaller_than_a_caption_of_twelve_pixels():
+    assert min(entry.size for entry in TYPE_SCALE.values()) == 12
+    assert all(entry.line > entry.size for entry in TYPE_SCALE.values())
 
 
 def test_inter_comes_with_the_program_and_has_tabular_figures():
@@ -70,7 +49,7 @@ def test_inter_comes_with_the_program_and_has_tabular_figures():
 
 
 def test_text_grows_with_the_system():
-    large = Theme(Scheme.LIGHT, text_scale=2.0)
+    large = Theme(Scheme.LIGHT, text_size=2.0)
     assert large.font(Role.BODY).pixelSize() == 28
     assert large.px(36) == 72
 
@@ -91,3 +70,17 @@ def test_every_icon_draws_something_in_the_colour_asked_for():
         assert inked, path.stem
         if path.stem != "mark":
             assert all(colour.red() > 200 and colour.blue() < 60 for colour in inked), path.stem
+
+
+def test_text_size_can_be_set_at_once_and_given_back_to_the_system(qtbot):
+    active = theme.active()
+    with qtbot.waitSignals([active.resized, active.changed]):
+        active.set_text_size(1.5)
+    assert active.font(Role.BODY).pixelSize() == 21
+    active.set_text_size(5.0)
+    assert active.scale == 2.0
+    active.set_text_size(0.1)
+    assert active.scale == 0.9
+    active.set_text_size(None)
+    assert active.text_size is None
+    assert active.scale >= 1.0

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from string import Template
 from typing import TYPE_CHECKING
 
+from vbdesk.desk.tokens import RADIUS, TYPE_SCALE, Role
+
 if TYPE_CHECKING:
     from vbdesk.desk.theme import Theme
 
@@ -24,12 +26,12 @@ QLabel[ink="ok"] { color: $ok; }
 QLabel[ink="warn"] { color: $warn; }
 QLabel[ink="fail"] { color: $fail; }
 
-QFrame#card { background: $surface; border: 1px solid $border; border-radius: 12px; }
+QFrame#card { background: $surface; border: 1px solid $border; border-radius: ${radius_card}px; }
 QFrame#card[quiet="true"] { background: $surface2; }
 QFrame#line { background: $border; border: none; }
 
 QLineEdit, QPlainTextEdit, QComboBox {
-    background: $surface; color: $text; border: 1px solid $control; border-radius: 8px;
+    background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
     padding: ${field_pad}px 12px; selection-background-color: $accentfill; selection-color: $on_accent;
 }
 QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
@@ -42,18 +44,19 @@ QComboBox[leading="true"], QLineEdit[leading="true"] { padding-left: ${lead_pad}
 QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
 QComboBox::drop-down { border: none; width: 0; }
 QComboBox QAbstractItemView, QListView#completions {
-    background: $surface; color: $text; border: 1px solid $control; border-radius: 8px; padding: 4px; outline: 0;
+    background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
+    padding: 4px; outline: 0;
     selection-background-color: $accenttint; selection-color: $text;
 }
 QComboBox QAbstractItemView::item, QListView#completions::item {
-    min-height: ${row}px; padding: 2px 8px; border-radius: 6px;
+    min-height: ${row}px; padding: 2px 8px; border-radius: ${radius_row}px;
 }
 QComboBox QAbstractItemView::item:selected, QListView#completions::item:selected {
     background: $accenttint; color: $text;
 }
 
-QMenu { background: $surface; border: 1px solid $control; border-radius: 10px; padding: 6px; }
-QMenu::item { padding: 8px 20px 8px 12px; border-radius: 6px; color: $text; }
+QMenu { background: $surface; border: 1px solid $control; border-radius: ${radius_large}px; padding: 6px; }
+QMenu::item { padding: 8px 20px 8px 12px; border-radius: ${radius_row}px; color: $text; }
 QMenu::item:selected { background: $accenttint; }
 QMenu::item:disabled { color: $text3; }
 QMenu::separator { height: 1px; background: $border; margin: 6px 4px; }
@@ -85,5 +88,7 @@ QTableCornerButton::section { background: $surface; border: none; }
 def style_sheet(theme: Theme) -> str:
     """The style sheet for the theme's colours and text size."""
     values: dict[str, str] = asdict(theme.colours)
-    measures = {"field_pad": theme.px(8), "lead_pad": theme.px(40), "row": theme.px(28), "caption": theme.px(12)}
+    caption = theme.px(TYPE_SCALE[Role.CAPTION].size)
+    measures = {"field_pad": theme.px(8), "lead_pad": theme.px(40), "row": theme.px(28), "caption": caption}
+    measures |= {f"radius_{name}": radius for name, radius in RADIUS.items()}
     return _SHEET.substitute(values, **{name: str(value) for name, value in measures.items()})

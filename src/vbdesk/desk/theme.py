@@ -1,23 +1,35 @@
-"""Colour, type and measures of the desk. The only module that holds a colour value.
+"""The theme in use: colours, type and measures of the desk, from its tokens.
 
 Style sheet, painted widgets and charts read the active theme; when it changes, `Theme.changed` is emitted and every
 widget repaints.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.contract.levels import Level
+from vbdesk.desk.tokens import (
+    BODY_PX,
+    DARK,
+    DARK_LEVELS,
+    FAMILY,
+    LARGEST_SCALE,
+    LEAST_SCALE,
+    LIGHT,
+    LIGHT_LEVELS,
+    TYPE_SCALE,
+    Colours,
+    LevelColours,
+    Role,
+)
 from vbdesk.resource_files import resource
 
-FAMILY = "Inter"
+__all__ = ["Role", "Scheme", "Theme", "active", "colour", "contrast", "install", "mixed"]
+
 _FONT_CUTS = ("Regular", "Medium", "SemiBold", "Bold")
-_BODY_PX = 14.0
 
 
 class Scheme(StrEnum):
@@ -28,207 +40,24 @@ class Scheme(StrEnum):
     DARK = "dark"
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
-    """Colour tokens; what each is for is said once, in the style sheet and the widget that uses it."""
-
-    bg: str
-    rail: str
-    surface: str
-    surface2: str
-    sunken: str
-    border: str
-    control: str
-    text: str
-    text2: str
-    text3: str
-    accent: str
-    accentfill: str
-    accenttint: str
-    ok: str
-    oktint: str
-    warn: str
-    warntint: str
-    fail: str
-    failtint: str
-    rec: str
-    wave: str
-    wavedim: str
-    band: str
-    base: str
-    on_accent: str
-    on_rec: str
-    heat_glyph_moderate: str
-    heat_glyph_elevated: str
-
-
-@dataclass(frozen=True, slots=True)
-class LevelColours:
-    """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` of the badge, `heat` of cells and bars."""
-
-    ink: str
-    shape: str
-    tint: str
-    heat: str
-
-
-LIGHT: Final = Colours(
-    bg="#F5F6F8",
-    rail="#ECEEF2",
-    surface="#FFFFFF",
-    surface2="#F8F9FB",
-    sunken="#EFF1F4",
-    border="#E2E5EA",
-    control="#868F9D",
-    text="#151A21",
-    text2="#465060",
-    text3="#5E6878",
-    accent="#3551C9",
-    accentfill="#3551C9",
-    accenttint="#EAEEFC",
-    ok="#1B7A4B",
-    oktint="#E4F3EA",
-    warn="#8A5A00",
-    warntint="#FBF1D9",
-    fail="#B3261E",
-    failtint="#FBE7E5",
-    rec="#C62A35",
-    wave="#4A5BB8",
-    wavedim="#B9C0DC",
-    band="#DDE3F6",
-    base="#E7EAEE",
-    on_accent="#FFFFFF",
-    on_rec="#FFFFFF",
-    heat_glyph_moderate="#151A21",
-    heat_glyph_elevated="#FFFFFF",
-)
-
-DARK: Final = Colours(
-    bg="#0F1216",
-    rail="#0B0D11",
-    surface="#171B21",
-    surface2="#1C2128",
-    sunken="#232933",
-    border="#2A313B",
-    control="#737E8E",
-    text="#EDF0F4",
-    text2="#B6BFCB",
-    text3="#939EAD",
-    accent="#9DB0FF",
-    accentfill="#4A63DE",
-    accenttint="#1E2647",
-    ok="#5CCB8E",
-    oktint="#143324",
-    warn="#E8BB55",
-    warntint="#352A10",
-    fail="#FF8E85",
-    failtint="#3D1B19",
-    rec="#FF6B74",
-    wave="#8EA2F5",
-    wavedim="#3B4566",
-    band="#26305A",
-    base="#242A33",
-    on_accent="#FFFFFF",
-    on_rec="#1B0A0C",
-    heat_glyph_moderate="#151A21",
-    heat_glyph_elevated="#151A21",
-)
-
-LIGHT_LEVELS: Final[dict[Level, LevelColours]] = {
-    Level.NONE: LevelColours("#4A5463", "#6B7686", "#EEF1F4", "#E6EAEF"),
-    Level.LOW: LevelColours("#0B6580", "#157C9B", "#E2F1F6", "#93C9DA"),
-    Level.CONSIDER: LevelColours("#7A5200", "#A97400", "#FBF1D9", "#EEC157"),
-    Level.MODERATE: LevelColours("#A23C0B", "#C54E17", "#FCE9DF", "#DB7439"),
-    Level.ELEVATED: LevelColours("#9D1747", "#9D1747", "#F9E1E9", "#8E1A45"),
-    Level.INCONCLUSIVE: LevelColours("#4A5463", "#6B7686", "#F5F6F8", "#FFFFFF"),
-}
-
-DARK_LEVELS: Final[dict[Level, LevelColours]] = {
-    Level.NONE: LevelColours("#B6BFCB", "#7C8797", "#232933", "#262D37"),
-    Level.LOW: LevelColours("#7FCDE2", "#4FB3CE", "#12303A", "#22637A"),
-    Level.CONSIDER: LevelColours("#EBC163", "#E0AE3C", "#352A10", "#8F6B14"),
-    Level.MODERATE: LevelColours("#F7A277", "#F08A55", "#3A2117", "#EB854E"),
-    Level.ELEVATED: LevelColours("#FFA0BD", "#FF86AA", "#43182B", "#FFB6CB"),
-    Level.INCONCLUSIVE: LevelColours("#B6BFCB", "#7C8797", "#171B21", "#171B21"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """A type role: size and line in pixels at 100 % text, weight, tracking in percent of the size."""
-
-    size: float
-    line: float
-    weight: int = 400
-    tracking: float = 0.0
-
-
-class Role(StrEnum):
-    """What a piece of text is for."""
-
-    PROMPT = "prompt"
-    PROMPT_SPEAKER = "prompt_speaker"
-    PROMPT_SMALL = "prompt_small"
-    PROMPT_COMPACT = "prompt_compact"
-    PROMPT_LEAST = "prompt_least"
-    PROMPT_PREVIEW = "prompt_preview"
-    TIMER = "timer"
-    FIRST_TITLE = "first_title"
-    OVERALL = "overall"
-    FIGURE = "figure"
-    PAGE_TITLE = "page_title"
-    VERDICT = "verdict"
-    DOOR_TITLE = "door_title"
-    CARD_TITLE = "card_title"
-    BODY = "body"
-    BODY_MEDIUM = "body_medium"
-    BODY_STRONG = "body_strong"
-    LABEL = "label"
-    LABEL_MEDIUM = "label_medium"
-    LABEL_STRONG = "label_strong"
-    CAPTION = "caption"
-    CAPTION_MEDIUM = "caption_medium"
-
-
-TYPE_SCALE: Final[dict[Role, Type]] = {
-    Role.PROMPT: Type(32, 52, 400, -1.2),
-    Role.PROMPT_SPEAKER: Type(44, 70, 400, -1.4),
-    Role.PROMPT_SMALL: Type(24, 40, 400, -0.8),
-    Role.PROMPT_COMPACT: Type(20, 33, 400, -0.6),
-    Role.PROMPT_LEAST: Type(15, 25, 400, -0.4),
-    Role.PROMPT_PREVIEW: Type(23, 38, 400, -0.6),
-    Role.TIMER: Type(44, 48, 600, -3.0),
-    Role.FIRST_TITLE: Type(28, 36, 600, -1.4),
-    Role.OVERALL: Type(26, 32, 600, -1.8),
-    Role.FIGURE: Type(24, 30, 600, -1.4),
-    Role.PAGE_TITLE: Type(22, 28, 600, -1.4),
-    Role.VERDICT: Type(20, 26, 600, -1.2),
-    Role.DOOR_TITLE: Type(18, 24, 600, -1.0),
-    Role.CARD_TITLE: Type(15, 20, 600, -0.5),
-    Role.BODY: Type(14, 20, 400),
-    Role.BODY_MEDIUM: Type(14, 20, 500),
-    Role.BODY_STRONG: Type(14, 20, 600),
-    Role.LABEL: Type(13, 18, 400),
-    Role.LABEL_MEDIUM: Type(13, 18, 500),
-    Role.LABEL_STRONG: Type(13, 18, 600),
-    Role.CAPTION: Type(12, 16, 400),
-    Role.CAPTION_MEDIUM: Type(12, 16, 500),
-}
-
-
 class Theme(QObject):
     """The active colours and type; one for the application.
 
     Signals:
         changed: colours or text size differ from before.
+        resized: the text size differs from before; `changed` follows.
     """
 
     changed = Signal()
+    resized = Signal()
 
-    def __init__(self, scheme: Scheme = Scheme.SYSTEM, text_scale: float | None = None) -> None:
+    def __init__(self, scheme: Scheme = Scheme.SYSTEM, text_size: float | None = None) -> None:
+        """Make a theme of a scheme and a text size, 1.0 as designed; None: as large as the system's font."""
         super().__init__()
         self._scheme = scheme
-        self._scale = text_scale or _system_scale()
+        self._text_size = text_size
+        self._scale = self._wanted_scale()
+        self._fonts: dict[Role, QFont] = {}
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._follow_system)
         self._dark = self._wanted_dark()
@@ -253,6 +82,11 @@ class Theme(QObject):
         """Text size against 100 %."""
         return self._scale
 
+    @property
+    def text_size(self) -> float | None:
+        """The text size that was chosen; None where it is the system's."""
+        return self._text_size
+
     def level(self, level: Level) -> LevelColours:
         """Colours of a level."""
         return (DARK_LEVELS if self._dark else LIGHT_LEVELS)[level]
@@ -262,14 +96,17 @@ class Theme(QObject):
         return round(measure * self._scale)
 
     def font(self, role: Role) -> QFont:
-        """Font of a type role, with tabular figures."""
+        """Font of a type role, with tabular figures; made once, since a page asks for hundreds."""
+        if role in self._fonts:
+            return QFont(self._fonts[role])
         entry = TYPE_SCALE[role]
         font = _base_font()
         font.setPixelSize(max(1, self.px(entry.size)))
         font.setWeight(QFont.Weight(entry.weight))
         if entry.tracking:
             font.setLetterSpacing(QFont.SpacingType.PercentageSpacing, 100.0 + entry.tracking)
-        return font
+        self._fonts[role] = font
+        return QFont(font)
 
     def line_height(self, role: Role) -> int:
         """Line height of a type role in pixels."""
@@ -278,6 +115,15 @@ class Theme(QObject):
     def set_scheme(self, scheme: Scheme) -> None:
         """Choose light, dark or the system's."""
         self._scheme = scheme
+        self._refresh()
+
+    def set_text_size(self, text_size: float | None) -> None:
+        """Choose a text size from 0.9 to 2.0, or None for the system's."""
+        self._text_size = text_size
+        self._refresh()
+
+    def follow_system(self) -> None:
+        """Take over what the system has now, in as far as nothing else was chosen."""
         self._refresh()
 
     def apply(self) -> None:
@@ -290,9 +136,11 @@ class Theme(QObject):
         self._refresh()
 
     def _refresh(self) -> None:
-        dark = self._wanted_dark()
-        if dark != self._dark:
-            self._dark = dark
+        before = self._dark, self._scale
+        self._dark, self._scale = self._wanted_dark(), self._wanted_scale()
+        if self._scale != before[1]:
+            self.resized.emit()
+        if (self._dark, self._scale) != before:
             self._apply()
 
     def _wanted_dark(self) -> bool:
@@ -300,9 +148,15 @@ class Theme(QObject):
             return QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
         return self._scheme is Scheme.DARK
 
+    def _wanted_scale(self) -> float:
+        if self._text_size is None:
+            return _system_scale()
+        return min(max(self._text_size, LEAST_SCALE), LARGEST_SCALE)
+
     def _apply(self) -> None:
         from vbdesk.desk.style_sheet import style_sheet
 
+        self._fonts.clear()
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.setFont(self.font(Role.BODY))
@@ -358,8 +212,8 @@ def _luminance(hex_colour: str) -> float:
 
 def _system_scale() -> float:
     """Text size that the system asks for; never below 100 %, since 12 px captions are the smallest we show."""
-    application_font = QGuiApplication.font()
-    return max(1.0, QFontInfo(application_font).pixelSize() / _BODY_PX)
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    return max(1.0, QFontInfo(font).pixelSize() / BODY_PX)
 
 
 def _load_fonts() -> None:

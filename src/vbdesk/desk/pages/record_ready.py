@@ -62,7 +62,7 @@ class StageCard(Card):
 
     def _lay_out(self) -> None:
         upper = QVBoxLayout()
-        upper.setContentsMargins(32, 30, 32, 24)
+        upper.setContentsMargins(32, 28, 32, 24)
         upper.setSpacing(12)
         above = QHBoxLayout()
         above.addWidget(Elided("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)

@@ -7,7 +7,8 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from vbdesk.desk import theme
-from vbdesk.desk.theme import TYPE_SCALE, Role
+from vbdesk.desk.theme import Role
+from vbdesk.desk.tokens import TYPE_SCALE
 
 _LEAST_PX = 48
 
