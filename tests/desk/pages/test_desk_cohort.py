@@ -3,8 +3,10 @@
 import copy
 import csv
 import io
+import json
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -260,47 +262,17 @@ def test_the_table_is_written_and_noted(shelf, open_page, pulse_job, tmp_path, w
     assert [row["detail"] for row in notes] == ["csv"]
 
 
-def aggregate_answer(counts, n):
-    sign = {
-        "name": "anxiety",
-        "label": "Anxiety",
-        "n": n,
-        "level_counts": counts,
-        "flagged_count": counts.get("moderate", 0),
-        "flagged_share": counts.get("moderate", 0) / n if n else None,
-        "flagged_share_interval": (0.09, 0.33) if n else None,
-        "score": dict.fromkeys(("mean", "sd", "min", "p10", "p25", "p50", "p75", "p90", "max")) | {"p50": 0.31},
-        "weekly": [],
-    }
-    deciles = dict.fromkeys(("p10", "p50", "p90"))
-    adherence = {
-        **dict.fromkeys(("first_recorded_at", "last_recorded_at", "active_week_share", "median_gap_days")),
-        **{"active_days": 9, "weeks": 4, "active_weeks": 4, "recordings_per_week": 2.5},
-        **{"longest_gap_days": 12.0, "current_gap_days": 1.0},
-    }
-    return {
-        "status": "done",
-        "group_id": "study-1",
-        "as_of": "2026-11-21T12:00:00Z",
-        "window": {"days": 270, "jobs_used": n, "truncated": False},
-        "job_counts": {"total": n, "queued": 0, "running": 1, "done": n, "failed": 2, "timed_out": 0},
-        "recordings": {
-            **{"n": n, "total_minutes": 21.0, "issue_counts": {"clipping": 3}, "usable_share": 0.8},
-            **{"duration_seconds": deciles, "voice_percentage": deciles, "audio_clarity": deciles},
-        },
-        "adherence": adherence,
-        "recommended_actions": {"review": 2, "none": 0},
-        "signs": [sign],
-    }
+@pytest.fixture
+def study() -> dict:
+    return json.loads((Path(__file__).parents[1] / "data" / "aggregate_study.json").read_text())
 
 
-def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_away(network, open_page, qtbot):
-    answer = aggregate_answer({"none": 31, "moderate": 7}, 38)
+def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_away(network, study, open_page, qtbot):
     usual = network.answer
 
     def with_aggregate(request):
         if request.url.path.endswith("/study-1/aggregate") and network.up:
-            return httpx.Response(200, json=answer)
+            return httpx.Response(200, json=study)
         return usual(request)
 
     network.answer = with_aggregate
@@ -309,12 +281,12 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     qtbot.keyClicks(page.group.field, "study-1")
     qtbot.keyClick(page.group.field, Qt.Key.Key_Return)
     table = page.group.view_model.table
-    qtbot.waitUntil(lambda: table.rowCount() == 1)
+    qtbot.waitUntil(lambda: table.rowCount() == 6)
     assert [cell.text for cell in table.row(0).cells] == [
-        "Anxiety",
-        "none 31, moderate 7",
-        "7 of 38, 18 % (9 to 33 %)",
-        "0.31",
+        "Mood Disruption",
+        "none 21, low 6, consider 6, moderate 4, elevated 1",
+        "11 of 38, 29 % (17 to 45 %)",
+        "0.28 (0.18 to 0.44)",
     ]
     assert page.group.table.isColumnHidden(3)
     page.group.scores.click()
@@ -323,12 +295,13 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     network.up = False
     page.group.read_button.click()
     qtbot.waitUntil(lambda: page.group.banner.isVisible())
-    assert table.rowCount() == 1
+    assert table.rowCount() == 6
     assert page.group.sentence.text().startswith("38 recordings")
 
 
-def test_a_share_of_few_recordings_is_not_given():
-    sign = AggregateRead.model_validate(aggregate_answer({"none": 3, "moderate": 1}, 4)).signs[0]
+def test_a_share_of_few_recordings_is_not_given(study):
+    study["signs"][0] |= {"n": 4, "flagged_count": 1}
+    sign = AggregateRead.model_validate(study).signs[0]
     assert flagged_words(sign) == "1 of 4, too few for a share"
 
 
