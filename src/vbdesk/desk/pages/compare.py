@@ -1,6 +1,6 @@
 """Compare: two recordings of one subject side by side, and whether they can fairly be compared."""
 
-from PySide6.QtCore import QEvent, QObject, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -13,16 +13,16 @@ from vbdesk.desk.viewmodels.comparison import ComparisonReading
 from vbdesk.desk.viewmodels.siblings import Sibling
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import secondary_button
-from vbdesk.desk.widgets.card import Card, scrolled
+from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.compare_cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.widgets.crumb import Crumb
 from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.result_cards import QualityCard
+from vbdesk.desk.widgets.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
 _ONE_COLUMN_BELOW = 900
-_SCROLL_BAR = 16
 _FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
 
 
@@ -57,24 +57,10 @@ class ComparePage(QWidget):
         self._sides.addWidget(self.right_card, 1)
         self._below = QVBoxLayout()
         self._below.setSpacing(16)
-        content = QWidget()
-        self._around = QVBoxLayout(content)
-        self._around.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        self._around.setSpacing(16)
-        self._around.addLayout(self._sides)
-        self._around.addLayout(self._below)
-        self._around.addStretch(1)
-        self._area = scrolled(content)
-        self._area.viewport().installEventFilter(self)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(36, 28, 36 - _SCROLL_BAR, 24)
-        layout.setSpacing(16)
-        layout.addWidget(self._header())
-        inset = QHBoxLayout()
-        inset.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        inset.addWidget(self.banner)
-        layout.addLayout(inset)
-        layout.addWidget(self._area, 1)
+        body = ScrollBody()
+        body.body.addLayout(self._sides)
+        body.body.addLayout(self._below)
+        page_layout(self, self._header(), self.banner, body)
         view_model.shown.connect(self._show)
         view_model.pictured.connect(self._on_pictured)
         view_model.siblings_changed.connect(self._on_siblings)
@@ -99,12 +85,6 @@ class ComparePage(QWidget):
         super().resizeEvent(event)
         self._arrange()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
-        if event.type() == QEvent.Type.Resize:  # the cards end where the header does, with a scroll bar or without
-            bar = self._area.width() - self._area.viewport().width()
-            self._around.setContentsMargins(0, 0, max(0, _SCROLL_BAR - bar), 0)
-        return False
-
     def _header(self) -> QWidget:
         subjects = Crumb("Subjects")
         subjects.clicked.connect(self.view_model.open_subjects)
@@ -125,9 +105,7 @@ class ComparePage(QWidget):
         self.swap_button = secondary_button("Swap", icon="swap")
         self.swap_button.setToolTip("Exchange left and right")
         self.swap_button.clicked.connect(self.view_model.swap)
-        head = PageHead(words, self.change_over_button, self.swap_button, words_width=300)
-        head.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        return head
+        return PageHead(words, self.change_over_button, self.swap_button, words_width=300)
 
     def _arrange(self) -> None:
         """One column where two have no room."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
@@ -16,7 +16,7 @@ from vbdesk.desk.viewmodels.result_reading import ResultReading, VoiceReading
 from vbdesk.desk.viewmodels.result_view import ResultView
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import secondary_button
-from vbdesk.desk.widgets.card import Card, scrolled
+from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.crumb import Crumb
 from vbdesk.desk.widgets.empty_state import EmptyState
 from vbdesk.desk.widgets.page_head import PageHead
@@ -31,6 +31,7 @@ from vbdesk.desk.widgets.result_cards import (
     QualityCard,
     SpeakerCard,
 )
+from vbdesk.desk.widgets.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.sign_rows import SignRows
 from vbdesk.desk.widgets.text import Text
@@ -39,7 +40,6 @@ from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
 _LEFT, _RIGHT = 628, 360
-_SCROLL_BAR = 16  # it stands in the margin, so that cards keep their edges
 _MENU_ENTRIES = 8
 _FILES = {
     ExportFormat.JSON: "JSON (*.json)",
@@ -94,22 +94,9 @@ class ResultPage(QWidget):
         self._left_box().addWidget(self.empty)
         self._right_box().addWidget(self.player)
         self._right_box().addWidget(self.json_panel, 1)
-        content = QWidget()
-        self._around = QVBoxLayout(content)
-        self._around.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        self._around.addLayout(self._columns)
-        self._around.addStretch(1)
-        self._area = scrolled(content)
-        self._area.viewport().installEventFilter(self)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(36, 28, 36 - _SCROLL_BAR, 24)
-        layout.setSpacing(16)
-        layout.addWidget(self._header())
-        inset = QHBoxLayout()
-        inset.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        inset.addWidget(self.banner)
-        layout.addLayout(inset)
-        layout.addWidget(self._area, 1)
+        body = ScrollBody()
+        body.body.addLayout(self._columns)
+        page_layout(self, self._header(), self.banner, body)
         view_model.shown.connect(self._show)
         view_model.failed.connect(self._on_failed)
         view_model.siblings_changed.connect(self._on_siblings)
@@ -137,12 +124,6 @@ class ResultPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._arrange()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
-        if event.type() == QEvent.Type.Resize:  # the cards end where the header does, with a scroll bar or without
-            bar = self._area.width() - self._area.viewport().width()
-            self._around.setContentsMargins(0, 0, max(0, _SCROLL_BAR - bar), 0)
-        return False
 
     def _header(self) -> QWidget:
         self.subjects_button = Crumb("Subjects")
@@ -181,9 +162,7 @@ class ResultPage(QWidget):
         words.addLayout(crumbs)
         words.addWidget(self._title)
         controls = (self.segment, self.json_button, self.compare_button, self.export_button)
-        head = PageHead(words, *controls, words_width=380)
-        head.setContentsMargins(0, 0, _SCROLL_BAR, 0)
-        return head
+        return PageHead(words, *controls, words_width=380)
 
     def _left_box(self) -> QVBoxLayout:
         return _box(self._left)
