@@ -24,7 +24,7 @@ from vbdesk.outbox.line import Line
 from vbdesk.outbox.opening import HeldLibrary
 from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.settings import SendRule
+from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.states import OutboxState
 from vbdesk.outbox.vault import MemoryVault
 
@@ -100,6 +100,16 @@ def test_what_is_sent_by_hand_is_sent_and_a_pause_is_kept(record, opened, tmp_pa
     library.change_settings(paused=False)
     library.close()
     assert sync(tmp_path, vault)["done"] == 1
+
+
+def test_sounds_that_go_at_once_are_gone_when_the_command_ends(record, opened, tmp_path, vault):
+    library = record(3)
+    library.change_settings(retention=Retention(RetentionRule.AFTER_RESULT))
+    library.close()
+    assert sync(tmp_path, vault)["done"] == 3
+    with closing(opened()) as library:
+        assert all(item.audio_gone_at is not None for item in library.list())
+        assert list(library.store.takes_folder.iterdir()) == []
 
 
 def test_a_failed_analysis_is_reported_with_its_reason(record, tmp_path, vault, near_service):

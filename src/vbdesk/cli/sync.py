@@ -104,6 +104,7 @@ def send_waiting(
     from vbdesk.cli.places import places
     from vbdesk.client import Client, Credentials, RetryRule
     from vbdesk.outbox.courier import Courier
+    from vbdesk.outbox.retention import SoundRetention
 
     place = places(data_dir)
     with held_library(profile, data_dir, vault) as held:
@@ -117,7 +118,11 @@ def send_waiting(
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
                 plan=held.profile.plan,
             )
-            return _Watch(held, courier, keep_trying, quiet).until_settled()
+            report = _Watch(held, courier, keep_trying, quiet).until_settled()
+        retention = SoundRetention(held.library)
+        while retention.step(None):  # sounds that go at once; others go while a later run or the desk is at work
+            pass
+        return report
 
 
 def _fetch(
