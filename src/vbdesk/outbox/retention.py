@@ -2,7 +2,8 @@
 
 The days are reckoned by the service's clock: a result came when the service says so, and it is so many days later when
 the service says so. The computer's clock may be set a year ahead and back without a sound going early; it has to agree,
-too, so that a service with a wrong clock does no harm either. Where the service has not been heard, nothing is removed.
+too, so that a service with a wrong clock does no harm either. Where the service has not been heard, nothing is removed,
+but sounds that go at once after their result.
 """
 
 from datetime import datetime, timedelta
