@@ -248,6 +248,19 @@ def test_the_whole_result_of_either_is_a_click_away(opened, asked, pair):
     assert asked[-1][1].take_id == pair[1]
 
 
+def test_the_microphones_are_compared_once_both_sounds_were_read(shelf, open_page, pulse_job, qtbot):
+    others = [
+        shelf.put(
+            "a", OutboxState.DONE, job=pulse_job.model_copy(update={"job_id": name}), protocol="reading", device=name
+        )
+        for name in ("Headset", "Studio Mic")
+    ]
+    for _ in range(3):  # the words of one sound alone may not overtake those of both
+        page = open_page(*(Recording(take_id=take_id) for take_id in others))
+        qtbot.waitUntil(lambda page=page: "Another microphone was used (Headset and Studio Mic)" in page.banner.words())
+        page.left()
+
+
 def test_a_recording_of_the_service_alone_is_compared_without_sound(open_page, pair, network, pulse_job):
     elsewhere = pulse_job.model_copy(update={"job_id": "elsewhere"})
     network.jobs["elsewhere"] = elsewhere.model_dump(mode="json")

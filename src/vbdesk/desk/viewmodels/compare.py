@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.capture.sealed import TakeAudio
 from vbdesk.capture.spectrogram import shades_of, spectrogram_db
 from vbdesk.desk.places import Comparison, Recording
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, TaskContext
 from vbdesk.desk.viewmodels.comparison import ComparisonReading, Side, compare, side_of
 from vbdesk.desk.viewmodels.pair_playback import PairPlayback
 from vbdesk.desk.viewmodels.playback import envelope_of
@@ -75,6 +75,7 @@ class CompareViewModel(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._source = ResultSource(workspace)
+        self._words = Lane(workspace.tasks, self)  # what was known later must not be overtaken by what was known before
         self.playback = PairPlayback(workspace.tasks, workspace.outside.player, self)
         self.comparison: Comparison | None = None
         self.reading: ComparisonReading | None = None
@@ -148,7 +149,7 @@ class CompareViewModel(QObject):
             left, right = (_side(one, sound) for one, sound in zip(found, sounds, strict=True))
             return comparison, compare(left, right)
 
-        self._workspace.tasks.start(work, self._on_compared, self._on_failed, name="compare-words")
+        self._words.run(work, self._on_compared, self._on_failed, name="compare-words")
 
     def _load_sound(self, side: int, take_id: str) -> None:
         comparison, library = self.comparison, self._workspace.library

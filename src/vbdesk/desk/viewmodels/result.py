@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client.errors import ClientError
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.places import Comparison, Recording, ReviewTake
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, TaskContext
 from vbdesk.desk.viewmodels.playback import Playback
 from vbdesk.desk.viewmodels.result_export import ResultExport
 from vbdesk.desk.viewmodels.result_source import Found, ResultSource
@@ -45,6 +45,7 @@ class ResultViewModel(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._source = ResultSource(workspace)
+        self._reads = Lane(workspace.tasks, self)  # an older state must not be shown after a newer one
         self.export = ResultExport(workspace, self._source, self)
         self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
         self._asked_for: Recording | None = None
@@ -79,7 +80,7 @@ class ResultViewModel(QObject):
             found = self._source.here(recording)
             return recording, found, view_of(found)
 
-        self._workspace.tasks.start(work, self._on_here, self._on_failed, name="result")
+        self._reads.run(work, self._on_here, self._on_failed, name="result")
 
     def leave(self) -> None:
         """The page is no longer seen."""

@@ -121,10 +121,11 @@ class SideCard(Card):
             self._level.addWidget(Text(side.view.heading, Role.LABEL, "text2", wrap=True), 1)
         self._level.addStretch(1)
         self._level.addWidget(self.result_button)
-        self.result_button.show()
         for row, (name, value) in enumerate(side.facts):
             self._facts.addWidget(Text(name, Role.LABEL, "text3"), row, 0)
             self._facts.addWidget(Text(value, Role.LABEL, "text2", wrap=True), row, 1)
+        for part in (self._level, self._facts):
+            _show(part)
         self._silence.setText(side.view.silence)
         self._silence.setVisible(bool(side.view.silence))
 
@@ -300,6 +301,15 @@ def _difference(arrow: str, words: str, *, real: bool) -> QWidget:
     row.addWidget(IconView(arrow, ink, 14))
     row.addWidget(Text(words, Role.LABEL_MEDIUM if real else Role.LABEL, ink, wrap=True), 1)
     return box
+
+
+def _show(layout: QHBoxLayout | QGridLayout) -> None:
+    """Show what was added at once, and not when the layout comes to it: the card would be painted without."""
+    for place in range(layout.count()):
+        item = layout.itemAt(place)
+        widget = None if item is None else item.widget()
+        if widget is not None:
+            widget.show()
 
 
 def _empty(layout: QHBoxLayout | QGridLayout) -> None:
