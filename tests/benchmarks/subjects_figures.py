@@ -141,9 +141,10 @@ def subjects(workspace: Workspace, count: int) -> list[Figure]:
     page.resize(1080, 768)
     page.show()
     figures = opening(page, page.list, count) + scrolling(page, page.list)
-    figures.append(timed("search", lambda: page.search.setText("0017"), STALL_MS))
+    for text in ("0", "00", "0017"):
+        figures.append(timed(f"search {text}", lambda text=text: page.search.setText(text), STALL_MS))
     figures.append(timed("search cleared", lambda: page.search.clear(), STALL_MS))
-    for order in ("By name", "Highest level first", "Newest recording first"):
+    for order in ("By name", "Highest level", "Newest first"):
         figures.append(timed(f"sorted {order.lower()}", lambda order=order: page.order.setCurrentText(order), OPEN_MS))
     page.left()
     page.deleteLater()

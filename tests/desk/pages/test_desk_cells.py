@@ -144,3 +144,12 @@ def test_chosen_rows_stay_chosen_while_the_list_changes(choosing, table, qtbot):
     qtbot.mouseClick(choosing.viewport(), Qt.MouseButton.LeftButton, pos=on_tick(choosing, 0))
     table.show([Line("f"), Line("new"), Line("b", "other"), Line("a")])
     assert sorted(choosing.chosen_keys()) == ["b", "f"]
+
+
+def test_rows_that_go_in_very_many_places_go_at_once(table):
+    table.show([Line(str(number)) for number in range(1000)])
+    removed, resets = [], []
+    table.rowsRemoved.connect(lambda *where: removed.append(where))
+    table.modelReset.connect(lambda: resets.append(1))
+    table.show([Line(str(number)) for number in range(0, 1000, 2)])
+    assert (len(removed), len(resets), table.rowCount()) == (0, 1, 500)

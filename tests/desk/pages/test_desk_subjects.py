@@ -167,7 +167,7 @@ def test_subjects_are_filtered_by_level_and_sorted(shelf, open_page, pulse_job):
     assert names(page) == ["c-1", "a-1", "b-1"]
     page.order.setCurrentText("By name")
     assert names(page) == ["a-1", "b-1", "c-1"]
-    page.order.setCurrentText("Highest level first")
+    page.order.setCurrentText("Highest level")
     assert names(page) == ["b-1", "c-1", "a-1"]
     page.list.horizontalHeader().sectionClicked.emit(1)
     page.list.horizontalHeader().sectionClicked.emit(1)

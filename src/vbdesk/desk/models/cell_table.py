@@ -10,6 +10,7 @@ from vbdesk.desk.models.cells import Cell, Row
 
 Index = QModelIndex | QPersistentModelIndex
 
+_MANY_RUNS = 50
 _LONG = 40  # what may not fit is said in full by a tooltip
 
 
@@ -49,14 +50,17 @@ class CellTable(QAbstractTableModel):
         self.endResetModel()
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show `rows`; those with known keys keep selection and scroll position."""
+        """Show `rows`; those with known keys keep selection and scroll position, unless rows go in very many places."""
         wanted = list(rows)
         keys = {row.key for row in wanted}
         if not any(row.key in keys for row in self._rows):
             self.replace(self._headings, wanted)
             return
-        gone = [place for place, row in enumerate(self._rows) if row.key not in keys]
-        for first, last in reversed(_runs(gone)):
+        gone = _runs([place for place, row in enumerate(self._rows) if row.key not in keys])
+        if len(gone) > _MANY_RUNS:  # views and screen readers look through all rows after each
+            self.replace(self._headings, wanted)
+            return
+        for first, last in reversed(gone):
             self.beginRemoveRows(QModelIndex(), first, last)
             del self._rows[first : last + 1]
             self.endRemoveRows()

@@ -38,7 +38,7 @@ class HeatOrder(StrEnum):
 
     NEED = "By need"
     NAME = "By name"
-    NEWEST = "Newest recording first"
+    NEWEST = "Newest first"
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,13 +120,13 @@ class Only(StrEnum):
 class Order(StrEnum):
     """In which order; the value is what a person reads."""
 
-    NEWEST = "Newest recording first"
-    OLDEST = "Longest not recorded first"
+    NEWEST = "Newest first"
+    OLDEST = "Longest ago first"
     NAME = "By name"
-    LEVEL = "Highest level first"
-    UNREAD = "Unread first"
-    RECORDINGS = "Most recordings first"
-    HERE = "Most on this computer first"
+    LEVEL = "Highest level"
+    UNREAD = "Most unread"
+    RECORDINGS = "Most recordings"
+    HERE = "Most recorded here"
 
 
 ORDER_OF_COLUMN = (Order.NAME, Order.NEWEST, Order.LEVEL, Order.UNREAD, Order.RECORDINGS, Order.HERE)
