@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
-from vbdesk.desk.plots.sign_painting import dashed, dotted, faded, paint_mark_of_unusual
+from vbdesk.desk.plots.sign_painting import dashed, dotted, faded
+from vbdesk.desk.plots.stamps import paint_mark_of_unusual
 from vbdesk.desk.theme import Role
 from vbdesk.desk.widgets.text import Text
 

@@ -4,21 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from shiboken6 import VoidPtr
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
-from vbdesk.desk.plots.trajectory_data import DAY_S, Course, Flags, Floats, SignChart
+from vbdesk.desk.plots.stamps import stamp_readings, stamp_unusual
+from vbdesk.desk.plots.trajectory_data import DAY_S, Course, Floats, SignChart
 from vbdesk.desk.theme import Role
-from vbdesk.desk.widgets.painting import paint_level
 
 ScoreRange = tuple[float, float]
 
-RING_RADIUS = 7.5
-_GLYPH = 9.0
-_SIZES = 8  # readings are drawn in so many sizes
 _LONE_HALF_WIDTH = 2.0  # px, of the bands of a timepoint that stands alone
 _CROWDED_PX = 5.0  # less room than this for a reading, and all stand back behind the estimate
 _CROWDED_SCALE = 0.62
@@ -134,16 +131,6 @@ def shade() -> QColor:
     return colour
 
 
-def paint_mark_of_unusual(painter: QPainter, at: QPointF, level: Level) -> None:
-    """A ring around the glyph of the level: the shape says it without colour."""
-    colours = theme.active().colours
-    painter.setPen(QPen(QColor(colours.text), 1.75))
-    painter.setBrush(QColor(colours.surface))
-    painter.drawEllipse(at, RING_RADIUS, RING_RADIUS)
-    glyph = QRectF(at.x() - _GLYPH / 2, at.y() - _GLYPH / 2, _GLYPH, _GLYPH)
-    paint_level(painter, level, glyph, QColor(theme.active().level(level).shape), QColor(colours.surface))
-
-
 def faded(token: str, alpha: float) -> QColor:
     """A colour token that lets through what is behind it."""
     colour = theme.colour(token)
@@ -199,21 +186,7 @@ def _paint_readings(painter: QPainter, chart: SignChart, frame: Frame, *, scale:
     readings = chart.readings
     seen = frame.seen(readings.t)
     x, y = frame.x(readings.t[seen]), frame.y(readings.score[seen])
-    share = np.clip(readings.weight[seen], 0.0, 1.5) / 1.5
-    size = np.rint(share * (_SIZES - 1)).astype(np.intp)
-    issues = readings.has_issues[seen]
-    for step in np.unique(size):
-        diameter = scale * 2.0 * (1.8 + 1.9 * 1.5 * step / (_SIZES - 1))
-        alike = size == step
-        _dots(painter, x, y, alike & ~issues, diameter, faded("text2", alpha))
-        _dots(painter, x, y, alike & issues, diameter + 1.4, theme.colour("text2"))
-        _dots(painter, x, y, alike & issues, diameter - 1.4, theme.colour("surface"))
-
-
-def _dots(painter: QPainter, x: Floats, y: Floats, which: Flags, diameter: float, colour: QColor) -> None:
-    if which.any():
-        painter.setPen(QPen(colour, diameter, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-        painter.drawPoints(_polygon(x[which], y[which]))
+    stamp_readings(painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
 
 
 def _paint_silent(painter: QPainter, silent: Floats, frame: Frame) -> None:
@@ -224,27 +197,7 @@ def _paint_silent(painter: QPainter, silent: Floats, frame: Frame) -> None:
 
 
 def _paint_unusual(painter: QPainter, chart: SignChart, frame: Frame, scale: float) -> None:
-    """Stamp the marks, each level's painted once: there may be hundreds."""
     readings, seen = chart.readings, frame.seen(chart.readings.t)
-    marks: dict[Level, QPixmap] = {}
-    half = scale * (RING_RADIUS + 2.0)
-    for index in sorted(chart.unusual):
-        if seen.start <= index < seen.stop:
-            level = readings.levels[index]
-            if level not in marks:
-                marks[level] = _stamp(level, scale, painter.device().devicePixelRatioF())
-            at = QPointF(frame.x_at(readings.t[index]) - half, frame.y_at(readings.score[index]) - half)
-            painter.drawPixmap(at, marks[level])
-
-
-def _stamp(level: Level, scale: float, ratio: float) -> QPixmap:
-    side = 2.0 * (RING_RADIUS + 2.0)
-    mark = QPixmap(round(side * scale * ratio), round(side * scale * ratio))
-    mark.setDevicePixelRatio(ratio)
-    mark.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(mark)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.scale(scale, scale)
-    paint_mark_of_unusual(painter, QPointF(side / 2, side / 2), level)
-    painter.end()
-    return mark
+    unusual = [index for index in sorted(chart.unusual) if seen.start <= index < seen.stop]
+    x, y = frame.x(readings.t[unusual]), frame.y(readings.score[unusual])
+    stamp_unusual(painter, x, y, [readings.levels[index] for index in unusual], scale=scale)

@@ -58,6 +58,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self._cursor_dot.hide()
         self.setFrameShape(self.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard
         self.setMouseTracking(True)
         self.setMinimumWidth(120)
         self.scene().sigMouseClicked.connect(self._on_clicked)

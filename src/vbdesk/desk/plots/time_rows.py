@@ -108,6 +108,7 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
             item.setParentItem(self.centralWidget)
         self.setFrameShape(self.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Time axis")
         self.sigDeviceRangeChanged.connect(self._arrange)

@@ -1,5 +1,6 @@
 """State of the Subject page: one subject over time, read from the service and kept while that is away."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +18,7 @@ from vbdesk.outbox.items import ItemFilter
 from vbdesk.outbox.reach import CourierStatus
 from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 
+_REMEMBERED = 8  # subjects that were looked at last
 _LOOK_AGAIN_MS = 60_000  # for results that another computer sent
 
 
@@ -51,7 +53,7 @@ class SubjectViewModel(QObject):
         self.table = CellTable(("Recorded",), self)
         self.group_id = ""
         self.reading: SubjectReading | None = None
-        self._recent: SubjectReading | None = None
+        self._recent: OrderedDict[str, SubjectReading] = OrderedDict()
         self._done = 0
         self._asking = 0
         self._failed = False
@@ -69,7 +71,7 @@ class SubjectViewModel(QObject):
         self._again.stop()
         self._look.start()
         self.group_id = group_id
-        known = self._recent if self._recent is not None and self._recent.group_id == group_id else None
+        known = self._recent.get(group_id)
         self.reading = None
         if known is not None:
             self._show(known)
@@ -154,12 +156,18 @@ class SubjectViewModel(QObject):
 
     def _show(self, reading: SubjectReading) -> None:
         before = self.reading
-        self.reading = self._recent = reading
+        self._remember(reading)
         self.table.replace(reading.headings, reading.rows)
         self.shown.emit(reading)
         more = 0 if before is None else len(set(reading.chart.jobs) - set(before.chart.jobs))
         if more:
             self.arrived.emit(f"{counted(more, 'new result')}. {reading.sentence}")
+
+    def _remember(self, reading: SubjectReading) -> None:
+        self.reading = self._recent[reading.group_id] = reading
+        self._recent.move_to_end(reading.group_id)
+        if len(self._recent) > _REMEMBERED:
+            self._recent.popitem(last=False)
 
     def _tell_age(self) -> None:
         if self.reading is None:
@@ -186,13 +194,14 @@ class SubjectViewModel(QObject):
             if self.reading is None or self._differs(answer.found):
                 self._show(answer.found)
             else:
-                self.reading = self._recent = answer.found
+                self._remember(answer.found)
         elif isinstance(answer.found, TrajectoryRunning):
             self._again.start(1000 * max(1, answer.found.retry_after_seconds))
             if self.reading is None:
                 self.waiting.emit("The trajectory is being computed. It appears here by itself.")
         else:
-            self.reading = self._recent = None
+            self.reading = None
+            self._recent.pop(answer.group_id, None)
             self.stale.emit("")
             self.waiting.emit(answer.found)
 

@@ -18,11 +18,29 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 @dataclass(frozen=True, slots=True)
 class RecordingRow:
-    """One recording of the subject: the level of every sign, and what is to be noted."""
+    """One recording of the subject: the level of every sign, and what is to be noted. Cells are made when asked for."""
 
-    key: str
-    recorded_at: datetime
-    cells: tuple[Cell, ...] = field(hash=False)
+    point: DataPoint
+    chart: TrajectoryChart = field(compare=False)
+    now: datetime = field(compare=False)
+
+    @property
+    def key(self) -> str:
+        """Its job."""
+        return self.point.job_id
+
+    @property
+    def recorded_at(self) -> datetime:
+        """When it was made."""
+        return self.point.recorded_at
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Day, a level for each sign, notes."""
+        levels = {signal.name: signal.level for signal in self.point.signals}
+        marks = [LevelMark(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
+        day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
+        return (TwoLines(day, clock), *marks, Words(_notes(self.point, self.chart)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +110,7 @@ def subject_of(
         change=change_of(chart, now),
         chart=chart,
         headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes"),
-        rows=tuple(_row(point, signs, chart, now) for point in reversed(points)),
+        rows=tuple(RecordingRow(point, chart, now) for point in reversed(points)),
     )
 
 
@@ -190,17 +208,6 @@ def heading(label: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _row(point: DataPoint, signs: Sequence[SignTrajectory], chart: TrajectoryChart, now: datetime) -> RecordingRow:
-    by_name = {signal.name: signal for signal in point.signals}
-    marks: list[Cell] = []
-    for sign in signs:
-        signal = by_name.get(sign.name)
-        marks.append(LevelMark(None, "–") if signal is None else LevelMark(signal.level))
-    day, _, clock = day_and_time(point.recorded_at, now).rpartition(" ")
-    notes = _notes(point, chart)
-    return RecordingRow(point.job_id, point.recorded_at, (TwoLines(day, clock), *marks, Words(notes)))
 
 
 def _notes(point: DataPoint, chart: TrajectoryChart) -> str:
