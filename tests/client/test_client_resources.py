@@ -75,7 +75,7 @@ def test_waiting_asks_every_two_to_five_seconds_and_tells_of_changes(client, ser
     states = ["queued", "queued", "running", "running", "running", "running", "failed"]
     service.will_answer(*(service.job(status=status) for status in states))
     seen = []
-    job = client.jobs.wait("x", on_change=lambda job: seen.append(job.status.value))
+    job = client.jobs.wait("0198c0de-0000-7000-8000-000000000001", on_change=lambda job: seen.append(job.status.value))
     assert job.status is JobStatus.FAILED
     assert seen == ["running", "failed"]
     assert timekeeper.waits[0] == 2
@@ -86,11 +86,22 @@ def test_waiting_asks_every_two_to_five_seconds_and_tells_of_changes(client, ser
 def test_waiting_ends_when_its_time_is_over_or_the_caller_asks(client, service):
     service.will_answer(service.job())
     with pytest.raises(TimeoutError, match="within 20 seconds"):
-        client.jobs.wait("x", timeout_s=20)
+        client.jobs.wait("0198c0de-0000-7000-8000-000000000001", timeout_s=20)
     stop = Event()
     stop.set()
     with pytest.raises(Cancelled):
-        client.jobs.wait("x", cancel=stop)
+        client.jobs.wait("0198c0de-0000-7000-8000-000000000001", cancel=stop)
+
+
+def test_an_answer_about_something_else_is_no_answer(client, service):
+    """As something between that keeps answers may give: it may be another person's."""
+    service.will_answer(service.job(job_id="another"))
+    with pytest.raises(UnexpectedAnswer):
+        client.jobs.get("job-of-this-person")
+    running = {"status": "running", "group_id": "another", "retry_after_seconds": 2, "done_job_count": 1}
+    service.will_answer(service.json(running))
+    with pytest.raises(UnexpectedAnswer):
+        client.groups.trajectory("this-subject")
 
 
 def test_a_delivery_is_read_when_its_signature_fits(service):

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from vbdesk.client.errors import Cancelled
+from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pages import read_all
 from vbdesk.client.paths import path
 from vbdesk.client.timekeeper import CancelFlag
@@ -103,7 +103,10 @@ class Groups:
         """The subject's trajectory, of these signs or all; `TrajectoryRunning` says when to ask again."""
         params = {"sign": [*signs]} if signs else None
         call = Call("GET", path("groups", group_id, "longitudinal"), repeatable=True, params=params)
-        return self._transport.read(call, _TRAJECTORY.validate_json)
+        read = self._transport.read(call, _TRAJECTORY.validate_json)
+        if read.group_id != group_id:  # something between keeps answers: this one is another subject's
+            raise UnexpectedAnswer
+        return read
 
     def wait_trajectory(
         self,

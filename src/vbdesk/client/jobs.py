@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from vbdesk.client.errors import Cancelled
+from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pages import read_all
 from vbdesk.client.paths import path
 from vbdesk.client.timekeeper import CancelFlag
@@ -34,7 +34,10 @@ class Jobs:
     def get(self, job_id: str, cancel: CancelFlag | None = None) -> Job:
         """One job as it stands."""
         call = Call("GET", path("jobs", job_id), bucket=Bucket.POLLING, repeatable=True)
-        return self._transport.read(call, Job.model_validate_json, cancel)
+        job = self._transport.read(call, Job.model_validate_json, cancel)
+        if job.job_id != job_id:  # something between keeps answers: this one may be another person's
+            raise UnexpectedAnswer
+        return job
 
     def wait(
         self,
