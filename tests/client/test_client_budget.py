@@ -183,3 +183,13 @@ def test_the_file_of_requests_stays_small_and_is_no_hindrance(tmp_path):
     unusable = RequestFile(path / "below a file")
     unusable.append(GENERAL, 0)
     assert list(unusable.recent()) == []
+
+
+def test_what_was_used_of_the_window_is_told():
+    budget = RequestBudget({GENERAL: 3})
+    assert budget.used(GENERAL, 0.0) == 0
+    for now in (0.0, 10.0, 20.0):
+        budget.spend(GENERAL, now)
+    wait_s = budget.reserve(GENERAL, 20.0)
+    assert budget.used(GENERAL, 20.0) == 3  # the fourth leaves later
+    assert budget.used(GENERAL, 20.0 + wait_s) == 3  # and the first has left the window then

@@ -1,6 +1,6 @@
 """Requests planned within the account's rate limits, instead of collecting refusals."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Protocol
@@ -46,6 +46,13 @@ class RequestBudget:
     def limit(self, bucket: Bucket) -> int:
         """Requests of a window."""
         return self._limits[bucket]
+
+    def used(self, bucket: Bucket, now: float) -> int:
+        """How many requests of the present window have left."""
+        with self._lock:
+            self._remember(now)
+            sent = self._sent[bucket]
+            return bisect_right(sent, now) - bisect_left(sent, now - RATE_WINDOW_S)
 
     def wait_s(self, bucket: Bucket, now: float, count: int = 1) -> float:
         """Seconds until `count` requests may follow one another; 0 when they may go now."""

@@ -231,9 +231,8 @@ def run(
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
     install_scroll_area_mend()
-    if scheme is Scheme.SYSTEM:
-        scheme = PreferenceStore(outside.config_dir).load().scheme  # one small file, before the first paint
-    theme.install(Theme(scheme))
+    chosen = PreferenceStore(outside.config_dir).load()  # one small file, before the first paint
+    theme.install(Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale))
     collector = GarbageCollector()
     desk = Desk(outside, profile_name, first_page)
     desk.ended.connect(application.quit)

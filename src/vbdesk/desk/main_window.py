@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QEvent, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
@@ -59,6 +59,8 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._lay_out()
         self._ring = FocusRing(self)
+        theme.active().resized.connect(self._forget_unseen_pages)
+        theme.active().changed.connect(self._fit_rail)
         self.show_no_profile()
 
     @property
@@ -151,7 +153,13 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        self._rail.set_narrow(self.width() < theme.active().px(_NARROW_BELOW))
+        self._fit_rail()
+
+    def event(self, event: QEvent) -> bool:
+        """The system's font may be larger or smaller than before."""
+        if event.type() == QEvent.Type.ThemeChange:
+            theme.active().follow_system()
+        return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: D102
         if self._may_close:
@@ -194,6 +202,18 @@ class MainWindow(QMainWindow):
         self._shown = None
         self._built.clear()
         while (page := self._stack.currentWidget()) is not None:
+            self._stack.removeWidget(page)
+            page.deleteLater()
+
+    @Slot()
+    def _fit_rail(self) -> None:
+        self._rail.set_narrow(self.width() < theme.active().px(_NARROW_BELOW))
+
+    @Slot()
+    def _forget_unseen_pages(self) -> None:
+        """Have pages built anew in the new text size when they are next opened; one with a recording stays."""
+        for key in [key for key, page in self._built.items() if key != self._shown and not hasattr(page, "closing")]:
+            page = self._built.pop(key)
             self._stack.removeWidget(page)
             page.deleteLater()
 

@@ -14,6 +14,7 @@ from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.client.local_service import Endpoint, LocalService, make_account
+from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.outbox.network import Network
 from vbdesk.outbox.vault import KeyringVault, MemoryVault, Vault
@@ -77,6 +78,7 @@ class Outside:
         session_vault: secrets until the program ends.
         network: makes what the operating system knows of the network; on the window's thread.
         open_page: shows an address in the browser.
+        send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
     """
 
     data_dir: Path
@@ -92,6 +94,7 @@ class Outside:
     connect: Connect = _client
     network: Callable[[], Network] = SystemNetwork
     open_page: Callable[[str], None] = _open_in_browser
+    send_trial: Callable[[str, str], int] = send_trial_delivery
 
     @property
     def service_dir(self) -> Path:

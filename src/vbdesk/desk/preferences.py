@@ -1,10 +1,15 @@
 """What a person has chosen for the desk itself, kept in one small file."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from vbdesk.desk.theme import Scheme
+from vbdesk.desk.tokens import LARGEST_SCALE, LEAST_SCALE
+
+PEDAL_KEY = "F9"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,11 +18,20 @@ class Preferences:
 
     Attributes:
         scheme: which colours.
-        pedal_key: the key that a foot pedal sends, as Qt names keys: "F9", "PgDown", "Ctrl+B". Set in the file.
+        text_size: in percent of the design's; None for the system's.
+        language: BCP-47 tag of the prompts; empty for the system's.
+        pedal_key: the key that a foot pedal sends, as Qt names keys: "F9", "PgDown", "Ctrl+B".
     """
 
     scheme: Scheme = Scheme.SYSTEM
-    pedal_key: str = "F9"
+    text_size: int | None = None
+    language: str = ""
+    pedal_key: str = PEDAL_KEY
+
+    @property
+    def text_scale(self) -> float | None:
+        """The text size as the theme takes it."""
+        return None if self.text_size is None else self.text_size / 100
 
 
 class PreferenceStore:
@@ -27,15 +41,18 @@ class PreferenceStore:
         self._path = config_dir / "preferences.json"
 
     def load(self) -> Preferences:
-        """The choices; the defaults where there is no file, or none that can be read."""
+        """The choices; the default of each that is missing or makes no sense."""
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
-            default = Preferences()
-            return Preferences(
-                Scheme(found.get("scheme", default.scheme)), str(found.get("pedal_key", default.pedal_key))
-            )
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError):
             return Preferences()
+        chosen = Preferences()
+        for field in fields(Preferences):
+            try:
+                chosen = replace(chosen, **{field.name: _READ[field.name](found[field.name])})
+            except (KeyError, TypeError, ValueError):
+                continue
+        return chosen
 
     def save(self, preferences: Preferences) -> None:
         """Keep the choices. Raises OSError."""
@@ -43,3 +60,23 @@ class PreferenceStore:
         unfinished = self._path.with_suffix(".new")
         unfinished.write_text(json.dumps(asdict(preferences), indent=2), encoding="utf-8")
         unfinished.replace(self._path)
+
+    def change(self, **choices: Any) -> Preferences:
+        """Keep some choices, the others as they were. Raises OSError."""
+        changed = replace(self.load(), **choices)
+        self.save(changed)
+        return changed
+
+
+def _text_size(found: Any) -> int | None:
+    if found is not None and not LEAST_SCALE <= int(found) / 100 <= LARGEST_SCALE:
+        raise ValueError(found)
+    return None if found is None else int(found)
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "scheme": Scheme,
+    "text_size": _text_size,
+    "language": str,
+    "pedal_key": str,
+}

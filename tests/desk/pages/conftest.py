@@ -14,8 +14,10 @@ import pytest
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
+from vbdesk.desk.pages.account import AccountPage, build_account_page
 from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
 from vbdesk.outbox.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.profiles import Profile, ProfileStore
 from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.store import FOLLOW, SEND
 
@@ -51,6 +53,7 @@ class KnowingService:
     trajectories: dict[str, list[dict]] = field(default_factory=dict)
     groups: list[dict] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    webhooks: list[dict] = field(default_factory=list)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         parts = request.url.path.split("/")
@@ -61,6 +64,9 @@ class KnowingService:
             return httpx.Response(401, json={"code": "UNAUTHORIZED", "message": "Unknown key.", "status": 401})
         if parts[-1] == "credits":
             return httpx.Response(200, json={"credits": 412})
+        if parts[-1] == "webhook":
+            self.webhooks.append(json.loads(request.content))
+            return httpx.Response(200, json={"success": True, "message": "Jobs will be reported."})
         if parts[-1] == "longitudinal" and parts[-2] in self.trajectories:
             answers = self.trajectories[parts[-2]]
             return httpx.Response(200, json=answers.pop(0) if len(answers) > 1 else answers[0])
@@ -185,3 +191,19 @@ def open_outbox(workspace, qtbot):
         return page
 
     return make
+
+
+@pytest.fixture
+def account(workspace, outside, profile, qtbot) -> AccountPage:
+    """The Account page, with a second profile that is not in use."""
+    store = ProfileStore(outside.config_dir)
+    store.save(profile)
+    store.save(Profile("p2", "This computer", "local", None, "acc-2"))
+    outside.keyring.set("profile/p2/api-key", "other")
+    page = build_account_page(workspace)
+    qtbot.addWidget(page)
+    page.show()
+    with qtbot.waitSignal(page.view_model.profiles_changed):
+        page.opened(None)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    return page

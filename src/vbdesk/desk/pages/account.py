@@ -1,27 +1,31 @@
-"""Account: which service, whether it answers, credits, profiles, and the desk's look."""
+"""Account: which service, whether it answers, credits and plan, what is set for recordings and for the desk."""
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
+from vbdesk.desk.pages.account_desk import DeskCard
+from vbdesk.desk.pages.account_plan import PlanCard
 from vbdesk.desk.pages.account_rules import RulesCards
-from vbdesk.desk.theme import Role, Scheme
+from vbdesk.desk.pages.account_webhook import WebhookCard
+from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.account import AccountViewModel, ProfileLine, Tested
 from vbdesk.desk.widgets.badges import Chip, ChipLook
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.widgets.card import Card, line, scrolled
 from vbdesk.desk.widgets.fields import Field, SecretField
-from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.reach import CourierStatus
 from vbdesk.outbox.states import Fix
 
-_COLUMN = 640
+_COLUMN = 960
+_SIDES = 112  # of page, card and scroll bar
 
 
 def build_account_page(workspace: Workspace) -> "AccountPage":
@@ -30,7 +34,7 @@ def build_account_page(workspace: Workspace) -> "AccountPage":
 
 
 class AccountPage(QWidget):
-    """Profiles, connection, credits, look."""
+    """Profile and connection, credits and plan, rules for recordings, webhook, profiles, the desk itself."""
 
     def __init__(self, view_model: AccountViewModel) -> None:
         super().__init__()
@@ -41,15 +45,16 @@ class AccountPage(QWidget):
         self._asks_for_keyring = False
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
-        column = QWidget()
+        self._column = column = QWidget()
         cards = QVBoxLayout(column)
         cards.setContentsMargins(0, 0, 16, 0)
         cards.setSpacing(16)
-        self.rules = RulesCards(view_model.rules)
-        for card in (self._connection_card(), self.rules, self._profiles_card(), self._look_card()):
+        self.plan, self.rules = PlanCard(view_model), RulesCards(view_model.rules)
+        self.webhook, self.desk = WebhookCard(view_model.webhook), DeskCard(view_model.choices)
+        connection, profiles = self._connection_card(), self._profiles_card()
+        for card in (connection, self.plan, self.rules, self.desk, profiles, self.webhook):
             cards.addWidget(card)
         cards.addStretch(1)
-        column.setMaximumWidth(theme.active().px(_COLUMN * 3 // 2))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 20, 24)
         layout.setSpacing(16)
@@ -66,34 +71,43 @@ class AccountPage(QWidget):
         view_model.key_saved.connect(self._on_key_saved)
         view_model.failed.connect(self._on_failed)
         view_model.rules.failed.connect(self._on_failed)
+        view_model.choices.failed.connect(self._on_failed)
         self._show_status(view_model.status)
 
     def opened(self, argument: object) -> None:
         """Show the present state."""
         self.banner.clear()
         self._show_status(self.view_model.status)
-        self.segment.choose(theme.active().scheme.value)
         self.view_model.read()
         self.view_model.rules.tell()
 
+    def left(self) -> None:
+        """The page is not in front any more."""
+        self.webhook.left()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        widest = theme.active().px(_COLUMN)
+        self._column.setMaximumWidth(widest)
+        self.desk.fit(min(self.width() - _SIDES, widest))
+
     def _connection_card(self) -> Card:
         profile = self.view_model.profile
-        self.credits = Text("", Role.FIGURE)
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button("Test connection", icon="refresh")
         self.test_button.clicked.connect(self._test)
         card = Card(profile.name, padding=20, right=self.test_button)
         where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
         card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
-        figures = QHBoxLayout()
-        figures.setSpacing(8)
-        figures.addWidget(self.credits)
-        self._credits_word = Text("credits", Role.BODY, "text2")
-        figures.addWidget(self._credits_word, 0, Qt.AlignmentFlag.AlignBottom)
-        figures.addStretch(1)
-        card.body.addLayout(figures)
         card.body.addWidget(self.connection)
-        card.body.addWidget(Text(self.view_model.limits, Role.CAPTION, "text3", wrap=True))
         self.key = SecretField()
         self.key_field = Field("API key", self.key, help_text=_where_kept(profile.secrets))
         self.save_button = secondary_button("Save key")
@@ -117,18 +131,6 @@ class AccountPage(QWidget):
         self._profiles.setSpacing(10)
         card.body.addLayout(self._profiles)
         return card
-
-    def _look_card(self) -> Card:
-        self.segment = Segment(
-            "Colours",
-            [
-                (Scheme.SYSTEM.value, "As the system", "laptop"),
-                (Scheme.LIGHT.value, "Light", "sun"),
-                (Scheme.DARK.value, "Dark", "moon"),
-            ],
-        )
-        self.segment.chosen.connect(self._choose_scheme)
-        return Card("Colours", padding=20, right=self.segment)
 
     @Slot(object)
     def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
@@ -181,7 +183,7 @@ class AccountPage(QWidget):
 
     @Slot(object)
     def _show_status(self, status: CourierStatus) -> None:
-        self.credits.setText("–" if status.credits is None else _figure(status.credits))
+        self.plan.show_balance(status.credits)
         self.connection.setText(status.sentence)
         ink = {True: "ok", False: "warn", None: "text2"}[status.connected]
         self.connection.set_ink("warn" if status.on_hold else ink)
@@ -202,8 +204,7 @@ class AccountPage(QWidget):
     @Slot(object)
     def _on_tested(self, tested: Tested) -> None:
         self.test_button.setEnabled(True)
-        if tested.credits is not None:
-            self.credits.setText(_figure(tested.credits))
+        self.plan.show_balance(tested.credits)
         self.connection.setText(tested.sentence)
         self.connection.set_ink("warn" if tested.credits is None else "ok")
 
@@ -225,18 +226,10 @@ class AccountPage(QWidget):
         self.view_model.add()
 
     @Slot(str)
-    def _choose_scheme(self, key: str) -> None:
-        self.view_model.choose_scheme(Scheme(key))
-
-    @Slot(str)
     def _on_failed(self, sentence: str) -> None:
         self._to_remove = None
         self.rules.show_failure()
         self.banner.say(Tone.FAIL, sentence, action="Close")
-
-
-def _figure(count: int) -> str:
-    return f"{count:,}".replace(",", " ")
 
 
 def _where_kept(secrets: str) -> str:

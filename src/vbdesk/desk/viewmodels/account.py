@@ -1,17 +1,16 @@
-"""State of the Account page: profiles, the connection, credits, the desk's look."""
+"""State of the Account page: profiles, the connection, credits and what they buy, the plan and its present use."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket
-from vbdesk.desk import theme
-from vbdesk.desk.preferences import PreferenceStore
+from vbdesk.contract.limits import Bucket
 from vbdesk.desk.tasks import Failure, TaskContext
-from vbdesk.desk.theme import Scheme
+from vbdesk.desk.viewmodels.desk_choices import DeskChoices
+from vbdesk.desk.viewmodels.prices import Price, diarize_price, prices
 from vbdesk.desk.viewmodels.rules import RulesViewModel
-from vbdesk.desk.viewmodels.time_words import counted
+from vbdesk.desk.viewmodels.webhook import WebhookViewModel
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.audit import Deed
 from vbdesk.outbox.profiles import Profile, ProfileStore
@@ -37,15 +36,35 @@ class Tested:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of what the plan allows was asked in the last minute, by this program."""
+
+    bucket: Bucket
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """What an analysis costs, and what it costs more to tell speakers apart."""
+
+    prices: tuple[Price, ...]
+    diarize: int
+
+
 class AccountViewModel(QObject):
     """Which service and account, and whether it answers.
 
     Attributes:
         rules: what is set for its recordings.
+        webhook: where its finished jobs are reported.
+        choices: what is chosen for the desk.
 
     Signals:
         profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
         status_changed: (CourierStatus) the way to the service.
+        priced: (PriceList) what credits buy.
         tested: (Tested) whether the service answered.
         key_saved: the new key is in the vault.
         failed: (str) why what was asked was not done.
@@ -53,6 +72,7 @@ class AccountViewModel(QObject):
 
     profiles_changed = Signal(object)
     status_changed = Signal(object)
+    priced = Signal(object)
     tested = Signal(object)
     key_saved = Signal()
     failed = Signal(str)
@@ -61,8 +81,9 @@ class AccountViewModel(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._store = ProfileStore(workspace.outside.config_dir)
-        self._preferences = PreferenceStore(workspace.outside.config_dir)
         self.rules = RulesViewModel(workspace, self)
+        self.webhook = WebhookViewModel(workspace, self)
+        self.choices = DeskChoices(workspace, self)
         workspace.status_changed.connect(self.status_changed)
 
     @property
@@ -75,18 +96,18 @@ class AccountViewModel(QObject):
         """The way to the service."""
         return self._workspace.status
 
-    @property
-    def limits(self) -> str:
-        """The plan's limits in words."""
-        requests = REQUESTS_PER_WINDOW[self.profile.plan]
-        return (
-            f"{self.profile.plan.value.capitalize()} plan: {counted(requests[Bucket.ANALYZE], 'analysis request')}, "
-            f"{requests[Bucket.POLLING]:,} status reads and {requests[Bucket.GENERAL]:,} other requests a minute."
-        )
+    def use(self) -> tuple[Use, ...]:
+        """The plan's three counters as they stand now."""
+        budget, now = self._workspace.budget, self._workspace.outside.clock.monotonic()
+        order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
+        return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
 
     def read(self) -> None:
-        """Read the profiles again."""
+        """Read the profiles again, and what else the page shows."""
         self._workspace.tasks.start(self._read_profiles, self._on_profiles, self._on_failed, name="profiles")
+        self._workspace.tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
+        self.choices.read()
+        self.webhook.read()
 
     def switch(self, profile_id: str) -> None:
         """Use another profile."""
@@ -128,14 +149,8 @@ class AccountViewModel(QObject):
 
         self._workspace.tasks.start(work, self._on_key_saved, self._on_failed, name="key")
 
-    def choose_scheme(self, scheme: Scheme) -> None:
-        """Light, dark, or as the system has it; kept for the next start."""
-        theme.active().set_scheme(scheme)
-
-        def work(context: TaskContext) -> None:
-            self._preferences.save(replace(self._preferences.load(), scheme=scheme))
-
-        self._workspace.tasks.start(work, failed=self._on_failed, name="preferences")
+    def _read_prices(self, context: TaskContext) -> PriceList:
+        return PriceList(prices(), diarize_price())
 
     def _read_profiles(self, context: TaskContext) -> tuple[ProfileLine, ...]:
         return tuple(
@@ -158,6 +173,10 @@ class AccountViewModel(QObject):
     @Slot(object)
     def _on_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
         self.profiles_changed.emit(lines)
+
+    @Slot(object)
+    def _on_prices(self, found: PriceList) -> None:
+        self.priced.emit(found)
 
     @Slot(object)
     def _on_answer(self, answer: tuple[int, float]) -> None:

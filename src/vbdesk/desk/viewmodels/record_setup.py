@@ -96,6 +96,7 @@ class RecordSetupViewModel(QObject):
         self._choice = Choice()
         self._remembered = RememberedMicrophone(workspace.outside.config_dir / "microphone.json")
         self._ready = False
+        self._wished: str | None = None
         self._look_up = QTimer(self)
         self._look_up.setSingleShot(True)
         self._look_up.setInterval(_LOOK_UP_AFTER_MS)
@@ -133,11 +134,11 @@ class RecordSetupViewModel(QObject):
         """Begin to follow microphones and known subjects."""
         if self._watch is None:
             self._workspace.tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
-            self._workspace.tasks.start(self._read_preferences, self._on_preferences, name="pedal")
             lister = self._workspace.outside.lister
             self._watch = DeviceWatch(lister, self._listed.emit, on_no_answer=self._not_listed.emit)
             self._watch.start()
             self.offered.start()
+        self._workspace.tasks.start(self._read_preferences, self._on_preferences, name="preferences")
         self._load_subjects()
 
     def stop_watching(self) -> None:
@@ -275,6 +276,11 @@ class RecordSetupViewModel(QObject):
     @Slot(object)
     def _on_preferences(self, preferences: Preferences) -> None:
         self.pedal_known.emit(preferences.pedal_key)
+        if preferences.language != self._wished:  # a choice made here meanwhile stays while the wish does
+            self._wished = preferences.language
+            language = nearest_language(preferences.language or QLocale().bcp47Name(), self.languages)
+            if language != self.language:
+                self.choose_language(self.languages.index(language))
 
     @Slot(object)
     def _on_remembered(self, wanted: Wanted | None) -> None:

@@ -1,0 +1,72 @@
+"""A delivery to try a webhook's receiver with, from this computer, made as the service makes its own."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import httpx
+from pydantic import ValidationError
+
+from vbdesk.client.causes import cause_of
+from vbdesk.client.errors import ClientError, Kind
+from vbdesk.contract.accounts import WebhookConfig
+from vbdesk.contract.jobs import Job, JobStatus, JobType
+from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
+from vbdesk.contract.webhooks import SIGNATURE_HEADER, webhook_signature
+
+TIMEOUT_S = 10.0
+_SCHEMES = ("http", "https")
+
+
+class TrialFailed(ClientError):
+    """The receiver did not answer."""
+
+    kind = Kind.NEEDS_ATTENTION
+
+
+def webhook_faults(url: str, secret_key: str) -> tuple[str | None, str | None]:
+    """What is wrong with the address and with the secret, as sentences; None for what is right."""
+    missing = None if secret_key else "Enter the secret that signs the deliveries, or have one made."
+    malformed = f"Give an address such as https://host/path, of at most {MAX_WEBHOOK_URL_LENGTH} characters."
+    try:
+        config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key or "-"})
+    except ValidationError:
+        return malformed, missing
+    return (None if config.url.scheme in _SCHEMES and config.url.host else malformed), missing
+
+
+def trial_job() -> Job:
+    """A job that does not exist: it failed, so that no receiver takes it for a result."""
+    now = datetime.now(UTC)
+    return Job(
+        job_id=str(uuid4()),
+        status=JobStatus.FAILED,
+        created_at=now,
+        completed_at=now,
+        job_type=JobType.MODEL,
+        api_version="v2",
+        audio_content_type="audio/flac",
+        audio_size_bytes=0,
+        audio_duration_seconds=0.0,
+        audio_sample_rate=None,
+        model_name="pulse",
+        result=None,
+    )
+
+
+def send_trial_delivery(url: str, secret_key: str, transport: httpx.BaseTransport | None = None) -> int:
+    """Post the report of a job that does not exist, signed; returns the HTTP status of the receiver.
+
+    Redirects are not followed, as the service follows none.
+
+    Raises:
+        TrialFailed: there was no answer.
+    """
+    body = trial_job().model_dump_json().encode()
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: webhook_signature(body, secret_key)}
+    try:
+        with httpx.Client(timeout=TIMEOUT_S, transport=transport, trust_env=False) as http:
+            return http.post(url, content=body, headers=headers).status_code
+    except httpx.TransportError as error:
+        raise TrialFailed(cause_of(error).sentence_of("The webhook's receiver")) from None
+    except (httpx.InvalidURL, UnicodeError):
+        raise TrialFailed("The address is malformed. Give one such as https://host/path.") from None
