@@ -75,6 +75,7 @@ class CompareViewModel(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._source = ResultSource(workspace)
+        self._disk = Lane(workspace.tasks, self)  # two long sounds at once would take the processor from the window
         self._words = Lane(workspace.tasks, self)  # what was known later must not be overtaken by what was known before
         self.playback = PairPlayback(workspace.tasks, workspace.outside.player, self)
         self.comparison: Comparison | None = None
@@ -159,7 +160,7 @@ class CompareViewModel(QObject):
             level_db = spectrogram_db(audio.samples, audio.sample_rate, _COLUMNS)
             return comparison, side, take_id, Sound(audio, envelope_of(audio.samples), level_db)
 
-        self._workspace.tasks.start(work, self._on_sound, self._on_failed, name="compare-sound")
+        self._disk.run(work, self._on_sound, self._on_failed, name="compare-sound")
 
     def _picture(self) -> None:
         """Show the sounds that are here, on common scales."""
