@@ -2,13 +2,14 @@
 
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.pages.result import build_result_page
@@ -18,6 +19,7 @@ from vbdesk.outbox.audit import AuditReader, Deed
 from vbdesk.outbox.items import write_result
 from vbdesk.outbox.states import Fix, OutboxState
 
+ANSWERS = Path(__file__).parents[1] / "data"
 NO_HISTORY = dict.fromkeys(
     ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
 )
@@ -86,11 +88,28 @@ def test_an_inconclusive_recording_says_why_and_what_to_do_next_time(shelf, open
 
 def test_an_inconclusive_recording_without_a_named_fault_does_not_invent_one(pulse_job):
     quality = AudioQuality(issues=[], voice_percentage=None, audio_clarity=None)
-    why, next_time = reading_of(
-        inconclusive(pulse_job).result.model_copy(update={"audio_quality": quality})
-    ).inconclusive
-    assert why == ("The service named no fault of the sound: there may have been too little speech for a level.",)
-    assert next_time == ()
+    result = inconclusive(pulse_job).result.model_copy(update={"audio_quality": quality})
+    assert reading_of(result, seconds=18.0).inconclusive == (("The service named no fault of the sound.",), ())
+
+
+def golden(name: str) -> Job:
+    return Job.model_validate_json((ANSWERS / f"job_pulse_{name}.json").read_bytes())
+
+
+def test_a_short_recording_with_good_sound_says_how_much_speech_there_was(shelf, open_page):
+    job = golden("inconclusive")
+    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=job, seconds=18)))
+    words = words_of(page)
+    assert "only about 12 seconds of speech were heard" in words
+    assert "Let the person speak for at least 30 seconds." in words
+    assert [row.sign.level for row in page.sign_rows.rows] == [Level.INCONCLUSIVE] * 6
+
+
+def test_a_conversation_as_the_service_tells_it_has_two_voices(shelf, open_page, qtbot):
+    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=golden("diarized"), seconds=30)))
+    page.speaker_card.choice.setCurrentIndex(2)
+    qtbot.waitUntil(lambda: len(page.player.waveform.segments) == 5)
+    assert "Inconclusive" in words_of(page)
 
 
 def test_the_first_recording_says_that_there_is_no_baseline_yet(shelf, open_page, pulse_job):

@@ -9,6 +9,7 @@ from vbdesk.contract.catalog import MODEL_SIGNS, ModelName
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.results import (
     AudioQuality,
+    IssueCode,
     LongitudinalSignal,
     ModelResult,
     Result,
@@ -22,7 +23,8 @@ from vbdesk.desk.viewmodels.time_words import clock_words
 from vbdesk.report.sign_reference import healthy_flagged_share, sign_references
 from vbdesk.report.wording import quality_words, result_words
 
-_NO_CAUSE = "The service named no fault of the sound: there may have been too little speech for a level."
+_NO_CAUSE = "The service named no fault of the sound."
+_LITTLE_SPEECH_S = 30.0  # what the action for an inconclusive recording asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class ResultReading:
         flagged_share: the share of healthy speakers that this model flags, as a sentence; empty when unknown.
         notes: what limits this result, as sentences.
         versions: of the calibrations that scored it.
+        speech_s: how much speech was heard; None where that cannot be told.
         raw: the result as JSON.
     """
 
@@ -88,6 +91,7 @@ class ResultReading:
     quality: QualityReading
     notes: tuple[str, ...]
     versions: tuple[str, ...]
+    speech_s: float | None
     raw: str
 
     @property
@@ -95,12 +99,22 @@ class ResultReading:
         """Why nothing could be read, and what to do next time; None where something could."""
         if self.voice.level is not Level.INCONCLUSIVE:
             return None
-        why = tuple(what for what, _ in self.quality.issues) or (_NO_CAUSE,)
-        return why, tuple(dict.fromkeys(advice for _, advice in self.quality.issues))
+        why = [what for what, _ in self.quality.issues]
+        advice = [advice for _, advice in self.quality.issues]
+        if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
+            why = [f"The sound is good, but only about {self.speech_s:.0f} seconds of speech were heard."]
+            advice = [result_words().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
+        return tuple(why or [_NO_CAUSE]), tuple(dict.fromkeys(advice))
 
 
-def reading_of(result: Result, raw: str | None = None) -> ResultReading:
-    """Put `result` in words. `raw` is the JSON to show; by default the result's own."""
+def reading_of(result: Result, raw: str | None = None, seconds: float | None = None) -> ResultReading:
+    """Put `result` in words.
+
+    Args:
+        result: what the service found.
+        raw: the JSON to show; by default the result's own.
+        seconds: how long the recording is, where that is known.
+    """
     signals = signals_of(result)
     model = _model_of(signals) if isinstance(result, ModelResult) else None
     voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None)
@@ -116,8 +130,15 @@ def reading_of(result: Result, raw: str | None = None) -> ResultReading:
         quality=quality_reading(result.audio_quality),
         notes=_notes(signals, versions),
         versions=versions,
+        speech_s=_speech_s(result.audio_quality, seconds),
         raw=raw or json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False),
     )
+
+
+def _speech_s(quality: AudioQuality, seconds: float | None) -> float | None:
+    if seconds is None or quality.voice_percentage is None:
+        return None
+    return seconds * quality.voice_percentage / 100
 
 
 def quality_reading(quality: AudioQuality) -> QualityReading:

@@ -48,6 +48,13 @@ class Found:
         return self.item.recorded_at if self.item is not None else self.recording.recorded_at
 
     @property
+    def seconds(self) -> float | None:
+        """How long it is, as far as that is known."""
+        if self.item is not None:
+            return self.item.duration_s
+        return None if self.job is None else self.job.audio_duration_seconds
+
+    @property
     def group_id(self) -> str:
         """The subject; empty if unknown."""
         return (self.item.group_id if self.item is not None else self.recording.group_id) or ""
