@@ -2,12 +2,14 @@
 
 from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
 from vbdesk.desk.accessibility import announce
 from vbdesk.desk.pages.export_kinds import SUBJECT_EXPORTS
 from vbdesk.desk.pages.subject_export import ExportCard
+from vbdesk.desk.plots.trajectory_data import SignChart
 from vbdesk.desk.plots.trajectory_view import TrajectoryView
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.subject import SubjectViewModel
@@ -26,7 +28,8 @@ from vbdesk.desk.workspace import Workspace
 
 _ALL = "all"
 _KEYS_WIDTH = 960  # px at 100 % text; below that the hint about keys goes
-_DAY_WIDTH, _SIGN_WIDTH, _NOTES_WIDTH = 112, 120, 200
+_AGE_WIDTH = 110  # px at 100 % text; with less beside the range the toolbar takes two lines
+_DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
 _LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 _KEYS_TIP = (
     "Left and right: from recording to recording. With Ctrl: to what is unusual. Up and down: another sign. "
@@ -95,6 +98,9 @@ class SubjectPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._show_keys()
+        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + theme.active().px(_AGE_WIDTH)
+        narrow = self.width() - 72 < needed
+        self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _header(self) -> QWidget:
         self.title = Text("", Role.PAGE_TITLE)
@@ -149,21 +155,25 @@ class SubjectPage(QWidget):
         keys.addWidget(Text("Move the cursor with", Role.CAPTION, "text2"))
         keys.addWidget(KeyCap("←"))
         keys.addWidget(KeyCap("→"))
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        row.addWidget(self.range)
-        row.addWidget(self.age, 1)
-        row.addWidget(self._keys)
-        row.addWidget(self.view)
+        left, right = QHBoxLayout(), QHBoxLayout()
+        for row, parts in ((left, (self.range, self.age)), (right, (self._keys, self.view))):
+            row.setSpacing(10)
+            for part in parts:
+                row.addWidget(part)
+        left.setStretch(1, 1)
+        right.addStretch(0)
+        self._bar = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
+        self._bar.setContentsMargins(0, 0, 0, 0)
+        self._bar.setSpacing(10)
+        self._bar.addLayout(left, 1)
+        self._bar.addLayout(right)
         return bar
 
     @Slot(object)
     def _show(self, reading: SubjectReading) -> None:
         self.title.setText(reading.group_id)
         self._show_head(reading)
-        signs = len(reading.headings) - 2
-        self.table.set_widths((_DAY_WIDTH, *(_SIGN_WIDTH,) * signs, _NOTES_WIDTH), stretch=-1)
+        self.table.set_widths((_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH), stretch=-1)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.charts.show_chart(reading.chart, gradually=True)
         if self._stack.currentWidget() is not self.export_card:
@@ -261,3 +271,9 @@ class SubjectPage(QWidget):
     def _on_exported(self, sentence: str) -> None:
         self.banner.say(Tone.OK, sentence, action="Close")
         announce(self, sentence)
+
+
+def _width(sign: SignChart) -> int:
+    """Room for the badge of a sign's longest level."""
+    unheard = len(sign.silent) > 0 or Level.INCONCLUSIVE in sign.readings.levels
+    return _INCONCLUSIVE_WIDTH if unheard else _SIGN_WIDTH

@@ -13,7 +13,7 @@ from vbdesk.desk.widgets.card import line
 from vbdesk.desk.widgets.text import Elided, Text
 
 NAME_WIDTH = 242
-_PLOT_HEIGHT, _MOST_HEIGHT = 68, 140
+_PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
 _BESIDE, _LADDER_GAP, _RIGHT = 8, 8, 8
 
 

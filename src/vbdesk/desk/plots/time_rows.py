@@ -112,7 +112,8 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Time axis")
         self.sigDeviceRangeChanged.connect(self._arrange)
-        theme.active().changed.connect(self._days.update)
+        theme.active().changed.connect(self._paint_anew)
+        self._paint_anew()
 
     def set_margins(self, left: int, right: int) -> None:
         """Leave as much room at both sides as the charts do; without a column at the left the zone stands below."""
@@ -134,6 +135,11 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
     def words(self) -> str:
         """Which zone, and what counts."""
         return self._days.words()
+
+    @Slot()
+    def _paint_anew(self) -> None:
+        self.setBackground(theme.colour("surface"))
+        self._days.update()
 
     @Slot()
     def _arrange(self) -> None:
@@ -217,10 +223,10 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         painter.setFont(theme.active().font(Role.CAPTION))
         metrics = painter.fontMetrics()
         for moment, words in ticks(frame.start, frame.end):
-            x = frame.x_at(moment)
+            x, half = frame.x_at(moment), metrics.horizontalAdvance(words) / 2
             painter.setPen(QPen(theme.colour("control"), 1.0))
             painter.drawLine(QLineF(x, 0, x, _TICK))
-            half = metrics.horizontalAdvance(words) / 2
+            x = max(x, half + 4)  # whole, where the charts begin at the edge
             if all(x + half < left or x - half > right for left, right in taken):
                 painter.setPen(theme.colour("text3"))
                 painter.drawText(QPointF(x - half, self._base_line(painter)), words)

@@ -22,6 +22,7 @@ from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.widgets.card import line, scrolled
 
 _LEAST_CHART = 400  # px beside the names at 100 % text; below that the names stand above
+_LEAST_WITH_LEGEND = 340  # px at 100 % text; in a lower window the charts need the room
 _RING_ROOM = 0.12  # score; the radius of a ring around a reading in the lowest row
 _PAN_SHARE = 0.25
 
@@ -70,7 +71,8 @@ class TrajectoryView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._area, 1)
-        for part in (self._lane, self._axis, line(), Legend()):
+        self._legend = Legend()
+        for part in (self._lane, self._axis, line(), self._legend):
             layout.addWidget(part)
         self.tip = CursorTip(self)
         self._lane.hide()
@@ -132,6 +134,7 @@ class TrajectoryView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
+        self._legend.setVisible(self.height() >= theme.active().px(_LEAST_WITH_LEGEND))
         self._stand_at(self._cursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -12,7 +12,7 @@ from vbdesk.desk.viewmodels.time_words import counted, day_and_time
 from vbdesk.outbox.items import RecordingItem
 from vbdesk.report.sign_reference import sign_references
 
-_HEADING_LETTERS = 16
+_HEADING_LETTERS = 14
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
