@@ -93,9 +93,7 @@ def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side
         NoSuchResult: nothing is known of it.
     """
     view, item = view_of(found), found.item
-    length = seconds if seconds is not None else item.duration_s if item is not None else None
-    if length is None and found.job is not None:
-        length = found.job.audio_duration_seconds
+    length = found.seconds if seconds is None else seconds
     reading = view.reading
     task = None if item is None else item.protocol or None
     facts = (
