@@ -26,8 +26,11 @@ VENV = ROOT / ".venv"
 CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
-COMPUTING_ROOMS = ("tests/contract", "tests/voice", "tests/signs", "tests/longitudinal")
-TEST_CACHE = ROOT / ".pytest_cache" / "watching"
+# Rooms whose tests may share the processors; the others watch a window, a microphone or the time a block takes.
+SHARING_ROOMS = tuple(
+    f"tests/{room}" for room in ("contract", "voice", "signs", "longitudinal", "service", "client", "report", "outbox")
+)
+TEST_CACHE = ROOT / ".pytest_cache" / "tries"
 TESTS_FAILED = 1  # pytest's exit status when tests ran and some failed
 MOST_TRIED_AGAIN = 3
 
@@ -155,12 +158,14 @@ def start(*command: str | Path) -> int:
             continue  # the terminal has told the child too; wait for it to clean up
 
 
-def run_watching_tests(command: list[str | Path]) -> int:
-    """Run tests that watch real clocks, sound and windows; up to three that failed get one more try, alone.
+def run_tests(name: str, *command: str | Path, alone: tuple[str | Path, ...]) -> int:
+    """Run tests; up to three that failed get one more try, alone, by the command `alone`.
 
-    A shared machine may stand still for a second, and no time limit tells that from a fault. What needed its second try
-    is named, so that it can be mended; more failures than three are no accident of the machine.
+    Many watch real clocks, sounds, windows and processes. A shared machine may stand still for a second, and no time
+    limit tells that from a fault. What needed its second try is named, so that it can be mended; more failures than
+    three are no accident of the machine.
     """
+    say(name)
     shutil.rmtree(TEST_CACHE, ignore_errors=True)
     caching = ["-o", f"cache_dir={TEST_CACHE}"]
     status = start(*command, *caching)
@@ -171,7 +176,7 @@ def run_watching_tests(command: list[str | Path]) -> int:
     if not 1 <= len(failed) <= MOST_TRIED_AGAIN:
         return status
     say(f"once more, alone: {', '.join(failed)}")
-    status = start(*command, *caching, "--last-failed", "--last-failed-no-failures=none")
+    status = start(*alone, *caching, "--last-failed", "--last-failed-no-failures=none")
     if status == 0:
         say(f"passed only at the second try, so have a look at: {', '.join(failed)}")
     return status
@@ -186,20 +191,21 @@ def check_everything(pytest_args: list[str]) -> int:
         ("mypy --strict", [venv_bin("mypy"), "--strict"]),
         ("import-linter", [venv_bin("lint-imports")]),
     ]
+    pytest = venv_bin("pytest")
     if pytest_args:
-        checks.append(("pytest", [venv_bin("pytest"), *pytest_args]))
-    else:
-        pytest = venv_bin("pytest")
-        checks.append(("pytest, rooms that compute", [pytest, "-n", "auto", "--dist", "loadfile", *COMPUTING_ROOMS]))
+        checks.append(("pytest", [pytest, *pytest_args]))
     failed = []
     for name, command in checks:
         say(name)
         if start(*command):
             failed.append(name)
     if not pytest_args:
-        name = "pytest, rooms that watch clocks, sound and windows"
-        say(name)
-        if run_watching_tests([pytest, *(f"--ignore={room}" for room in COMPUTING_ROOMS)]):
+        name = "pytest, rooms that may share the processors"
+        if run_tests(name, pytest, "-n", "auto", "--dist", "loadfile", *SHARING_ROOMS, alone=(pytest, *SHARING_ROOMS)):
+            failed.append(name)
+        name = "pytest, rooms that watch windows, sound and clocks"
+        others = (pytest, *(f"--ignore={room}" for room in SHARING_ROOMS))
+        if run_tests(name, *others, alone=others):
             failed.append(name)
     if failed:
         print(f"bootstrap: failed: {', '.join(failed)}", file=sys.stderr)

