@@ -56,6 +56,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
             self.view_box.addItem(item, ignoreBounds=True)
         self._cursor.hide()
         self._cursor_dot.hide()
+        self.setViewportUpdateMode(self.ViewportUpdateMode.FullViewportUpdate)  # else a cursor leaves traces
         self.setFrameShape(self.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard

@@ -23,7 +23,7 @@ from vbdesk.desk.widgets.card import line, scrolled
 
 _LEAST_CHART = 400  # px beside the names at 100 % text; below that the names stand above
 _LEAST_WITH_LEGEND = 340  # px at 100 % text; in a lower window the charts need the room
-_RING_ROOM = 0.12  # score; the radius of a ring around a reading in the lowest row
+_DOT_ROOM, _RING_ROOM = 0.07, 0.12  # score; the radius of the cursor's dot, and of a ring, in the lowest row
 _PAN_SHARE = 0.25
 
 
@@ -300,7 +300,11 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
     low, high = SCORE_RANGE
     for sign in chart.signs:
         unusual = sign.readings.score[sorted(sign.unusual)]
-        for values, room in ((sign.readings.score, 0.02), (sign.course.estimate, 0.02), (unusual, _RING_ROOM)):
+        for values, room in (
+            (sign.readings.score, _DOT_ROOM),
+            (sign.course.estimate, _DOT_ROOM),
+            (unusual, _RING_ROOM),
+        ):
             if len(values):
                 low, high = min(low, float(values.min()) - room), max(high, float(values.max()) + room)
     return low, high
