@@ -61,6 +61,17 @@ def test_anomalies_and_elevated_levels_come_first_then_what_rose_then_what_holds
     assert found["silent"] == "There was little speech"
 
 
+def test_what_was_recorded_long_ago_comes_after_what_is_news():
+    old = subject("old", days_ago=200, anxiety=state(Level.ELEVATED, held=2))
+    young = subject("young", anxiety=state(Level.CONSIDER, held=3))
+    assert list(reasons(old, young)) == ["young", "old"]
+
+
+def test_no_action_is_suggested_where_only_the_change_stands_out():
+    row = triage_of(subject("a-1", anxiety=state(z=2.4, unusual="acute")), LABELS, NOW)
+    assert row.cells[1].second == "Anxiety above own baseline, suddenly."
+
+
 def test_a_reason_names_the_two_worst_signs_and_counts_the_rest():
     states = {f"sign-{number}": state(Level.CONSIDER, held=1, flagged_before=True) for number in range(3)}
     row = triage_of(subject("a-1", **states, anxiety=state(Level.MODERATE, held=1)), LABELS, NOW)

@@ -48,7 +48,9 @@ class CohortPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
-        self.group = CohortGroupView(group)
+        self._group_model = group
+        group.setParent(self)
+        self.group: CohortGroupView | None = None
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
         self._act = ""
@@ -59,7 +61,6 @@ class CohortPage(QWidget):
         layout.addWidget(self.banner)
         self._views = QStackedWidget()
         self._views.addWidget(self._account())
-        self._views.addWidget(self.group)
         layout.addWidget(self._views, 1)
         view_model.shown.connect(self._show)
         view_model.tags_changed.connect(self._on_tags)
@@ -149,11 +150,13 @@ class CohortPage(QWidget):
         self.search.textChanged.connect(self.view_model.look_for)
         self.tag = ChoiceField("tag")
         self.tag.setAccessibleName("Tag")
+        self.tag.setAccessibleDescription("Tag")
         self.tag.addItem(_ANY_TAG)
         self.tag.hide()
         self.tag.currentTextChanged.connect(self._on_tag)
         self.order = ChoiceField("arrow-down")
         self.order.setAccessibleName("Order")
+        self.order.setAccessibleDescription("Order")
         self.order.addItems([order.value for order in HeatOrder])
         self.order.currentTextChanged.connect(self._on_order)
         self.mode = Segment(
@@ -275,6 +278,9 @@ class CohortPage(QWidget):
     @Slot(str)
     def _on_scope(self, key: str) -> None:
         one = key == "group"
+        if self.group is None:  # not before it is asked for: the page opens sooner
+            self.group = CohortGroupView(self._group_model)
+            self._views.addWidget(self.group)
         self._views.setCurrentIndex(1 if one else 0)
         self.caption.setVisible(not one)
         self.export_button.setVisible(not one)

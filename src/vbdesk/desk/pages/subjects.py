@@ -243,5 +243,6 @@ class SubjectsPage(QWidget):
 def _choice(icon: str, name: str, options: list[str]) -> ChoiceField:
     field = ChoiceField(icon)
     field.setAccessibleName(name)
+    field.setAccessibleDescription(name)  # Qt tells what is chosen as the name of a choice without a label
     field.addItems(options)
     return field

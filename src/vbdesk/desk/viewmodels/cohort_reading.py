@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from vbdesk.contract.levels import LEVEL_ORDER, Level, recommended_action
+from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.desk.models.cells import Act, Cell, Heat, Stacked, TwoLines, Words
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.cohort_summary import SOME, USUAL, SignState, SubjectSummary
@@ -19,10 +19,13 @@ from vbdesk.report.wording import result_words
 FEWEST = 5
 """With fewer subjects, a distribution says nothing; it is shown, and said so."""
 
+NOT_NEWS = timedelta(days=90)
+"""What was recorded longer ago comes after everything younger."""
+
 OWN_RANGE_Z = 1.96  # 95 % of a subject's own readings lie within
 _REASONS = 2
 _FIRST = 2  # readings before there is a baseline
-_NEWS, _CHANGED, _HOLDS, _AGAIN = 3, 2, 1, 0
+_NEWS, _CHANGED, _HOLDS, _AGAIN, _OLD = 3, 2, 1, 0, 4
 
 
 class Shown(StrEnum):
@@ -151,7 +154,7 @@ class TriageRow:
     Attributes:
         recording: the newest with a result, which says so.
         reason: in words.
-        action: what is suggested.
+        action: what is suggested; empty where nothing is.
         urgency: higher comes first.
     """
 
@@ -166,7 +169,9 @@ class TriageRow:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """As the table shows it."""
-        name = TwoLines(f"{self.key} · {self.age}", f"{self.action}. {self.reason}.")
+        name = TwoLines(
+            f"{self.key} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
+        )
         return Heat(self.level.value.capitalize(), self.level), name, Act("Recording", quiet=True)
 
 
@@ -213,7 +218,7 @@ def cohort_of(
 
 
 def _urgency_of(row: TriageRow | None) -> tuple[float, ...]:
-    return (-1.0,) if row is None else row.urgency
+    return (-10.0,) if row is None else row.urgency
 
 
 def _columns(summaries: Collection[SubjectSummary], labels: Mapping[str, str]) -> tuple[SignColumn, ...]:
@@ -233,7 +238,8 @@ def _distribution(column: SignColumn, summaries: Collection[SubjectSummary]) -> 
 def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -> TriageRow | None:
     """Whether a subject is to be looked at, and why; None where nothing stands out."""
     levels = [state.level for state in entry.signs.values()]
-    words = result_words().action[recommended_action(levels)].title.rstrip(".")
+    action = recommended_action(levels)
+    words = "" if action is RecommendedAction.NONE else result_words().action[action].title.rstrip(".")
     notable = [(_urgency(state), name, state) for name, state in entry.signs.items() if _is_notable(state)]
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
@@ -244,6 +250,8 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
         reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)
     else:
         return None
+    if now - entry.recorded_at > NOT_NEWS:
+        urgency = (urgency[0] - _OLD, *urgency[1:])
     return TriageRow(
         key=entry.group_id,
         recording=Recording(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at),
