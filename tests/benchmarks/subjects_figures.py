@@ -25,13 +25,17 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
+from vbdesk.contract.levels import Level
 from vbdesk.desk import theme
 from vbdesk.desk.garbage import GarbageCollector
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
+from vbdesk.desk.pages.cohort import build_cohort_page
 from vbdesk.desk.pages.subjects import build_subjects_page
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
+from vbdesk.desk.viewmodels.cohort_books import KEPT_COHORT
+from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
 from vbdesk.desk.viewmodels.subjects import KEPT_AS
 from vbdesk.desk.workspace import Workspace
@@ -45,7 +49,7 @@ from vbdesk.outbox.vault import MemoryVault
 
 SUBJECTS = 10_000
 HERE = 2000
-OPEN_MS, STALL_MS, FRAME_MS = 200.0, 50.0, 33.0
+OPEN_MS, STALL_MS, FRAME_MS, COHORT_MS = 200.0, 50.0, 33.0, 500.0
 
 Figure = tuple[str, float, float]
 
@@ -103,7 +107,7 @@ def _no_transport() -> object:
     return httpx.MockTransport(no_network)
 
 
-def opening(page: object, view: object, count: int) -> list[Figure]:
+def opening(page: object, view: object, count: int, bound: float = OPEN_MS) -> list[Figure]:
     """The first opening of a page, and the time it brings itself up to date in."""
     name, beat = type(page).__name__, Beat()
     asked = time.perf_counter() - waited_s()
@@ -113,7 +117,7 @@ def opening(page: object, view: object, count: int) -> list[Figure]:
     stands = 1000 * (time.perf_counter() - waited_s() - asked)
     beat.start()
     live(3.0)
-    return [(f"{name} opened to its list", stands, OPEN_MS), (f"{name} longest stall, 3 s", beat.stop(), STALL_MS)]
+    return [(f"{name} opened to its list", stands, bound), (f"{name} longest stall, 3 s", beat.stop(), STALL_MS)]
 
 
 def scrolling(page: object, view: object) -> list[Figure]:
@@ -151,6 +155,28 @@ def subjects(workspace: Workspace, count: int) -> list[Figure]:
     return figures
 
 
+def cohort(workspace: Workspace, count: int) -> list[Figure]:
+    """The Cohort page, with every subject read before."""
+    signs = {
+        name: SignState(Level.LOW, 0.3, Level.NONE, 0, False, 0.3, 0.0, 0.2, "none", "stable", 9)
+        for name in ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
+    }
+    now = datetime.now(UTC)
+    moments = (now - timedelta(minutes=25 * number) for number in range(count))
+    entries = [
+        SubjectSummary(f"ward{number % 40}-{number:05d}", moment, f"job-{number}", None, 9, (), signs, now, True)
+        for number, moment in enumerate(moments)
+    ]
+    KeptReads(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
+    page = build_cohort_page(workspace)
+    page.resize(1080, 768)
+    page.show()
+    figures = opening(page, page.heat, count, COHORT_MS) + scrolling(page, page.heat)
+    page.left()
+    page.deleteLater()
+    return figures
+
+
 def main(count: int) -> int:
     """Measure, print, and say whether every bound is kept."""
     application = QApplication(sys.argv[:1])
@@ -159,6 +185,7 @@ def main(count: int) -> int:
     with tempfile.TemporaryDirectory() as here, GarbageCollector():
         workspace = open_workspace(Path(here), tasks, count)
         figures = subjects(workspace, count)
+        figures += cohort(workspace, count)
         until(lambda: not tasks.busy)
         workspace.close()
         application.processEvents()
