@@ -159,9 +159,7 @@ class Theme(QObject):
         self._fonts.clear()
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.setFont(self.font(Role.BODY))
-            application.setPalette(_qt_palette(self.colours))
-            application.setStyleSheet(style_sheet(self))
+            _set(application, self.font(Role.BODY), _qt_palette(self.colours), style_sheet(self))
         self.changed.emit()
 
 
@@ -208,6 +206,16 @@ def _luminance(hex_colour: str) -> float:
     channels = (colour.redF(), colour.greenF(), colour.blueF())
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _set(application: QApplication, font: QFont, palette: QPalette, sheet: str) -> None:
+    """Give the application what is new; each of the three goes through every widget there is."""
+    if application.font() != font:
+        application.setFont(font)
+    if application.palette() != palette:
+        application.setPalette(palette)
+    if application.styleSheet() != sheet:
+        application.setStyleSheet(sheet)
 
 
 def _system_scale() -> float:

@@ -17,7 +17,7 @@ from vbdesk.desk.viewmodels.account import AccountViewModel, ProfileLine, Tested
 from vbdesk.desk.widgets.badges import Chip, ChipLook
 from vbdesk.desk.widgets.banner import Banner, Tone
 from vbdesk.desk.widgets.buttons import ButtonSize, quiet_button, secondary_button
-from vbdesk.desk.widgets.card import Card, line, scrolled
+from vbdesk.desk.widgets.card import Card, headed, line, scrolled
 from vbdesk.desk.widgets.fields import Field, SecretField
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
@@ -104,7 +104,7 @@ class AccountPage(QWidget):
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button("Test connection", icon="refresh")
         self.test_button.clicked.connect(self._test)
-        card = Card(profile.name, padding=20, right=self.test_button)
+        card = headed(profile.name, self.test_button)
         where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
         card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
         card.body.addWidget(self.connection)
@@ -126,7 +126,7 @@ class AccountPage(QWidget):
     def _profiles_card(self) -> Card:
         self.add_button = secondary_button("Add a profile", icon="plus")
         self.add_button.clicked.connect(self._add)
-        card = Card("Profiles", padding=20, right=self.add_button)
+        card = headed("Profiles", self.add_button)
         self._profiles = QVBoxLayout()
         self._profiles.setSpacing(10)
         card.body.addLayout(self._profiles)

@@ -11,10 +11,12 @@ from vbdesk.desk.viewmodels.desk_choices import TEXT_SIZES, DeskChoices
 from vbdesk.desk.widgets.buttons import quiet_button, secondary_button
 from vbdesk.desk.widgets.card import Card, line
 from vbdesk.desk.widgets.fields import ChoiceField, Field
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 
 _TWO_COLUMNS_FROM = 560
+_NAME_WIDTH = 100
 _LANGUAGE_WORDS = (
     "The prompts that a person reads or hears. The desk itself is in English; a summary comes in the language that the "
     "service is set to."
@@ -92,11 +94,11 @@ class DeskCard(Card):
         self.fit(0)
 
     def _colours(self) -> QWidget:
-        row = QWidget()
-        box = QHBoxLayout(row)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(Text("Colours", Role.LABEL_MEDIUM), 1)
-        box.addWidget(self.scheme)
+        words = QHBoxLayout()
+        words.addWidget(Text("Colours", Role.LABEL_MEDIUM))
+        words.addStretch(1)
+        row = PageHead(words, self.scheme, words_width=_NAME_WIDTH)
+        row.setMinimumWidth(1)
         return row
 
     def _folder(self) -> QWidget:

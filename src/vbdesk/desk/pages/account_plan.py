@@ -14,12 +14,13 @@ from vbdesk.desk.widgets.progress import ProgressBar
 from vbdesk.desk.widgets.text import Text
 
 _LOOK_EVERY_MS = 1000
-_NAME_WIDTH = 190
+_NAME_WIDTH = 150
 _NAMES = {
     Bucket.ANALYZE: "Uploads and analyses",
     Bucket.POLLING: "Questions for a result",
     Bucket.GENERAL: "Everything else",
 }
+_HEADS = ("For one recording", "Signs", "Credits", "Recordings")
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -40,14 +41,15 @@ class PlanCard(Card):
         self._table = QGridLayout()
         self._table.setHorizontalSpacing(24)
         self._table.setVerticalSpacing(6)
-        self._table.setColumnStretch(0, 1)
+        self._table.setColumnStretch(4, 1)
         self.note = Text("", Role.CAPTION, "text3", wrap=True)
         self.body.addLayout(figures)
         self.body.addLayout(self._table)
         self.body.addWidget(self.note)
         self.body.addWidget(line())
         plan = model.profile.plan.value.capitalize()
-        self.body.addWidget(Text(f"{plan} plan: requests of the last minute, made by this program", Role.BODY_MEDIUM))
+        said = f"{plan} plan: requests of the last minute, made by this program"
+        self.body.addWidget(Text(said, Role.BODY_MEDIUM, wrap=True))
         self._use = QGridLayout()
         self._use.setHorizontalSpacing(16)
         self._use.setVerticalSpacing(8)
@@ -57,6 +59,7 @@ class PlanCard(Card):
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_EVERY_MS)
         self._timer.timeout.connect(self.look)
+        self._fit()
         model.priced.connect(self._show_prices)
 
     def show_balance(self, balance: int | None) -> None:
@@ -64,7 +67,7 @@ class PlanCard(Card):
         if balance is None or balance == self._balance:
             return
         self._balance = balance
-        self.credits.setText(grouped(balance))
+        self.credits.setText(f"{balance:,}")
         self._fill()
 
     @Slot()
@@ -87,12 +90,16 @@ class PlanCard(Card):
     def changeEvent(self, event: QEvent) -> None:  # noqa: D102
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
-            self._use.setColumnMinimumWidth(0, theme.active().px(_NAME_WIDTH))
+            self._fit()
+
+    def _fit(self) -> None:
+        for grid in (self._table, self._use):
+            grid.setColumnMinimumWidth(0, theme.active().px(_NAME_WIDTH))
 
     def prices(self) -> list[str]:
         """The rows of what credits buy, in words."""
         return [
-            " ".join(self._at(row, column).text() for column in range(self._table.columnCount()))
+            " ".join(self._at(row, column).text() for column in range(len(_HEADS)))
             for row in range(1, self._table.rowCount())
         ]
 
@@ -118,14 +125,13 @@ class PlanCard(Card):
         if self._prices is None:
             return
         _empty(self._table)
-        heads = ("For one recording", "Signs", "Credits", "Recordings")
-        for column, head in enumerate(heads):
+        for column, head in enumerate(_HEADS):
             self._put(Text(head, Role.CAPTION, "text3"), 0, column)
         for row, price in enumerate(self._prices.prices, 1):
-            buys = "–" if self._balance is None else grouped(price.recordings(self._balance))
+            buys = "–" if self._balance is None else f"{price.recordings(self._balance):,}"
             self._put(Text(price.what, Role.BODY_MEDIUM), row, 0)
-            for column, figure in enumerate((str(price.signs), grouped(price.credits), buys), 1):
-                self._put(Text(figure, Role.BODY, "text2" if column < len(heads) - 1 else "text"), row, column)
+            for column, figure in enumerate((str(price.signs), f"{price.credits:,}", buys), 1):
+                self._put(Text(figure, Role.BODY, "text2" if column < len(_HEADS) - 1 else "text"), row, column)
         whose = (
             "These are the prices of the service on this computer."
             if self.model.profile.kind == "local"
@@ -139,11 +145,6 @@ class PlanCard(Card):
             self._table.addWidget(text, row, column, _RIGHT)
         else:
             self._table.addWidget(text, row, column)
-
-
-def grouped(count: int) -> str:
-    """A number with its thousands set apart."""
-    return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _empty(grid: QGridLayout) -> None:

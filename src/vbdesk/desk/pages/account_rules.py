@@ -10,7 +10,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.rules import LONGEST_DAYS, RulesViewModel
 from vbdesk.desk.widgets.buttons import secondary_button
-from vbdesk.desk.widgets.card import Card
+from vbdesk.desk.widgets.card import Card, headed
 from vbdesk.desk.widgets.fields import LineField
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
@@ -61,7 +61,7 @@ class RulesCards(QWidget):
         self.sending.chosen.connect(self._on_sending)
         self._sending_words = Text("", Role.BODY, "text2", wrap=True)
         self._network = Text("", Role.CAPTION, "text3", wrap=True)
-        card = Card("Sending", padding=20, right=self.sending)
+        card = headed("Sending", self.sending)
         card.body.addWidget(self._sending_words)
         card.body.addWidget(self._network)
         return card
@@ -89,7 +89,7 @@ class RulesCards(QWidget):
         row.addStretch(1)
         self._days_row = QWidget()
         self._days_row.setLayout(row)
-        card = Card("Keeping", padding=20, right=self.keeping)
+        card = headed("Keeping", self.keeping)
         card.body.addWidget(self._keeping_words)
         card.body.addWidget(self._days_row)
         return card
@@ -99,15 +99,9 @@ class RulesCards(QWidget):
         self.check.clicked.connect(self._on_check)
         self.save = secondary_button("Save diagnostics", icon="export")
         self.save.clicked.connect(self._on_save)
-        buttons = QWidget()
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(self.check)
-        row.addWidget(self.save)
         self.answer = Text("", Role.BODY, "text2", wrap=True)
         self.answer.hide()
-        card = Card("Log and diagnostics", padding=20, right=buttons)
+        card = headed("Log and diagnostics", self.check, self.save)
         words = (
             "What was done with recordings here is logged without voices or names, and no entry can be changed unseen. "
             "Diagnostics help to find a fault; they hold no key and nothing about a person."

@@ -11,8 +11,10 @@ from vbdesk.desk.viewmodels.webhook import WebhookViewModel
 from vbdesk.desk.widgets.buttons import quiet_button, secondary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.fields import Field, LineField, SecretField
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.text import Text
 
+_MAKING_WIDTH = 150
 _WORDS = "A program of yours can hear of every finished job of this account, signed with a secret that you give it."
 _LIMITS = (
     "The service tells no program which webhook is set, nor what was delivered; to see deliveries or to remove the "
@@ -40,17 +42,16 @@ class WebhookCard(Card):
         self.state = Text("No webhook was set from this computer.", Role.BODY, "text2", wrap=True)
         self.answer = Text("", Role.BODY, "text2", wrap=True)
         self.answer.hide()
-        buttons = QHBoxLayout()
-        buttons.setSpacing(12)
-        buttons.addWidget(self.make)
-        buttons.addStretch(1)
-        buttons.addWidget(self.try_out)
-        buttons.addWidget(self.save)
+        making = QHBoxLayout()
+        making.addWidget(self.make)
+        making.addStretch(1)
+        buttons = PageHead(making, self.try_out, self.save, words_width=_MAKING_WIDTH)
+        buttons.setMinimumWidth(1)
         self.body.addWidget(Text(_WORDS, Role.BODY, "text2", wrap=True))
         self.body.addWidget(self.state)
         self.body.addWidget(self.url_field)
         self.body.addWidget(self.secret_field)
-        self.body.addLayout(buttons)
+        self.body.addWidget(buttons)
         self.body.addWidget(self.answer)
         self.body.addWidget(
             Text(

@@ -4,7 +4,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from vbdesk.desk.theme import Role
+from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.text import Text
+
+_TITLE_WIDTH = 150
 
 
 class Card(QFrame):
@@ -26,6 +29,18 @@ class Card(QFrame):
             if right is not None:
                 head.addWidget(right)
             self.body.addLayout(head)
+
+
+def headed(title: str, *controls: QWidget) -> Card:
+    """A card whose controls go below its title where there is no room beside it."""
+    words = QHBoxLayout()
+    words.addWidget(Text(title, Role.CARD_TITLE))
+    words.addStretch(1)
+    head = PageHead(words, *controls, words_width=_TITLE_WIDTH)
+    head.setMinimumWidth(1)  # it arranges itself for the width there is, so it may not ask for one
+    card = Card(padding=20)
+    card.body.addWidget(head)
+    return card
 
 
 def line() -> QFrame:
