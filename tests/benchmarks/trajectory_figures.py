@@ -21,7 +21,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import httpx
 import numpy as np
-from outbox_page_figures import waited_s
+from outbox_page_figures import Beat, live, waited_s
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.capture.microphone import FileMicrophone
@@ -51,7 +51,7 @@ SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elev
 LEVELS = ("none", "low", "consider", "moderate")
 AS_OF = datetime(2026, 6, 1, 9, tzinfo=UTC)
 SIZE = (1008, 640)
-REPLACED_MS, FRAME_MS, FIRST_PAINT_MS = 100.0, 1000 / 30, 100.0
+REPLACED_MS, FRAME_MS, FIRST_PAINT_MS, LONGEST_MS = 100.0, 1000 / 30, 100.0, 50.0
 
 
 def read_of(recordings: int, seed: int) -> TrajectoryRead:
@@ -177,6 +177,17 @@ def first_paint(recordings: int, folder: Path) -> bool:
             QApplication.processEvents()
     kept = tell("first paint of a kept subject, page made anew", paints[:1])
     kept &= tell("first paint of a kept subject", paints[1:], FIRST_PAINT_MS)
+    beat = Beat()
+    stalls = []
+    for number in range(6):
+        beat.start()
+        page.opened(f"ward4-{number:04d}")
+        live(0.5)
+        stalls.append(beat.stop())
+        page.left()
+    kept &= tell("longest that the window waited meanwhile", stalls, LONGEST_MS)
+    while tasks.busy:
+        QApplication.processEvents()
     page.deleteLater()
     workspace.close()
     return kept
