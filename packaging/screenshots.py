@@ -26,10 +26,10 @@ from vbdesk.cli.places import places  # noqa: E402
 from vbdesk.client.local_service import LocalService, make_account  # noqa: E402
 from vbdesk.desk.outside import Outside  # noqa: E402
 from vbdesk.desk.setup import ServiceAddress, Setup  # noqa: E402
-from vbdesk.outbox.items import TakeMetadata, Target  # noqa: E402
-from vbdesk.outbox.opening import HeldLibrary  # noqa: E402
-from vbdesk.outbox.profiles import ProfileStore  # noqa: E402
-from vbdesk.outbox.states import Fix, OutboxState  # noqa: E402
+from vbdesk.outbox.library.items import TakeMetadata, Target  # noqa: E402
+from vbdesk.outbox.library.opening import HeldLibrary  # noqa: E402
+from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
+from vbdesk.outbox.profiles.profiles import ProfileStore  # noqa: E402
 
 SPEECH = ROOT / "resources" / "samples" / "reading_3.flac"
 RECORDED_S = 24.0

@@ -26,8 +26,8 @@ from vbdesk.capture.microphone import BLOCK_FRAMES, SAMPLE_RATE, Block, FileMicr
 from vbdesk.capture.recorder import Recorder
 from vbdesk.capture.sealed import Frames, TakeAudio, read_take
 from vbdesk.capture.speech_meter import SpeechCounter
-from vbdesk.outbox.check import check_take
-from vbdesk.outbox.speaker_guard import guard_rules, similarity
+from vbdesk.outbox.intake.check import check_take
+from vbdesk.outbox.intake.speaker_guard import guard_rules, similarity
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
 

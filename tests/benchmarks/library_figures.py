@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.retention import AT_ONCE_MOST, SoundRetention
-from vbdesk.outbox.settings import Retention, RetentionRule
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.store import SEND
+from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.retention import AT_ONCE_MOST, SoundRetention
+from vbdesk.outbox.library.settings import Retention, RetentionRule
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import SEND
 
 KEY = bytes(range(32))
 FIRST = datetime(2024, 1, 1, 8, 0, tzinfo=UTC)

@@ -59,8 +59,8 @@ def make(folder: Path) -> None:
     import numpy as np
 
     from vbdesk.capture.sealed import SealedTakeWriter
-    from vbdesk.outbox.items import TakeMetadata, Target
-    from vbdesk.outbox.library import Library
+    from vbdesk.outbox.library.items import TakeMetadata, Target
+    from vbdesk.outbox.library.library import Library
 
     library = Library(folder, KEY)
     samples, first = np.zeros(800, np.int16), datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -85,8 +85,8 @@ def bring_on_their_way(library) -> None:
 
     from vbdesk.contract.ids import new_id
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.line import Line
-    from vbdesk.outbox.states import Fix
+    from vbdesk.outbox.courier.line import Line
+    from vbdesk.outbox.library.states import Fix
 
     line, result = Line(library.store), json.loads(result_json("model", "pulse", 0.4))
     events = line.events()
@@ -127,10 +127,10 @@ def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
     from vbdesk.desk.viewmodels.outbox_order import Arranged
     from vbdesk.desk.viewmodels.outbox_rows import Circumstances, OutboxRow
-    from vbdesk.outbox.courier import CourierStatus
-    from vbdesk.outbox.items import ItemFilter
-    from vbdesk.outbox.library import Library
-    from vbdesk.outbox.line import Line
+    from vbdesk.outbox.courier.courier import CourierStatus
+    from vbdesk.outbox.courier.line import Line
+    from vbdesk.outbox.library.items import ItemFilter
+    from vbdesk.outbox.library.library import Library
 
     before_mb, began = memory_mb(), time.perf_counter()
     library = Library(folder, KEY)

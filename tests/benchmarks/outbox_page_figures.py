@@ -34,14 +34,14 @@ from vbdesk.desk.garbage import GarbageCollector
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.pages.outbox import OutboxPage
 from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.outbox.items import TakeMetadata, Target, write_result
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.network import ManualNetwork, NetworkState
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.store import SEND
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import SEND
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 RECORDINGS = 10_000
 IN_LINE = 400

@@ -37,11 +37,11 @@ from vbdesk.desk.places import Comparison, Recording
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.items import TakeMetadata, write_result
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.network import ManualNetwork, NetworkState
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.outbox.library.items import TakeMetadata, write_result
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 MINUTES = 20
 RATE = 48_000

@@ -12,7 +12,7 @@ import soundfile as sf
 from figures import AUDIO
 
 from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.speaker_guard import voice_of
+from vbdesk.outbox.intake.speaker_guard import voice_of
 
 Voices = list[tuple[str, str, np.ndarray]]  # speaker, path, voice
 TAKEN = ("longitudinal/", "long/", "timing/libri", "clinical/emotion/emodb")

@@ -39,13 +39,13 @@ from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_
 from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
 from vbdesk.desk.viewmodels.subjects import KEPT_AS
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.items import TakeMetadata, write_result
-from vbdesk.outbox.kept_reads import KeptReads
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.network import ManualNetwork, NetworkState
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.outbox.library.items import TakeMetadata, write_result
+from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 SUBJECTS = 10_000
 HERE = 2000

@@ -41,10 +41,10 @@ from vbdesk.desk.viewmodels.subject_reading import subject_of
 from vbdesk.desk.workspace import Workspace
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.network import ManualNetwork
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.network import ManualNetwork
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 RECORDINGS = 1_000
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")

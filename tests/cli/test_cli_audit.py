@@ -9,10 +9,10 @@ from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
-from vbdesk.outbox.audit import Deed, Part
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
-from vbdesk.outbox.vault import KeyringVault
+from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.vault import KeyringVault
 
 PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
 

@@ -20,12 +20,12 @@ from vbdesk.cli.sync import send_waiting
 from vbdesk.client import Client
 from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.bundle_file import read_head
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.vault import KeyringVault
+from vbdesk.outbox.bundles.bundle_file import read_head
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.vault import KeyringVault
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
-from vbdesk.outbox.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 
 
 @pytest.fixture

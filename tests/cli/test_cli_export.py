@@ -8,10 +8,10 @@ import pytest
 
 from vbdesk.cli.export import note_export
 from vbdesk.client import AudioSource, Target
-from vbdesk.outbox.audit import AuditReader, Deed
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder, library_key
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder, library_key
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
 

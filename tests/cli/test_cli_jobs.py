@@ -14,8 +14,8 @@ import typer
 from vbdesk.cli.connection import open_client
 from vbdesk.client import AudioSource, CaptivePortal, Cause, ConnectionFailed, Target
 from vbdesk.client.errors import InsufficientCredits, NotFound, RateLimited
-from vbdesk.outbox.profiles import Profile, ProfileStore
-from vbdesk.outbox.vault import MemoryVault, VaultLocked
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 

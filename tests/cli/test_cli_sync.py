@@ -17,16 +17,16 @@ from vbdesk.cli.held_library import Held
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.forecast import Forecast
-from vbdesk.outbox.items import TakeMetadata
-from vbdesk.outbox.items import Target as Wanted
-from vbdesk.outbox.line import Line
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
-from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.forecast import Forecast
+from vbdesk.outbox.courier.line import Line
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.library.items import TakeMetadata
+from vbdesk.outbox.library.items import Target as Wanted
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -26,9 +26,9 @@ from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.workspace import Workspace, open_library
-from vbdesk.outbox.network import ManualNetwork
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.network import ManualNetwork
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 ENDED_WITHIN_S = 12.0  # a microphone that does not answer is given up after six
 

@@ -7,8 +7,8 @@ import pytest
 from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.setup import Setup
 from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
-from vbdesk.outbox.profiles import ProfileStore
-from vbdesk.outbox.vault import VaultLocked, VaultMissing
+from vbdesk.outbox.profiles.profiles import ProfileStore
+from vbdesk.outbox.profiles.vault import VaultLocked, VaultMissing
 
 
 class NoKeyring:

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtNetwork import QNetworkInformation
 
 from vbdesk.desk.network import SystemNetwork, state_of
-from vbdesk.outbox.network import NetworkState
+from vbdesk.outbox.courier.network import NetworkState
 
 Feature, Reach = QNetworkInformation.Feature, QNetworkInformation.Reachability
 

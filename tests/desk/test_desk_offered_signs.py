@@ -7,7 +7,7 @@ import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
 from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
-from vbdesk.outbox.reach import CourierStatus
+from vbdesk.outbox.courier.reach import CourierStatus
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
 STRESS = Sign(name="stress", label="Stress")

@@ -11,10 +11,10 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.vault import MemoryVault, VaultLocked
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 
 class HoldingStorage(httpx.BaseTransport):

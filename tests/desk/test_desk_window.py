@@ -9,8 +9,8 @@ from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.pages.record_page import RecordPage
 from vbdesk.desk.setup import ServiceAddress, Setup
 from vbdesk.desk.viewmodels import frame
-from vbdesk.outbox.reach import CourierStatus, Reach
-from vbdesk.outbox.states import Fix
+from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.states import Fix
 
 
 def shows(qtbot, desk, kind):

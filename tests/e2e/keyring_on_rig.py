@@ -11,8 +11,8 @@ from pathlib import Path
 
 from desktop import Desktop
 
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_key
-from vbdesk.outbox.vault import KeyringVault, VaultError, VaultWaiting, keyring_name
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_key
+from vbdesk.outbox.profiles.vault import KeyringVault, VaultError, VaultWaiting, keyring_name
 
 NAME = "profile/p-1/api-key"
 PROFILE = Profile("p-1", "Rig", "service", "http://127.0.0.1:1", "a")

@@ -16,9 +16,9 @@ from desktop import Desktop, until
 from vbdesk.cli.places import places
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.states import Fix, OutboxState
 
 NOBODY_THERE = "http://127.0.0.1:9"
 MANY = 60

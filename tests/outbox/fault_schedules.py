@@ -26,11 +26,11 @@ from vbdesk.desk.models.cells import StateMark
 from vbdesk.desk.viewmodels.outbox_news import News, news_of
 from vbdesk.desk.viewmodels.outbox_order import Arranged
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
-from vbdesk.outbox import audit
-from vbdesk.outbox.items import Target
-from vbdesk.outbox.library import NotAllowed
-from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
-from vbdesk.outbox.states import ON_THEIR_WAY, Fix, OutboxState
+from vbdesk.outbox.library import audit
+from vbdesk.outbox.library.items import Target
+from vbdesk.outbox.library.library import NotAllowed
+from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
 
 SUBJECTS = ("ward4-0172", "ward4-0063")
 TARGETS = (Target("model", "pulse"), Target("sign", "stress"))

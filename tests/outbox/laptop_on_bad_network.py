@@ -21,9 +21,9 @@ from service_in_process import API, STORAGE, Clock, ServiceInProcess
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.courier import Courier
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.library import Library
+from vbdesk.outbox.courier.courier import Courier
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.library import Library
 
 KEY = bytes(range(32))
 RATE = 8000

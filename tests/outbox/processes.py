@@ -29,9 +29,9 @@ from served import Served
 
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 
 TESTS = Path(__file__).parents[1]
 FLAKY_PROXY = TESTS / "e2e" / "rig" / "flaky-proxy"

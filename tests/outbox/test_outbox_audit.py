@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.audit import Actor, AuditReader, AuditUnreadable, Deed, Part, Verification
-from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.store import Store
+from vbdesk.outbox.library.audit import Actor, AuditReader, AuditUnreadable, Deed, Part, Verification
+from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import Store
 
 KEY = bytes(range(32))
 

@@ -10,8 +10,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.contract.limits import MIN_DURATION_S
-from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.bundle import (
+from vbdesk.outbox.bundles.bundle import (
     PART,
     UNKNOWN,
     Owner,
@@ -23,7 +22,7 @@ from vbdesk.outbox.bundle import (
     still_handed_over,
     take_back,
 )
-from vbdesk.outbox.bundle_errors import (
+from vbdesk.outbox.bundles.bundle_errors import (
     BundleError,
     BundleForeign,
     BundleOutrun,
@@ -32,15 +31,16 @@ from vbdesk.outbox.bundle_errors import (
     NoRoom,
     NothingToHandOver,
 )
-from vbdesk.outbox.bundle_file import read_head
-from vbdesk.outbox.bundle_import import import_bundle
-from vbdesk.outbox.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.items import TakeMetadata, Target, metadata_of
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.line import Line
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.bundles.bundle_file import read_head
+from vbdesk.outbox.bundles.bundle_import import import_bundle
+from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
+from vbdesk.outbox.courier.line import Line
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.items import TakeMetadata, Target, metadata_of
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 OWNER = Owner("https://voice.example", "acc-1")
 PROFILE = Profile("p1", "Office", "service", "https://voice.example", "acc-1")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.bundle_errors import (
+from vbdesk.outbox.bundles.bundle_errors import (
     BundleCutOff,
     BundleDamaged,
     BundleError,
@@ -19,12 +19,12 @@ from vbdesk.outbox.bundle_errors import (
     BundleStopped,
     BundleUnfinished,
 )
-from vbdesk.outbox.bundle_file import MAGIC, finish, read_bundle, read_head, write_unfinished
-from vbdesk.outbox.bundle_keys import ForKey, ForPassphrase, public_key, secret_of, unlock_identity
-from vbdesk.outbox.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundle_stream import Watch
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.bundles.bundle_file import MAGIC, finish, read_bundle, read_head, write_unfinished
+from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase, public_key, secret_of, unlock_identity
+from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
+from vbdesk.outbox.bundles.bundle_stream import Watch
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 sys.path.append(str(Path(__file__).parent))
 

@@ -6,7 +6,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.check import check_take
+from vbdesk.outbox.intake.check import check_take
 from vbdesk.voice.decode import decode
 from vbdesk.voice.quality import assess
 

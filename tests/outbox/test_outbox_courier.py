@@ -10,10 +10,10 @@ import soundfile as sf
 
 from vbdesk.capture.clock import SystemClock
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.outbox.library import NotAllowed
-from vbdesk.outbox.settings import Retention, RetentionRule
-from vbdesk.outbox.states import Fix, OutboxState
-from vbdesk.outbox.vault import VaultLocked
+from vbdesk.outbox.library.library import NotAllowed
+from vbdesk.outbox.library.settings import Retention, RetentionRule
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.profiles.vault import VaultLocked
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 

@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 import pytest
 
 from vbdesk.capture.sealed import Damaged, SealedError
-from vbdesk.outbox.examine import OLDER_COPY, ROWS_MISSING
-from vbdesk.outbox.items import ItemFilter
-from vbdesk.outbox.library import Library, NotAllowed
-from vbdesk.outbox.line import Line
-from vbdesk.outbox.request_journal import StoredRequests
-from vbdesk.outbox.retention import SoundRetention
-from vbdesk.outbox.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
-from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
-from vbdesk.outbox.states import IllegalMove, OutboxState
+from vbdesk.outbox.courier.line import Line
+from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.library.examine import OLDER_COPY, ROWS_MISSING
+from vbdesk.outbox.library.items import ItemFilter
+from vbdesk.outbox.library.library import Library, NotAllowed
+from vbdesk.outbox.library.retention import SoundRetention
+from vbdesk.outbox.library.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
+from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.states import IllegalMove, OutboxState
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"

@@ -16,13 +16,13 @@ from vbdesk.capture.devices import Device
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.audit import Deed, Part
-from vbdesk.outbox.diagnostics import Health, diagnose, write_bundle
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.log_file import CRASH_NAME, LOG_NAME
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
-from vbdesk.outbox.vault import MemoryVault, VaultLocked
+from vbdesk.outbox.diagnostics.diagnostics import Health, diagnose, write_bundle
+from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME
+from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 API_KEY = "marker-api-key"
 MARKED = Profile(
@@ -160,7 +160,7 @@ def test_the_bundle_names_nobody_and_nothing_wherever_it_stands(world, tmp_path)
 def plant_markers_in_logs(world):
     (world.data_dir / "service").mkdir()
     (world.data_dir / LOG_NAME).write_text(
-        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.courier Something about marker-group [OSError x.py:1]\n"
+        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.courier.courier Something about marker-group [OSError x.py:1]\n"
         "a stray line of marker\n"
     )
     (world.data_dir / CRASH_NAME).write_text(
@@ -175,7 +175,9 @@ def plant_markers_in_logs(world):
 def test_of_the_logs_places_and_kinds_come_through(world):
     plant_markers_in_logs(world)
     facts = diagnose(world).facts
-    assert facts["log"] == ["2026-03-01T09:00:00Z ERROR vbdesk.outbox.courier Something about … [OSError x.py:1]"]
+    assert facts["log"] == [
+        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.courier.courier Something about … [OSError x.py:1]"
+    ]
     assert facts["crashes"] == ["Aborted", "x.py:7 run"]
     assert facts["service_log"] == {"ERROR vbdesk.service.jobs": 1}
 

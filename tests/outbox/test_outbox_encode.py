@@ -8,9 +8,9 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.encode import BLOCK_FRAMES, encode_flac
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.upload import upload_of
+from vbdesk.outbox.courier.encode import BLOCK_FRAMES, encode_flac
+from vbdesk.outbox.courier.upload import upload_of
+from vbdesk.outbox.library.items import TakeMetadata, Target
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -10,9 +10,9 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.intake import IntakeError, find_recordings, import_rows, preview_csv, preview_files
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.intake.intake import IntakeError, find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.states import OutboxState
 
 DATA = Path(__file__).parents[1] / "data"
 PULSE = Target("model", "pulse")

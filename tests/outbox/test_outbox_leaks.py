@@ -26,11 +26,11 @@ from served import Served
 
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.log_file import CRASH_NAME
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile, ProfileStore, library_folder
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.diagnostics.log_file import CRASH_NAME
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

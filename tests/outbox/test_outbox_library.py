@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
-from vbdesk.outbox.library import Library, NotAllowed, UnknownTake
-from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
+from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.states import OutboxState
 from vbdesk.voice.errors import UnsupportedFormat
 
 DATA = Path(__file__).parents[1] / "data"

@@ -8,8 +8,8 @@ import pytest
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.request_journal import StoredRequests
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.library.states import OutboxState
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import vbdesk
-from vbdesk.outbox.log_file import CRASH_NAME, LOG_NAME, PlainFormatter, last_lines
+from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME, PlainFormatter, last_lines
 
 SOURCE = Path(vbdesk.__file__).parent
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
@@ -14,7 +14,7 @@ ON_THE_LAPTOP = ("capture", "client", "contract", "desk", "outbox", "report", "v
 PROGRAM = """
 import logging, os, resource, signal, sys
 from pathlib import Path
-from vbdesk.outbox.log_file import keep_log
+from vbdesk.outbox.diagnostics.log_file import keep_log
 
 keep_log(Path(sys.argv[1]))
 assert resource.getrlimit(resource.RLIMIT_CORE)[0] == 0
@@ -33,8 +33,8 @@ def test_a_line_tells_the_place_and_never_the_values():
         return logging.LogRecord(name, logging.WARNING, "/home/anna/x.py", 7, message, values, None)
 
     formatter = PlainFormatter()
-    ours = formatter.format(record("vbdesk.outbox.courier", "Not sent: %s", "anna"))
-    assert ours.endswith("WARNING vbdesk.outbox.courier Not sent: %s")
+    ours = formatter.format(record("vbdesk.outbox.courier.courier", "Not sent: %s", "anna"))
+    assert ours.endswith("WARNING vbdesk.outbox.courier.courier Not sent: %s")
     foreign = formatter.format(record("httpcore", "anna asked for /v2/groups/anna"))
     assert foreign.endswith("WARNING httpcore x.py:7")
     assert "anna" not in ours + foreign

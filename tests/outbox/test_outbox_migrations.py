@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vbdesk.outbox.column_seal import ColumnSeal
-from vbdesk.outbox.items import TakeMetadata, Target, details_json
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.migrations import MigrationFailed, migrate
-from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.subject_notes import SubjectNotes
+from vbdesk.outbox.library.column_seal import ColumnSeal
+from vbdesk.outbox.library.items import TakeMetadata, Target, details_json
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.migrations import MigrationFailed, migrate
+from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)

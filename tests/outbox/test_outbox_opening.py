@@ -3,16 +3,16 @@ import sys
 
 import pytest
 
-from vbdesk.outbox.opening import HeldLibrary, LibraryInUse, ProfileUnknown, find_profile
-from vbdesk.outbox.profiles import Profile, ProfileStore
-from vbdesk.outbox.vault import MemoryVault, VaultLocked
+from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse, ProfileUnknown, find_profile
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 
 HOLD = """
 import sys
 from pathlib import Path
-from vbdesk.outbox.opening import hold
+from vbdesk.outbox.library.opening import hold
 lock = hold(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -3,8 +3,8 @@ import multiprocessing
 
 import pytest
 
-from vbdesk.outbox.profiles import LibraryKeyMissing, Profile, ProfileStore, ProfilesUnreadable, library_key
-from vbdesk.outbox.vault import MemoryVault, VaultFailed
+from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, Profile, ProfileStore, ProfilesUnreadable, library_key
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed
 
 PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.library import Library, NotAllowed
-from vbdesk.outbox.retention import AT_ONCE_MOST, SoundRetention
-from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.library import Library, NotAllowed
+from vbdesk.outbox.library.retention import AT_ONCE_MOST, SoundRetention
+from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.states import OutboxState
 
 KEY = bytes(range(32))
 DAY = timedelta(days=1)

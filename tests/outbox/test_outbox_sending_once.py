@@ -9,7 +9,7 @@ import pytest
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.states import OutboxState
 
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
 

@@ -15,21 +15,24 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 import vbdesk.capture.take_keys
-import vbdesk.outbox.library
-import vbdesk.outbox.sounds
-import vbdesk.outbox.store
+import vbdesk.outbox.library.library
+import vbdesk.outbox.library.sounds
+import vbdesk.outbox.library.store
 from vbdesk.capture.rescue import unfinished_takes
 from vbdesk.capture.sealed import BlockKind, Damaged, KeyGone, SealedTakeWriter, read_take
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.library import Library, UnknownTake
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.library import Library, UnknownTake
+from vbdesk.outbox.library.states import OutboxState
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 METADATA = TakeMetadata("ward4-0172", EIGHT, Target("model", "pulse"))
 SAMPLES = np.random.default_rng(5).normal(0, 3000, 800).astype(np.int16)
-OURS = {module.__file__ for module in (vbdesk.capture.take_keys, vbdesk.outbox.library, vbdesk.outbox.sounds)}
-OURS.add(vbdesk.outbox.store.__file__)
+OURS = {
+    module.__file__
+    for module in (vbdesk.capture.take_keys, vbdesk.outbox.library.library, vbdesk.outbox.library.sounds)
+}
+OURS.add(vbdesk.outbox.library.store.__file__)
 
 
 def record(library, name="a"):

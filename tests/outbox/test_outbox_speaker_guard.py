@@ -6,8 +6,8 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.speaker_guard import SpeakerGuard, compare, guard_rules, voice_of
+from vbdesk.outbox.intake.speaker_guard import SpeakerGuard, compare, guard_rules, voice_of
+from vbdesk.outbox.library.items import TakeMetadata, Target
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from vbdesk.outbox.states import EDGES, ON_THEIR_WAY, IllegalMove, OutboxState, check_move
+from vbdesk.outbox.library.states import EDGES, ON_THEIR_WAY, IllegalMove, OutboxState, check_move
 
 
 def test_every_state_has_its_row():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from vbdesk.outbox.kept_reads import KeptReads
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 
 @pytest.fixture

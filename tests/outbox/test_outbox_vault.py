@@ -9,8 +9,8 @@ from keyring.compat.properties import classproperty
 from keyring.errors import InitError, KeyringLocked, NoKeyringError, PasswordDeleteError
 
 from vbdesk.client import Client, Credentials, RetryRule
-from vbdesk.outbox.states import Fix, OutboxState
-from vbdesk.outbox.vault import (
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.profiles.vault import (
     KeyringVault,
     MemoryVault,
     VaultFailed,

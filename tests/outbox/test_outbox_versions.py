@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vbdesk.outbox.items import metadata_of
-from vbdesk.outbox.library import Library, NotAllowed, UnknownTake
+from vbdesk.outbox.library.items import metadata_of
+from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 
 
 def test_a_trim_counts_and_the_sound_stays_whole(library, new_take):

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from vbdesk.outbox.clock_check import DOUBT
-from vbdesk.outbox.network import ManualNetwork, NetworkState
-from vbdesk.outbox.reach import Reach
-from vbdesk.outbox.settings import SendRule
-from vbdesk.outbox.states import Fix, OutboxState
-from vbdesk.outbox.vault import VaultLocked
+from vbdesk.outbox.courier.clock_check import DOUBT
+from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.outbox.courier.reach import Reach
+from vbdesk.outbox.library.settings import SendRule
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.profiles.vault import VaultLocked
 
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
 ONLINE = NetworkState(reachable=True, metered=False)

@@ -56,12 +56,12 @@ from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.viewmodels.outbox import OutboxViewModel
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.courier import CourierStatus
-from vbdesk.outbox.items import TakeMetadata, Target
-from vbdesk.outbox.network import UnknownNetwork
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.vault import MemoryVault
+from vbdesk.outbox.courier.courier import CourierStatus
+from vbdesk.outbox.courier.network import UnknownNetwork
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import MemoryVault
 
 TARGET, COST, CREDITS = Target("sign", "stress"), 10, 100_000
 ANALYSIS_S = (3.0, 25.0)

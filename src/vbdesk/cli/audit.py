@@ -12,7 +12,7 @@ from vbdesk.cli.places import places
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vbdesk.outbox.audit import AuditReader, Entry
+    from vbdesk.outbox.library.audit import AuditReader, Entry
 
 CHANGED = 1
 
@@ -49,9 +49,9 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
 
 
 def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
-    from vbdesk.outbox.audit import AuditReader, AuditUnreadable
-    from vbdesk.outbox.profiles import known_library_key, library_folder
-    from vbdesk.outbox.vault import KeyringVault, patiently
+    from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+    from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
+    from vbdesk.outbox.profiles.vault import KeyringVault, patiently
 
     place = places(data_dir)
     with told():

@@ -13,7 +13,7 @@ from vbdesk.cli.held_library import held_library
 from vbdesk.cli.output import fail, local_time
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.bundle import Bundle
+    from vbdesk.outbox.bundles.bundle import Bundle
 
 OwnProfile = Annotated[
     str | None, typer.Option("--profile", help="A profile of the desk, by name or id. Default: the one in use.")
@@ -28,8 +28,8 @@ bundle = typer.Typer(
 def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
     """Print the public key of this computer: who has it can make bundles that only this computer opens."""
     from vbdesk.cli.places import places
-    from vbdesk.outbox.bundle_keys import public_key
-    from vbdesk.outbox.vault import KeyringVault, patiently
+    from vbdesk.outbox.bundles.bundle_keys import public_key
+    from vbdesk.outbox.profiles.vault import KeyringVault, patiently
 
     with _told(), told():  # the desk may be open meanwhile
         known, vault = named_profile(profile, places(data_dir)), KeyringVault()
@@ -50,8 +50,8 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Hand over the recordings that wait to be sent, in one sealed file; they stay here too, but are not sent here."""
-    from vbdesk.outbox.bundle import export_bundle, owner_of, ready
-    from vbdesk.outbox.bundle_keys import ForKey, ForPassphrase
+    from vbdesk.outbox.bundles.bundle import export_bundle, owner_of, ready
+    from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase
 
     with _told(), held_library(profile, data_dir) as held:
         chosen = None
@@ -77,10 +77,10 @@ def import_(
     data_dir: DataDir = None,
 ) -> None:
     """Take over the recordings of a bundle; the desk, or `vbdesk sync`, sends them."""
-    from vbdesk.outbox.bundle import owner_of
-    from vbdesk.outbox.bundle_file import read_head
-    from vbdesk.outbox.bundle_import import import_bundle
-    from vbdesk.outbox.bundle_keys import secret_of
+    from vbdesk.outbox.bundles.bundle import owner_of
+    from vbdesk.outbox.bundles.bundle_file import read_head
+    from vbdesk.outbox.bundles.bundle_import import import_bundle
+    from vbdesk.outbox.bundles.bundle_keys import secret_of
 
     with _told(), held_library(profile, data_dir) as held:
         passphrase = None
@@ -106,7 +106,7 @@ def import_(
 @bundle.command("list")
 def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the bundles made here, and what has become of their recordings; finish those that were left open."""
-    from vbdesk.outbox.bundle import bundles, settle
+    from vbdesk.outbox.bundles.bundle import bundles, settle
 
     with _told(), held_library(profile, data_dir) as held:
         settle(held.library)
@@ -134,7 +134,7 @@ def take_back(
     data_dir: DataDir = None,
 ) -> None:
     """Let this computer send what is still handed over in a bundle, for example when the stick is lost."""
-    from vbdesk.outbox import bundle as outbox
+    from vbdesk.outbox.bundles import bundle as outbox
 
     with _told(), held_library(profile, data_dir) as held:
         wanted = [
@@ -153,7 +153,7 @@ def take_back(
 def _told() -> Iterator[None]:
     """End the command with the sentence of what went wrong with a bundle."""
     from vbdesk.capture.sealed import SealedError
-    from vbdesk.outbox.bundle_errors import BundleError
+    from vbdesk.outbox.bundles.bundle_errors import BundleError
 
     try:
         yield

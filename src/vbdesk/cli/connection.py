@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from vbdesk.cli.places import Places
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.contract.limits import Plan
-    from vbdesk.outbox.profiles import Profile
-    from vbdesk.outbox.vault import Vault
+    from vbdesk.outbox.profiles.profiles import Profile
+    from vbdesk.outbox.profiles.vault import Vault
 
 REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
 
@@ -99,8 +99,8 @@ def told() -> Iterator[None]:
     """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
     from vbdesk.client import ClientError, InUse, LinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
-    from vbdesk.outbox.profiles import LibraryKeyMissing, ProfilesUnreadable
-    from vbdesk.outbox.vault import VaultError
+    from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
+    from vbdesk.outbox.profiles.vault import VaultError
 
     try:
         yield
@@ -150,7 +150,7 @@ def _of_profile(
 ) -> Iterator[Connection]:
     from vbdesk.cli.places import places
     from vbdesk.client import Credentials
-    from vbdesk.outbox.vault import KeyringVault
+    from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = places(data_dir)
     profile = named_profile(wanted, place)
@@ -166,8 +166,8 @@ def _of_profile(
 def named_profile(wanted: str | None, place: "Places") -> "Profile":
     """The profile of this name or id, the one in use if None; ends the command if there is none."""
     from vbdesk.client.environment import ACCOUNT, ADDRESS, KEY
-    from vbdesk.outbox.opening import ProfileUnknown, find_profile
-    from vbdesk.outbox.profiles import ProfileStore
+    from vbdesk.outbox.library.opening import ProfileUnknown, find_profile
+    from vbdesk.outbox.profiles.profiles import ProfileStore
 
     try:
         return find_profile(ProfileStore(place.config), wanted)
@@ -179,7 +179,7 @@ def named_profile(wanted: str | None, place: "Places") -> "Profile":
 def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.environ) -> str:
     """The profile's key; waits while the keyring waits for a person. Raises VaultError."""
     from vbdesk.client.environment import KEY
-    from vbdesk.outbox.vault import patiently
+    from vbdesk.outbox.profiles.vault import patiently
 
     if profile.secrets == "session":  # it is not in the keyring, as its owner wanted
         if not environ.get(KEY):

@@ -25,7 +25,7 @@ def desk(
     from vbdesk.desk.app import run
     from vbdesk.desk.outside import Outside
     from vbdesk.desk.theme import Scheme
-    from vbdesk.outbox.log_file import keep_log
+    from vbdesk.outbox.diagnostics.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
     place = places(data_dir)

@@ -11,7 +11,7 @@ from vbdesk.cli.output import fail, wrapped
 from vbdesk.cli.places import places
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.diagnostics import Diagnosis, Finding
+    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, Finding
 
 NEEDS_MENDING = 1
 _KEYRING_PATIENCE_S = 60.0  # the person is here, and may have to type a password first
@@ -30,8 +30,8 @@ def doctor(
 ) -> None:
     """Check this computer, its keyring, recordings and services; ends with status 1 if something needs mending."""
     from vbdesk.desk.outside import Outside
-    from vbdesk.outbox.diagnostics import diagnose, write_bundle
-    from vbdesk.outbox.vault import KeyringVault
+    from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
+    from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = places(data_dir)
     diagnosis = diagnose(

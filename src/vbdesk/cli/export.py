@@ -12,7 +12,7 @@ from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.vault import Vault
+    from vbdesk.outbox.profiles.vault import Vault
     from vbdesk.report.bids import AudioFile
     from vbdesk.report.gathering import ReadsJobs
     from vbdesk.report.pdf import ReportOptions
@@ -154,11 +154,11 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
     """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
     from vbdesk.cli.connection import named_profile
     from vbdesk.cli.places import places
-    from vbdesk.outbox.audit import Deed, Part
-    from vbdesk.outbox.opening import HeldLibrary, LibraryInUse
-    from vbdesk.outbox.profiles import LibraryKeyMissing, library_folder
-    from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
-    from vbdesk.outbox.vault import KeyringVault, VaultError
+    from vbdesk.outbox.library.audit import Deed, Part
+    from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
+    from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+    from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
+    from vbdesk.outbox.profiles.vault import KeyringVault, VaultError
 
     place = places(data_dir)
     known = named_profile(profile, place)

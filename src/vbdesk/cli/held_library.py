@@ -13,9 +13,9 @@ from vbdesk.cli.connection import ACT_FIRST, LATER, named_profile, told
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.opening import HeldLibrary
-    from vbdesk.outbox.profiles import Profile
-    from vbdesk.outbox.vault import Vault
+    from vbdesk.outbox.library.opening import HeldLibrary
+    from vbdesk.outbox.profiles.profiles import Profile
+    from vbdesk.outbox.profiles.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
         vault: where keys of profiles are; the system's keyring if None.
     """
     from vbdesk.cli.places import places
-    from vbdesk.outbox.audit import Part
-    from vbdesk.outbox.opening import HeldLibrary, LibraryInUse
-    from vbdesk.outbox.profiles import library_folder
-    from vbdesk.outbox.schema import LibraryLocked, LibraryUnreadable
-    from vbdesk.outbox.vault import KeyringVault, patiently
+    from vbdesk.outbox.library.audit import Part
+    from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
+    from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+    from vbdesk.outbox.profiles.profiles import library_folder
+    from vbdesk.outbox.profiles.vault import KeyringVault, patiently
 
     place = places(data_dir)
     with told():

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, Submitted
     from vbdesk.client.uploads import Progress
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.intake import IntakeRow
-    from vbdesk.outbox.items import Target
+    from vbdesk.outbox.intake.intake import IntakeRow
+    from vbdesk.outbox.library.items import Target
 
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
 
@@ -137,7 +137,7 @@ def _zone(name: str) -> tzinfo:
 
 
 def _target(model: str | None, sign: str | None) -> "Target":
-    from vbdesk.outbox.items import Target
+    from vbdesk.outbox.library.items import Target
 
     if (model is None) == (sign is None):
         fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
@@ -153,7 +153,7 @@ def _looked_at(
     connection: Connection,
 ) -> "list[IntakeRow]":
     """Every recording with its length and moment, or with what is wrong with it, before anything is sent."""
-    from vbdesk.outbox.intake import IntakeError, IntakeRow, preview_csv, preview_files
+    from vbdesk.outbox.intake.intake import IntakeError, IntakeRow, preview_csv, preview_files
 
     if csv is None:
         preview = preview_files(paths, group, target, progress=_counter("Read"))
@@ -168,7 +168,7 @@ def _looked_at(
 
 def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
     from vbdesk.client import recorded_at_in_name
-    from vbdesk.outbox.intake import CLOCK_DRIFT
+    from vbdesk.outbox.intake.intake import CLOCK_DRIFT
 
     if row.error is not None or not (moments.given or moments.from_name):
         return row
@@ -187,7 +187,7 @@ def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
 
 
 def _is_foreign(path: Path) -> bool:
-    from vbdesk.outbox.intake import SUFFIXES
+    from vbdesk.outbox.intake.intake import SUFFIXES
 
     return path.is_file() and path.suffix.lower() not in SUFFIXES
 

@@ -30,9 +30,9 @@ from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
     from vbdesk.cli.held_library import Held
-    from vbdesk.outbox.courier import Courier
-    from vbdesk.outbox.items import RecordingItem
-    from vbdesk.outbox.vault import Vault
+    from vbdesk.outbox.courier.courier import Courier
+    from vbdesk.outbox.library.items import RecordingItem
+    from vbdesk.outbox.profiles.vault import Vault
 
 GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
 LOOK_EVERY_S = 0.2
@@ -78,7 +78,7 @@ def sync(
 
 def _keep_log(data_dir: Path | None) -> None:
     from vbdesk.cli.places import places
-    from vbdesk.outbox.log_file import keep_log
+    from vbdesk.outbox.diagnostics.log_file import keep_log
 
     keep_log(places(data_dir).data)
 
@@ -103,8 +103,8 @@ def send_waiting(
     from vbdesk.cli.held_library import held_library
     from vbdesk.cli.places import places
     from vbdesk.client import Client, Credentials, RetryRule
-    from vbdesk.outbox.courier import Courier
-    from vbdesk.outbox.retention import SoundRetention
+    from vbdesk.outbox.courier.courier import Courier
+    from vbdesk.outbox.library.retention import SoundRetention
 
     place = places(data_dir)
     with held_library(profile, data_dir, vault) as held:
@@ -145,8 +145,8 @@ class _Watch:
     """Lets the courier work until nothing is on its way, and says what happens."""
 
     def __init__(self, held: "Held", courier: "Courier", keep_trying: bool, quiet: bool) -> None:
-        from vbdesk.outbox.items import ItemFilter
-        from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
+        from vbdesk.outbox.library.items import ItemFilter
+        from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
         self._library = held.library
         self._courier = courier
@@ -196,14 +196,14 @@ class _Watch:
             thread.join(STOP_WITHIN_S)
 
     def _on_their_way(self) -> bool:
-        from vbdesk.outbox.states import ON_THEIR_WAY
+        from vbdesk.outbox.library.states import ON_THEIR_WAY
 
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
 
     def _given_up(self) -> str | None:
         """Why nothing moves, where all that is on its way has had its retries and waits for a long time now."""
-        from vbdesk.outbox.verdicts import LONGEST_DELAY_S
+        from vbdesk.outbox.courier.verdicts import LONGEST_DELAY_S
 
         soon = datetime.now(UTC) + timedelta(seconds=LONGEST_DELAY_S)
         resting = [item for item in self._on_way.values() if item and item.not_before and item.not_before > soon]
@@ -229,7 +229,7 @@ class _Watch:
                 typer.echo(_line(item))
 
     def _follow(self, item: "RecordingItem") -> None:
-        from vbdesk.outbox.states import ON_THEIR_WAY
+        from vbdesk.outbox.library.states import ON_THEIR_WAY
 
         if item.state in ON_THEIR_WAY:
             self._on_way[item.take_id] = item
@@ -237,7 +237,7 @@ class _Watch:
             self._on_way.pop(item.take_id, None)
 
     def _report(self) -> dict[str, Any]:
-        from vbdesk.outbox.states import OutboxState
+        from vbdesk.outbox.library.states import OutboxState
 
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())

@@ -26,10 +26,10 @@ from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
 from vbdesk.desk.widgets.banner import Tone
 from vbdesk.desk.workspace import Workspace, open_library
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.opening import LibraryInUse
-from vbdesk.outbox.profiles import Profile, ProfileStore, new_profile_id
-from vbdesk.outbox.vault import MemoryVault, VaultError
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import LibraryInUse
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
 
 _SIZE = (1280, 800)
 _SIGNAL_LOOK_MS = 300

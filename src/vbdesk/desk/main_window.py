@@ -18,8 +18,8 @@ from vbdesk.desk.widgets.focus_ring import FocusRing
 from vbdesk.desk.widgets.rail import Rail
 from vbdesk.desk.widgets.status_bar import StatusBar
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.reach import CourierStatus
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.profiles.profiles import Profile
 
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtNetwork import QNetworkInformation
 
-from vbdesk.outbox.network import NetworkState
+from vbdesk.outbox.courier.network import NetworkState
 
 _Feature = QNetworkInformation.Feature
 _Reach = QNetworkInformation.Reachability

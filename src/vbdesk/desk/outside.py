@@ -16,8 +16,8 @@ from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.client.local_service import Endpoint, LocalService, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.desk.network import SystemNetwork
-from vbdesk.outbox.network import Network
-from vbdesk.outbox.vault import KeyringVault, MemoryVault, Vault
+from vbdesk.outbox.courier.network import Network
+from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
 
 
 class RunningService(Protocol):

@@ -7,7 +7,7 @@ from typing import Literal
 from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.outside import Outside
-from vbdesk.outbox.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
 
 Secrets = Literal["keyring", "session"]
 _PROBE = "probe"

@@ -12,17 +12,17 @@ from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
-from vbdesk.outbox.courier import Courier
-from vbdesk.outbox.forecast import Forecast
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.network import Network, UnknownNetwork
-from vbdesk.outbox.opening import HeldLibrary
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.request_journal import StoredRequests
-from vbdesk.outbox.settings import LibrarySettings
-from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.vault import VaultFailed
+from vbdesk.outbox.courier.courier import Courier
+from vbdesk.outbox.courier.forecast import Forecast
+from vbdesk.outbox.courier.network import Network, UnknownNetwork
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.settings import LibrarySettings
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import VaultFailed
 
 _GATHER_MS = 200
 

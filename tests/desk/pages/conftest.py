@@ -16,10 +16,10 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.pages.account import AccountPage, build_account_page
 from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
-from vbdesk.outbox.items import TakeMetadata, Target, write_result
-from vbdesk.outbox.profiles import Profile, ProfileStore
-from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.store import FOLLOW, SEND
+from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.store import FOLLOW, SEND
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 
 sys.path.append(str(Path(__file__).parent))  # known_recordings, by name
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from vbdesk.outbox.items import RecordingItem, Target
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.items import RecordingItem, Target
+from vbdesk.outbox.library.states import OutboxState
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -3,11 +3,11 @@
 import pytest
 from PySide6.QtWidgets import QAbstractButton
 
-from vbdesk.outbox.network import NetworkState
-from vbdesk.outbox.profiles import ProfileStore
-from vbdesk.outbox.reach import CourierStatus, Reach
-from vbdesk.outbox.settings import Retention, RetentionRule, SendRule
-from vbdesk.outbox.states import Fix
+from vbdesk.outbox.courier.network import NetworkState
+from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.profiles.profiles import ProfileStore
 
 
 def button(page, name):

@@ -11,7 +11,7 @@ from vbdesk.desk.pages.account_plan import PlanCard
 from vbdesk.desk.pages.account_webhook import WebhookCard
 from vbdesk.desk.viewmodels.account import AccountViewModel
 from vbdesk.desk.viewmodels.prices import prices
-from vbdesk.outbox.kept_reads import KeptReads
+from vbdesk.outbox.library.kept_reads import KeptReads
 
 SECRET = "a-secret-of-the-ward"
 

@@ -22,9 +22,9 @@ from vbdesk.desk.viewmodels.cohort_reading import HeatOrder, Shown, cohort_of, t
 from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
 from vbdesk.desk.viewmodels.subject_list import AtService, KeptList
 from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.outbox.kept_reads import KeptReads
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 LABELS = {"anxiety": "Anxiety", "fatigue": "Fatigue"}

@@ -16,8 +16,8 @@ from vbdesk.desk.viewmodels.compare import CompareViewModel
 from vbdesk.desk.viewmodels.comparison import compare, side_of
 from vbdesk.desk.viewmodels.pair_playback import PairPlayback
 from vbdesk.desk.viewmodels.result_source import Found
-from vbdesk.outbox.audit import AuditReader, Deed
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.states import OutboxState
 
 
 def changed(job, signal=None, feature=None, **result):

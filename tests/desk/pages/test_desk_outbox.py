@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from vbdesk.desk.models.cells import Act, LevelMark, Moving
 from vbdesk.desk.places import Recording, ReviewTake
 from vbdesk.desk.viewmodels.outbox_rows import Show
-from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.library.states import Fix, OutboxState
 
 
 def cells(page, take_id):

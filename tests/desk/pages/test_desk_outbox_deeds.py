@@ -5,11 +5,11 @@ import re
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.outbox.bundle_keys import public_key
-from vbdesk.outbox.reach import CourierStatus, Reach
-from vbdesk.outbox.settings import SendRule
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.store import UnknownTake
+from vbdesk.outbox.bundles.bundle_keys import public_key
+from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.settings import SendRule
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import UnknownTake
 
 S = OutboxState
 

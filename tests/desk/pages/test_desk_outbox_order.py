@@ -8,8 +8,8 @@ import pytest
 from known_recordings import NOON, recording
 
 from vbdesk.desk.viewmodels.outbox_order import Arranged
-from vbdesk.outbox.items import Changes
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.items import Changes
+from vbdesk.outbox.library.states import OutboxState
 
 
 def made(number, state=OutboxState.WAITING, *, updated=NOON):

@@ -12,11 +12,11 @@ from vbdesk.desk.viewmodels.outbox_deeds import choice_of
 from vbdesk.desk.viewmodels.outbox_news import Mend, news_of
 from vbdesk.desk.viewmodels.outbox_order import Arranged
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
-from vbdesk.outbox.forecast import Forecast
-from vbdesk.outbox.items import Changes
-from vbdesk.outbox.reach import CourierStatus, Reach
-from vbdesk.outbox.settings import LibrarySettings, SendRule
-from vbdesk.outbox.states import EDGES, Fix, OutboxState
+from vbdesk.outbox.courier.forecast import Forecast
+from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.items import Changes
+from vbdesk.outbox.library.settings import LibrarySettings, SendRule
+from vbdesk.outbox.library.states import EDGES, Fix, OutboxState
 
 S = OutboxState
 

@@ -14,8 +14,8 @@ from vbdesk.desk.pages.result import ResultPage, build_result_page
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.playback import envelope_of
 from vbdesk.desk.viewmodels.result_reading import reading_of
-from vbdesk.outbox.audit import AuditReader, Deed
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.states import OutboxState
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.pages.result import build_result_page
 from vbdesk.desk.places import Comparison, Recording, ReviewTake
 from vbdesk.desk.viewmodels.result_reading import reading_of
-from vbdesk.outbox.audit import AuditReader, Deed
-from vbdesk.outbox.items import write_result
-from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.items import write_result
+from vbdesk.outbox.library.states import Fix, OutboxState
 
 ANSWERS = Path(__file__).parents[1] / "data"
 NO_HISTORY = dict.fromkeys(

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.pages.subject import SubjectPage, build_subject_page
 from vbdesk.desk.viewmodels.subject_reading import sentence_of, subject_of
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.states import OutboxState
 
 RUNNING = {
     "status": "running",

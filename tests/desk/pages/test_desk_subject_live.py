@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QWidget
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.pages.subject import build_subject_page
 from vbdesk.desk.viewmodels.subject_reading import age_words, subject_of
-from vbdesk.outbox.audit import AuditReader
-from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.states import OutboxState
 
 SUBJECT = "reader-01"
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from vbdesk.desk.pages.subjects import SubjectsPage, build_subjects_page
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.opened_results import OpenedResults
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 
 @pytest.fixture

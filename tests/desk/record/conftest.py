@@ -8,7 +8,7 @@ from vbdesk.desk.viewmodels.intake import IntakeViewModel
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
 from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
-from vbdesk.outbox.check import Check, CheckRow, Verdict
+from vbdesk.outbox.intake.check import Check, CheckRow, Verdict
 
 
 def quick_check(audio) -> Check:

@@ -9,7 +9,7 @@ from vbdesk.capture.sealed import SealedTakeWriter, read_take
 from vbdesk.desk.span import Span
 from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.states import OutboxState
 
 
 def test_a_recording_goes_to_the_outbox_in_two_presses(user):

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDropEvent
 
 from vbdesk.contract.catalog import Sign
 from vbdesk.desk.viewmodels.record import Phase
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.states import OutboxState
 
 
 @pytest.fixture

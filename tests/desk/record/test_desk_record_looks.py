@@ -19,7 +19,7 @@ from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.viewmodels.record import Moment
 from vbdesk.desk.widgets.buttons import Button
 from vbdesk.desk.widgets.text import Elided, Text
-from vbdesk.outbox.check import check_take
+from vbdesk.outbox.intake.check import check_take
 
 PICTURES = os.environ.get("VBDESK_PICTURES")
 PAGE = {1.0: (1080, 768), 2.0: (1152, 736)}  # of a window of 1280x800

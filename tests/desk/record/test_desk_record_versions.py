@@ -7,9 +7,9 @@ from PySide6.QtCore import Qt
 
 from vbdesk.desk.span import Span
 from vbdesk.desk.viewmodels.record import Phase
-from vbdesk.outbox.check import check_take
-from vbdesk.outbox.speaker_guard import Likeness
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.intake.check import check_take
+from vbdesk.outbox.intake.speaker_guard import Likeness
+from vbdesk.outbox.library.states import OutboxState
 
 
 def records_twice(user):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vbdesk.contract.levels import Level
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.states import OutboxState
 
 
 @dataclass(frozen=True, slots=True)

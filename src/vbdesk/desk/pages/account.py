@@ -21,8 +21,8 @@ from vbdesk.desk.widgets.card import Card, headed, line, scrolled
 from vbdesk.desk.widgets.fields import Field, SecretField
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.states import Fix
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.library.states import Fix
 
 _COLUMN = 960
 _SIDES = 112  # of page, card and scroll bar

@@ -14,7 +14,7 @@ from vbdesk.desk.widgets.card import Card, headed
 from vbdesk.desk.widgets.fields import LineField
 from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
-from vbdesk.outbox.settings import LibrarySettings, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule
 
 _USUAL_DAYS = 30
 _DAYS_WIDTH = 72

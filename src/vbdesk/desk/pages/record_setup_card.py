@@ -9,7 +9,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.viewmodels.record_setup import Form, RecordSetupViewModel, Subject
 from vbdesk.desk.widgets.card import Card, line, scrolled
 from vbdesk.desk.widgets.fields import ChoiceField, Field, LineField, TagsField, TickBox
-from vbdesk.outbox.items import Target
+from vbdesk.outbox.library.items import Target
 
 _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
 

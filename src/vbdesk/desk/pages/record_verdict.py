@@ -14,7 +14,7 @@ from vbdesk.desk.widgets.gauge import Gauge
 from vbdesk.desk.widgets.painting import antialiased
 from vbdesk.desk.widgets.progress import ProgressBar
 from vbdesk.desk.widgets.text import Text
-from vbdesk.outbox.check import CheckRow, Verdict
+from vbdesk.outbox.intake.check import CheckRow, Verdict
 
 _LOOKS: dict[Verdict, ChipLook] = {Verdict.PASS: PASS, Verdict.WATCH: WATCH, Verdict.FAIL: FAIL}
 _TOKENS: dict[Verdict, str] = {Verdict.PASS: "ok", Verdict.WATCH: "warn", Verdict.FAIL: "fail"}

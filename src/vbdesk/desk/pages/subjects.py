@@ -18,7 +18,7 @@ from vbdesk.desk.widgets.page_head import PageHead
 from vbdesk.desk.widgets.subject_note_card import SubjectNoteCard
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.subject_notes import SubjectNote
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 _WIDTHS = (240, 160, 150, 100, 106, 146, 116)
 _UNREAD, _COUNT, _HERE = 3, 4, 5

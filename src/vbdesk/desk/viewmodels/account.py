@@ -12,9 +12,9 @@ from vbdesk.desk.viewmodels.prices import Price, diarize_price, prices
 from vbdesk.desk.viewmodels.rules import RulesViewModel
 from vbdesk.desk.viewmodels.webhook import WebhookViewModel
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.profiles import Profile, ProfileStore
-from vbdesk.outbox.reach import CourierStatus
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
 from vbdesk.desk.viewmodels.time_words import counted, megabytes
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.bundle import HandedOver, Ready, export_bundle, owner_of, ready
-from vbdesk.outbox.bundle_import import TakenOver, import_bundle
-from vbdesk.outbox.bundle_keys import ForKey, ForPassphrase, Lock, public_key, secret_of
+from vbdesk.outbox.bundles.bundle import HandedOver, Ready, export_bundle, owner_of, ready
+from vbdesk.outbox.bundles.bundle_import import TakenOver, import_bundle
+from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase, Lock, public_key, secret_of
 
 
 class _Stop:

@@ -16,8 +16,8 @@ from vbdesk.desk.viewmodels.cohort_reading import CohortReading, HeatOrder, Show
 from vbdesk.desk.viewmodels.polite import expected_s, wait_for_room
 from vbdesk.desk.viewmodels.time_words import age_words, counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.forecast import about
+from vbdesk.outbox.courier.forecast import about
+from vbdesk.outbox.library.audit import Deed
 
 _SHOW_EVERY_MS = 2000
 """While many subjects are read, the page is brought up to date so often."""

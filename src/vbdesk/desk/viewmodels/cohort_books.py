@@ -23,11 +23,11 @@ from vbdesk.desk.viewmodels.cohort_summary import (
 )
 from vbdesk.desk.viewmodels.subject_list import AtService, KeptList
 from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.outbox.items import ItemFilter, RecordingItem
-from vbdesk.outbox.kept_reads import KeptReads
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.states import OutboxState
-from vbdesk.outbox.subject_notes import SubjectNotes
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem
+from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 KEPT_COHORT = "cohort"
 RESULTS_BACK = 3

@@ -15,7 +15,7 @@ from vbdesk.desk.models.cells import Cell, Stacked, Words
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.time_words import age_words, counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.kept_reads import KeptReads
+from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.report.wording import result_words
 
 FEWEST = 10

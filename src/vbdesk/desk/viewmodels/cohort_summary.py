@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.contract.results import LongitudinalSignal, Result, Signal, signals_of
-from vbdesk.outbox.items import RecordingItem
+from vbdesk.outbox.library.items import RecordingItem
 
 _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 USUAL = "none"

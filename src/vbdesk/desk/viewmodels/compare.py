@@ -16,7 +16,7 @@ from vbdesk.desk.viewmodels.playback import envelope_of
 from vbdesk.desk.viewmodels.result_source import Found, ResultSource
 from vbdesk.desk.viewmodels.siblings import Sibling, siblings_of
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
+from vbdesk.outbox.library.audit import Deed
 
 _COLUMNS = 700
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.setup import ConnectionTest, Secrets, ServiceAddress, Setup
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.vault import VaultError, VaultMissing
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 
 NO_KEYRING = (
     "Keys can be kept until vbdesk closes instead: you would set this up again next time, and recordings that have not "

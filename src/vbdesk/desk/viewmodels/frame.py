@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.reach import CourierStatus, Reach
-from vbdesk.outbox.states import Fix
+from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.profiles.profiles import Profile
 
 
 @dataclass(frozen=True, slots=True)

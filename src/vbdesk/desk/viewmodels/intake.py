@@ -12,7 +12,7 @@ from vbdesk.desk.models.cells import Cell, TwoLines, Words
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
 from vbdesk.desk.viewmodels.time_words import clock_words, counted, day_and_time
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.intake import (
+from vbdesk.outbox.intake.intake import (
     Imported,
     IntakeRow,
     Preview,
@@ -21,7 +21,7 @@ from vbdesk.outbox.intake import (
     preview_csv,
     preview_files,
 )
-from vbdesk.outbox.items import TakeMetadata
+from vbdesk.outbox.library.items import TakeMetadata
 
 HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "Analysis")
 

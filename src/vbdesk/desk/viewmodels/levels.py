@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.results import ModelResult, Result, signals_of
-from vbdesk.outbox.items import RecordingItem
+from vbdesk.outbox.library.items import RecordingItem
 
 _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 

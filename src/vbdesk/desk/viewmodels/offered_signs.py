@@ -5,8 +5,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.contract.catalog import Sign
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.offered import OfferedSigns, every_service_has
-from vbdesk.outbox.reach import CourierStatus
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.intake.offered import OfferedSigns, every_service_has
 
 
 class OfferedSignsViewModel(QObject):

@@ -5,7 +5,7 @@ from PySide6.QtCore import QObject, Slot
 from vbdesk.desk.places import Recording
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.subject_notes import SubjectNotes
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 
 class OpenedResults(QObject):

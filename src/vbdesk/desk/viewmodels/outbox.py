@@ -15,9 +15,9 @@ from vbdesk.desk.viewmodels.outbox_news import Mend, News, news_of
 from vbdesk.desk.viewmodels.outbox_order import STOPPED, Arranged, Figures, Rank
 from vbdesk.desk.viewmodels.outbox_rows import HEADINGS, SHOWN, Circumstances, Deed, OutboxRow, Show
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.forecast import about
-from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.courier.forecast import about
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
 _RATE_OVER_S = 0.5
 _LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library

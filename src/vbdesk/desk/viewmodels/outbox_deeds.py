@@ -10,10 +10,10 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, deed_of
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.bundle import take_back
-from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.library import Library, NotAllowed, PutAway, UnknownTake
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.bundles.bundle import take_back
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library, NotAllowed, PutAway, UnknownTake
+from vbdesk.outbox.library.states import OutboxState
 
 _S = OutboxState
 

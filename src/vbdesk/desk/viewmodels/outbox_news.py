@@ -6,10 +6,10 @@ from enum import StrEnum
 from vbdesk.desk.viewmodels.outbox_order import Arranged, Figures
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances
 from vbdesk.desk.viewmodels.time_words import counted
-from vbdesk.outbox.forecast import about
-from vbdesk.outbox.reach import Reach
-from vbdesk.outbox.settings import SendRule
-from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.courier.forecast import about
+from vbdesk.outbox.courier.reach import Reach
+from vbdesk.outbox.library.settings import SendRule
+from vbdesk.outbox.library.states import Fix, OutboxState
 
 _STAYS = "You can close this window; sending goes on next time it opens."
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from vbdesk.outbox.items import Changes, RecordingItem
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.items import Changes, RecordingItem
+from vbdesk.outbox.library.states import OutboxState
 
 _S = OutboxState
 

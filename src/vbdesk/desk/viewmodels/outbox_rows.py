@@ -13,11 +13,11 @@ from vbdesk.desk.models.cells import Act, Cell, LevelMark, Moving, StateMark, Tw
 from vbdesk.desk.viewmodels.levels import level_of
 from vbdesk.desk.viewmodels.outbox_order import STOPPED, Arranged
 from vbdesk.desk.viewmodels.time_words import day_and_time, megabytes, place_in_line, rate_words
-from vbdesk.outbox.forecast import Forecast, about
-from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.reach import CourierStatus, Reach
-from vbdesk.outbox.settings import LibrarySettings, SendRule
-from vbdesk.outbox.states import ON_THEIR_WAY, Fix, OutboxState
+from vbdesk.outbox.courier.forecast import Forecast, about
+from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.settings import LibrarySettings, SendRule
+from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
 
 _S = OutboxState
 

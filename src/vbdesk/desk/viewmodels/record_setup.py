@@ -15,7 +15,7 @@ from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
 
 _LOOK_UP_AFTER_MS = 150
 DEFAULT_TARGET = Target("model", "pulse")

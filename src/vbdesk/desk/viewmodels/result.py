@@ -14,8 +14,8 @@ from vbdesk.desk.viewmodels.result_source import Found, ResultSource
 from vbdesk.desk.viewmodels.result_view import Remedy, ResultView, first_view, view_of
 from vbdesk.desk.viewmodels.siblings import Sibling, neighbours, siblings_of
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.vault import VaultError
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.profiles.vault import VaultError
 
 _ASK_AGAIN_MS = 3000
 _KEPT_VIEWS = 50

@@ -13,7 +13,7 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.result_source import ResultSource
 from vbdesk.desk.viewmodels.result_view import ResultView
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
+from vbdesk.outbox.library.audit import Deed
 from vbdesk.report.exports import ENDINGS, ExportFormat, export_files, write_files
 from vbdesk.report.names import file_stems
 from vbdesk.report.pdf import ReportOptions

@@ -9,8 +9,8 @@ from vbdesk.contract.results import Result
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.result_reading import pretty
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.items import ItemFilter, RecordingItem
-from vbdesk.outbox.store import UnknownTake
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem
+from vbdesk.outbox.library.store import UnknownTake
 
 _KEPT_JOBS = 200
 

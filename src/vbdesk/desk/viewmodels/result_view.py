@@ -8,8 +8,8 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.result_reading import ResultReading, reading_of, title_of
 from vbdesk.desk.viewmodels.result_source import Found
-from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.states import Fix, OutboxState
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import Fix, OutboxState
 
 _BY_ITSELF = "The result appears here by itself."
 

@@ -10,9 +10,9 @@ from typing import Any
 from vbdesk.capture.rescue import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.span import Span
-from vbdesk.outbox.check import Check, CheckRow, Verdict
-from vbdesk.outbox.items import RecordingItem, TakeMetadata, Target, metadata_of
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.intake.check import Check, CheckRow, Verdict
+from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, Target, metadata_of
+from vbdesk.outbox.library.states import OutboxState
 
 FLAC_SHARE = 0.55  # of the size as 16-bit PCM, for speech
 

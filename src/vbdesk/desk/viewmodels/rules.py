@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import AuditReader, Verification
-from vbdesk.outbox.diagnostics import diagnose, write_bundle
-from vbdesk.outbox.profiles import Profile
-from vbdesk.outbox.settings import LibrarySettings, Retention, RetentionRule, SendRule
+from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
+from vbdesk.outbox.library.audit import AuditReader, Verification
+from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
+from vbdesk.outbox.profiles.profiles import Profile
 
 LONGEST_DAYS = 3650
 

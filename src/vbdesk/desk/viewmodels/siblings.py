@@ -10,9 +10,9 @@ from vbdesk.contract.longitudinal import DataPoint, TrajectoryRead
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.levels import level_of
 from vbdesk.desk.viewmodels.result_reading import moment_of
-from vbdesk.outbox.items import ItemFilter, RecordingItem
-from vbdesk.outbox.library import Library
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import OutboxState
 
 _TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
 

@@ -14,9 +14,9 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.subject_reading import SubjectReading, age_words, subject_of
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.items import ItemFilter
-from vbdesk.outbox.reach import CourierStatus
-from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.outbox.library.items import ItemFilter
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
 _REMEMBERED = 8  # subjects that were looked at last
 _LOOK_AGAIN_MS = 60_000  # for results that another computer sent

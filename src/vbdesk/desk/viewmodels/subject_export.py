@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
+from vbdesk.outbox.library.audit import Deed
 
 if TYPE_CHECKING:
     from vbdesk.report.subject_record import SubjectRecord

@@ -16,9 +16,9 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.cells import Act, Cell, LevelMark, TwoLines, Words
 from vbdesk.desk.viewmodels.levels import level_of
 from vbdesk.desk.viewmodels.time_words import counted, day_and_time
-from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.subject_notes import SubjectNote
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 HEADINGS = ("Subject", "Last recording", "Last level", "Unread", "Recordings", "On this computer", "")
 LEVELS_AT_ONCE = 1000

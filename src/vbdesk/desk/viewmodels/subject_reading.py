@@ -9,7 +9,7 @@ from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRe
 from vbdesk.desk.models.cells import Cell, LevelMark, TwoLines, Words
 from vbdesk.desk.plots.trajectory_data import Mark, TrajectoryChart, chart_of
 from vbdesk.desk.viewmodels.time_words import counted, day_and_time
-from vbdesk.outbox.items import RecordingItem
+from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.report.sign_reference import sign_references
 
 _HEADING_LETTERS = 14

@@ -26,8 +26,8 @@ from vbdesk.desk.viewmodels.subject_list import (
 )
 from vbdesk.desk.viewmodels.time_words import age_words, counted
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.kept_reads import KeptReads
-from vbdesk.outbox.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 KEPT_AS = "subjects"
 FRESH = timedelta(minutes=5)

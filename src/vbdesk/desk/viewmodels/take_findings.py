@@ -9,9 +9,9 @@ from vbdesk.capture.spectrogram import spectrogram
 from vbdesk.desk.tasks import Lane, TaskContext
 from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version, versions_of
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.items import RecordingItem
-from vbdesk.outbox.speaker_guard import Likeness, SpeakerGuard
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.intake.speaker_guard import Likeness, SpeakerGuard
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import OutboxState
 
 SPECTROGRAM_COLUMNS = 1000
 

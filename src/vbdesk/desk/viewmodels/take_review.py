@@ -16,12 +16,12 @@ from vbdesk.desk.viewmodels.playback import Playback
 from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.viewmodels.take_findings import TakeFindings
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.audit import Deed
-from vbdesk.outbox.check import Check, check_take
-from vbdesk.outbox.items import RecordingItem, TakeMetadata
-from vbdesk.outbox.library import PutAway
-from vbdesk.outbox.opened import decode_file
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.intake.check import Check, check_take
+from vbdesk.outbox.intake.opened import decode_file
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
+from vbdesk.outbox.library.library import PutAway
+from vbdesk.outbox.library.states import OutboxState
 
 _PERCENT = 100
 

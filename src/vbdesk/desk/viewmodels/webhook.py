@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.client.trial_delivery import webhook_faults
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.workspace import Workspace
-from vbdesk.outbox.kept_reads import KeptReads
+from vbdesk.outbox.library.kept_reads import KeptReads
 
 _KEPT_AS = "webhook"
 _SECRET_BYTES = 32

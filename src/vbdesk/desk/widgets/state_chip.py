@@ -1,7 +1,7 @@
 """The chip of a recording's state in the outbox."""
 
 from vbdesk.desk.widgets.badges import ChipLook
-from vbdesk.outbox.states import OutboxState
+from vbdesk.outbox.library.states import OutboxState
 
 STATE_LOOKS: dict[OutboxState, ChipLook] = {
     OutboxState.CHECKED: ChipLook("Checked", "check", "text2", "sunken"),

@@ -9,7 +9,7 @@ from vbdesk.desk.widgets.buttons import quiet_button, secondary_button
 from vbdesk.desk.widgets.card import Card
 from vbdesk.desk.widgets.fields import Field, TagsField
 from vbdesk.desk.widgets.text import Elided, Text
-from vbdesk.outbox.subject_notes import SubjectNote
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 
 class SubjectNoteCard(Card):

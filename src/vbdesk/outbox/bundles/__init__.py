@@ -1,0 +1,1 @@
+"""Waiting recordings in one sealed file, for another computer to send."""

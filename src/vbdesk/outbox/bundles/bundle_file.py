@@ -1,0 +1,215 @@
+"""The file of a courier bundle: recordings sealed in the age format, written and read as a stream.
+
+The file, numbers big-endian:
+
+    7 bytes   VBUNDLE
+    1 byte    format; 0 while the file is not finished, and nobody reads it then
+    8 bytes   size of the whole file
+    32 bytes  SHA-256 of everything from here on
+    4 bytes   length of the locked secret; 0 in a bundle for a public key
+    ...       the locked secret: an age file (scrypt) with the X25519 secret that opens the rest
+    ...       an age file (X25519) of: length of the manifest (4 bytes), manifest (JSON), sounds in its order
+
+A new X25519 key is made for every bundle. The passphrase locks its secret; a bundle for another computer names that
+computer's key as a second recipient, and the secret is forgotten. In both cases the maker can read the file back.
+"""
+
+import os
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pyrage
+
+from vbdesk.outbox.bundles.bundle_errors import (
+    BundleCutOff,
+    BundleDamaged,
+    BundleForOther,
+    BundleNewer,
+    BundleUnfinished,
+)
+from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock, Secret, lock_identity, recipient_of
+from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
+from vbdesk.outbox.bundles.bundle_stream import LENGTH, Hashing, Malformed, Sink, Source, Taker, Watch
+
+MAGIC = b"VBUNDLE"
+UNFINISHED, FORMAT = 0, 1
+_CHANGED = "This bundle was changed on its way. Copy it once more from where it lay."
+_HEAD = struct.Struct(">7sBQ32sI")
+
+Sounds = Callable[[BundledTake], Iterator[bytes]]
+"""Gives the sound of a recording in pieces."""
+
+
+class LookOnly:
+    """Takes nothing: for reading a bundle back."""
+
+    def __init__(self) -> None:
+        self.manifest: BundleManifest | None = None
+
+    def begin(self, manifest: BundleManifest) -> None:
+        """Keep the manifest."""
+        self.manifest = manifest
+
+    def sound(self, take: BundledTake, piece: bytes) -> None:
+        """Nothing."""
+
+    def end(self, take: BundledTake) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first bytes of a file."""
+
+    format: int
+    size: int
+    sha256: bytes
+    locked_secret: bytes
+
+    @property
+    def needs_passphrase(self) -> bool:
+        """Whether a passphrase opens the bundle, else the key of the computer that it is for."""
+        return bool(self.locked_secret)
+
+
+def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock: Lock, watch: Watch) -> None:
+    """Write a bundle that nobody reads before `finish`, bring it to the disk, and read it back from there.
+
+    Raises:
+        BundleError: the lock is none, a person stopped it, or the file does not read back as it was written.
+        OSError: the disk is full or gone, or a sound cannot be read.
+    """
+    identity = pyrage.x25519.Identity.generate()
+    recipients, locked_secret = [identity.to_public()], b""
+    if isinstance(lock, ForKey):
+        recipients.append(recipient_of(lock))
+    else:
+        locked_secret = lock_identity(identity, lock)
+    with path.open("x+b") as file:
+        file.write(_HEAD.pack(MAGIC, UNFINISHED, 0, bytes(32), len(locked_secret)))
+        target = Hashing(file)
+        target.digest.update(LENGTH.pack(len(locked_secret)))
+        target.write(locked_secret)
+        source = Source(_content(manifest, sounds, watch))
+        try:
+            pyrage.encrypt_io(source, target, recipients)
+        except pyrage.EncryptError as error:
+            raise (source.fault or target.fault or error) from None
+        size = file.tell()
+        file.seek(0)
+        file.write(_HEAD.pack(MAGIC, UNFINISHED, size, target.digest.digest(), len(locked_secret)))
+        file.flush()
+        os.fsync(file.fileno())
+        _forget_cached(file)
+    looked = LookOnly()
+    read_bundle(path, lambda _: identity, looked, watch, unfinished=True)
+    if looked.manifest != manifest:
+        raise BundleDamaged("The file does not read back as it was written. Use another disk or stick.")
+
+
+def finish(path: Path) -> None:
+    """Make the file one that can be read; once more does no harm. Raises OSError."""
+    with path.open("r+b") as file:
+        file.seek(len(MAGIC))
+        file.write(bytes([FORMAT]))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_head(path: Path, *, unfinished: bool = False) -> Head:
+    """Look at the first bytes of a file: whether it is a whole bundle, and what opens it.
+
+    Raises:
+        BundleError: it is not a bundle, not finished, cut off, or of a newer format.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return _read_head(file, path.stat().st_size, unfinished=unfinished)
+
+
+def read_bundle(
+    path: Path,
+    secret: Secret,
+    taker: Taker,
+    watch: Watch,
+    *,
+    unfinished: bool = False,
+) -> None:
+    """Read a whole bundle; only when this returns has all of it been as it was written.
+
+    Args:
+        path: the file.
+        secret: gives what opens it.
+        taker: gets what is in it.
+        watch: for progress, and for stopping.
+        unfinished: read a file that is not finished, too.
+
+    Raises:
+        BundleError: it cannot be opened, or is not whole; also what `taker` raises comes through.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        head = _read_head(file, path.stat().st_size, unfinished=unfinished)
+        source, sink = Hashing(file), Sink(taker, watch)
+        source.digest.update(LENGTH.pack(len(head.locked_secret)) + head.locked_secret)
+        fault: Exception | None = None
+        try:
+            pyrage.decrypt_io(source, sink, [secret(head.locked_secret)])
+            sink.close_content()
+        except (pyrage.DecryptError, BundleForOther, Malformed, OSError) as error:
+            fault = source.fault if isinstance(source.fault, Exception) else error
+        if isinstance(fault, OSError) and fault.errno is not None:
+            raise fault  # of a disk; the library's have no number
+        if source.digest_of_all() != head.sha256:
+            raise BundleDamaged(_CHANGED)
+        if isinstance(fault, BundleForOther):
+            raise fault
+        if isinstance(fault, pyrage.DecryptError):
+            raise BundleForOther(
+                "This bundle is for the key of another computer or profile. "
+                "Have it made for the key that `vbdesk bundle key` prints here."
+            )
+        if fault is not None:
+            raise BundleDamaged("This bundle is not made as vbdesk makes them, so it is not used.")
+
+
+def _content(manifest: BundleManifest, sounds: Sounds, watch: Watch) -> Iterator[bytes]:
+    document = manifest.model_dump_json().encode()
+    yield LENGTH.pack(len(document)) + document
+    for take in manifest.takes:
+        for piece in sounds(take):
+            watch.advance(len(piece))
+            yield piece
+
+
+def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> Head:
+    start = file.read(_HEAD.size)
+    if not start.startswith(MAGIC[: max(len(start), 1)]):
+        raise BundleDamaged("This file is not a bundle of vbdesk.")
+    if len(start) < _HEAD.size:
+        raise BundleCutOff("Most of this bundle is missing. Copy it once more from where it lay.")
+    _, form, whole, sha256, length = _HEAD.unpack(start)
+    if form > FORMAT:
+        raise BundleNewer("This bundle was made by a newer version of vbdesk. Install that version here.")
+    if form == UNFINISHED and not unfinished:
+        raise BundleUnfinished(
+            "This bundle was never finished. Its recordings are still on the computer that began it; "
+            "delete the file, and make a new bundle there."
+        )
+    if size < whole:
+        raise BundleCutOff(
+            f"The end of this bundle is missing: {size:,} of {whole:,} bytes are here. "
+            "Copy it once more from where it lay."
+        )
+    if size > whole or _HEAD.size + length > whole:
+        raise BundleDamaged(_CHANGED)
+    return Head(form, whole, sha256, file.read(length))
+
+
+def _forget_cached(file: BinaryIO) -> None:
+    """Have the read-back come from the disk and not from memory, where the system lets us ask for it."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,0 +1,190 @@
+"""Taking over what another computer hands over: a bundle enters a library as a whole, or not at all.
+
+Every recording keeps the ids and the time that it had, so the search at the service finds it whoever sent it. It enters
+the line as one that the service may have already: that search comes before anything is sent.
+"""
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vbdesk.capture.sealed import sync_folder
+from vbdesk.capture.take_keys import new_key
+from vbdesk.client.timekeeper import CancelFlag
+from vbdesk.outbox.bundles.bundle import SPARE_BYTES, FreeBytes, Owner, free_bytes
+from vbdesk.outbox.bundles.bundle_errors import BundleForeign, NoRoom
+from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
+from vbdesk.outbox.bundles.bundle_keys import Secret
+from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
+from vbdesk.outbox.bundles.bundle_sound import Arrival
+from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import SEND, Store, time_text
+
+
+@dataclass(slots=True)
+class TakenOver:
+    """What a bundle brought.
+
+    Attributes:
+        added: take ids that are in the line now.
+        known: take ids that were here before.
+        deleted: take ids that were here, and were deleted.
+        clashing: recordings of the same subject and moment as another one here: they stay with who handed them over.
+    """
+
+    bundle_id: str = ""
+    added: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    clashing: list[BundledTake] = field(default_factory=list)
+
+
+def import_bundle(
+    library: Library,
+    owner: Owner,
+    path: Path,
+    secret: Secret,
+    *,
+    progress: Progress | None = None,
+    cancel: CancelFlag | None = None,
+    free: FreeBytes = free_bytes,
+) -> TakenOver:
+    """Take over what is in a bundle. Blocks for as long as the disk takes.
+
+    Raises:
+        BundleError: nothing was changed.
+        VaultError, OSError: likewise; the key, or a disk, cannot be used.
+    """
+    watch = Watch(progress, cancel)
+    watch.total = read_head(path).size
+    taker = _Taker(library.store, owner, free)
+    try:
+        read_bundle(path, secret, taker, watch)
+        taker.enter()
+    except BaseException:
+        taker.drop()
+        raise
+    return taker.taken
+
+
+class _Taker:
+    """Brings sounds to the disk as they come; nothing of them counts before `enter`."""
+
+    def __init__(self, store: Store, owner: Owner, free: FreeBytes) -> None:
+        self.taken = TakenOver()
+        self._store, self._owner, self._free = store, owner, free
+        self._new: dict[str, BundledTake] = {}
+        self._keys: dict[str, bytes] = {}
+        self._arrival: Arrival | None = None
+
+    def begin(self, manifest: BundleManifest) -> None:
+        """Decide what is new here."""
+        if (manifest.service, manifest.account_id) != (self._owner.service, self._owner.account_id):
+            raise BundleForeign(
+                f"The recordings in this bundle are for the account {manifest.account_id} at {manifest.service}; "
+                f"this profile is {self._owner.account_id} at {self._owner.service}. "
+                "Set up a profile for their account, and import it there."
+            )
+        self.taken.bundle_id = manifest.bundle_id
+        for take in manifest.takes:
+            if self._is_one("recordings", take.take_id):
+                self.taken.known.append(take.take_id)
+            elif self._is_one("removed", take.take_id):
+                self.taken.deleted.append(take.take_id)
+            elif self._clashes(take):
+                self.taken.clashing.append(take)
+            else:
+                self._new[take.take_id] = take
+        needed = sum(take.size for take in self._new.values()) + SPARE_BYTES
+        there = self._free(self._store.takes_folder)
+        if there < needed:
+            raise NoRoom(
+                f"The recordings need {needed / 1e6:,.0f} MB, and this computer has {there / 1e6:,.0f} MB left. "
+                "Make room and import the bundle again."
+            )
+
+    def sound(self, take: BundledTake, piece: bytes) -> None:
+        """Seal a piece, if the recording is new here."""
+        if take.take_id not in self._new:
+            return
+        if self._arrival is None:
+            self._keys[take.take_id] = new_key()
+            self._arrival = Arrival(self._path(take.take_id), self._keys[take.take_id])
+        self._arrival.take(piece)
+
+    def end(self, take: BundledTake) -> None:
+        """Bring a sound to the disk."""
+        if self._arrival is not None:
+            self._arrival.end()
+            self._arrival = None
+
+    def enter(self) -> None:
+        """All of it was right: let the new recordings into the line, in one transaction."""
+        sync_folder(self._store.takes_folder)
+        with self._store.changing():
+            for take in self._new.values():
+                self._enter(take)
+            self._store.afterwards(self._name)
+        self.taken.added = list(self._new)
+
+    def drop(self) -> None:
+        """Leave nothing on the disk, unless the recordings have entered."""
+        with contextlib.suppress(OSError):
+            if self._arrival is not None:
+                self._arrival.drop()
+            for take_id in self._new:
+                if not self._is_one("recordings", take_id):
+                    self._path(take_id).unlink(missing_ok=True)
+
+    def _enter(self, take: BundledTake) -> None:
+        store = self._store
+        metadata = TakeMetadata(
+            group_id=take.group_id,
+            recorded_at=take.recorded_at,
+            target=Target.parse(take.target),
+            protocol=take.protocol,
+            note=take.note,
+            tags=take.tags,
+            consented_at=take.consented_at,
+            longitudinal=take.longitudinal,
+            quality=take.quality,
+            trim_s=take.trim_s,
+            retake_of=take.retake_of,
+            source_sha256=take.source_sha256,
+        )
+        store.insert(take.take_id, metadata, take.duration_s, imported=take.imported)
+        store.keep_take_key(take.take_id, self._keys[take.take_id])
+        columns = {
+            "recorded_at": time_text(take.recorded_at),  # as it was, also where another subject has this moment here
+            "sound_sha256": take.sound_sha256,
+            "bundle_id": self.taken.bundle_id,
+        }
+        store.update(take.take_id, columns)
+        store.add_event(take.take_id, SEND)
+        with store.changing() as database:
+            database.execute(
+                "UPDATE pending SET event_id = ?, asked_at = ? WHERE take_id = ?",
+                (take.event_id, store.now(), take.take_id),
+            )
+        store.move(take.take_id, OutboxState.WAITING)
+        store.note(Deed.TAKEN_IN, take.take_id, self.taken.bundle_id)
+
+    def _name(self) -> None:
+        for take_id in self._new:
+            self._path(take_id).replace(self._store.path(take_id))
+        sync_folder(self._store.takes_folder)
+
+    def _path(self, take_id: str) -> Path:
+        """Where a sound lies before its recording has entered; opening the library puts it right after a crash."""
+        return self._store.path(take_id).with_suffix(".arriving")
+
+    def _is_one(self, table: str, take_id: str) -> bool:
+        return bool(self._store.rows(f"SELECT 1 FROM {table} WHERE take_id = ?", (take_id,)))  # noqa: S608 - ours
+
+    def _clashes(self, take: BundledTake) -> bool:
+        query = "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ?"
+        return bool(self._store.rows(query, (take.group_id, time_text(take.recorded_at))))

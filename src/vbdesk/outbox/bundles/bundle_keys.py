@@ -1,0 +1,97 @@
+"""Who may open a bundle: age keys and passphrases; the secret of this computer stays in the keyring."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyrage
+
+from vbdesk.outbox.bundles import passphrase_child
+from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleForOther
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import Vault
+
+SHORTEST_PASSPHRASE = 12
+
+Secret = Callable[[bytes], pyrage.x25519.Identity]
+"""Gives what opens a bundle, from the locked secret in its head: empty where a key opens it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForKey:
+    """The bundle is for the computer with this public key, as `vbdesk bundle key` prints it there."""
+
+    public_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForPassphrase:
+    """The bundle is for whoever knows the passphrase."""
+
+    passphrase: str = field(repr=False)
+
+
+Lock = ForKey | ForPassphrase
+
+
+def recipient_of(lock: ForKey) -> pyrage.x25519.Recipient:
+    """The public key as the library wants it. Raises BundleError if it is none."""
+    try:
+        return pyrage.x25519.Recipient.from_str(lock.public_key.strip())
+    except pyrage.RecipientError:
+        raise BundleError(
+            "This is not the public key of a computer. It begins with age1; "
+            "`vbdesk bundle key` prints it on the computer that is to send."
+        ) from None
+
+
+def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> bytes:
+    """The secret that opens one bundle, as an age file that the passphrase opens (scrypt; takes a second or two)."""
+    if len(lock.passphrase) < SHORTEST_PASSPHRASE:
+        raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
+    return passphrase_child.lock(str(identity).encode(), lock.passphrase)
+
+
+def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
+    """What `lock_identity` locked. Raises BundleForOther, OSError."""
+    opened = passphrase_child.unlock(locked, passphrase)
+    try:
+        if opened is not None:
+            return pyrage.x25519.Identity.from_str(opened.decode())
+    except (pyrage.IdentityError, UnicodeDecodeError):
+        pass  # somebody has locked something else
+    raise BundleForOther("The passphrase does not open this bundle. Type it again as it was agreed.")
+
+
+def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
+    """The secret by which this computer opens bundles for `profile`, made on first use. Raises VaultError."""
+    name = f"profile/{profile.profile_id}/bundle-key"
+    known = vault.get(name)
+    if known is None:
+        identity = pyrage.x25519.Identity.generate()
+        vault.set(name, str(identity))
+        return identity
+    try:
+        return pyrage.x25519.Identity.from_str(known)
+    except pyrage.IdentityError:
+        raise BundleError(
+            "The key for bundles in the keyring is damaged and was left as it is. "
+            f"Delete the entry {name} there to get a new one; bundles for the old one cannot be opened any more."
+        ) from None
+
+
+def public_key(vault: Vault, profile: Profile) -> str:
+    """What others need to make a bundle for this computer. Raises VaultError."""
+    return str(identity_of(vault, profile).to_public())
+
+
+def secret_of(vault: Vault, profile: Profile, passphrase: str | None) -> Secret:
+    """What opens bundles for `profile` here: its key in the vault, or a passphrase."""
+
+    def secret(locked_secret: bytes) -> pyrage.x25519.Identity:
+        if not locked_secret:
+            return identity_of(vault, profile)
+        if passphrase is None:
+            raise BundleError("This bundle is opened with a passphrase. Ask who made it.")
+        return unlock_identity(locked_secret, passphrase)
+
+    return secret

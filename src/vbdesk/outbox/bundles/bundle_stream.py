@@ -1,0 +1,205 @@
+"""Streams between the age library and the content of a bundle: nothing larger than a piece stands in memory."""
+
+import hashlib
+import io
+import struct
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Protocol
+
+from pydantic import ValidationError
+
+from vbdesk.client.timekeeper import CancelFlag
+from vbdesk.outbox.bundles.bundle_errors import BundleStopped
+from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
+
+LARGEST_MANIFEST = 64 * 1024 * 1024
+PIECE_BYTES = 1024 * 1024
+LENGTH = struct.Struct(">I")
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes done and the bytes in all."""
+
+
+class Taker(Protocol):
+    """What is done with what a bundle brings, piece by piece; whatever a method raises ends the reading."""
+
+    def begin(self, manifest: BundleManifest) -> None:
+        """The manifest is there."""
+
+    def sound(self, take: BundledTake, piece: bytes) -> None:
+        """A piece of the sound of a recording."""
+
+    def end(self, take: BundledTake) -> None:
+        """The sound of a recording is there as a whole, and its digest is right."""
+
+
+class Watch:
+    """Tells how far a work has come, and ends it when a person wants."""
+
+    def __init__(self, progress: Progress | None = None, cancel: CancelFlag | None = None) -> None:
+        self._progress, self._cancel = progress, cancel
+        self.done = self.total = 0
+
+    def advance(self, count: int) -> None:
+        """So many bytes more. Raises BundleStopped."""
+        if self._cancel is not None and self._cancel.is_set():
+            raise BundleStopped("Stopped. Nothing was changed.")
+        self.done += count
+        if self._progress is not None:
+            self._progress(self.done, self.total)
+
+
+class Malformed(Exception):
+    """The content is not what the format says."""
+
+
+class Source(io.RawIOBase):
+    """Reads from pieces, and keeps what went wrong, since the library passes on its text alone."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        super().__init__()
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+        self.fault: BaseException | None = None
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; none at the end."""
+        try:
+            while not self._rest:
+                piece = next(self._pieces, None)
+                if piece is None:
+                    return b""
+                self._rest = memoryview(piece)
+        except BaseException as error:
+            self.fault = error
+            raise
+        count = len(self._rest) if size < 0 else size
+        taken, self._rest = self._rest[:count], self._rest[count:]
+        return bytes(taken)
+
+
+class Hashing(io.RawIOBase):
+    """Passes bytes on from or to a file, counts them into a digest, and keeps what went wrong."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.fault: BaseException | None = None
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; none at the end."""
+        try:
+            piece = self._file.read(size)
+        except BaseException as error:
+            self.fault = error
+            raise
+        self.digest.update(piece)
+        return piece
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]  # the library gives bytes
+        """Take in all of `piece`."""
+        try:
+            self._file.write(piece)
+        except BaseException as error:
+            self.fault = error
+            raise
+        self.digest.update(piece)
+        return len(piece)
+
+    def digest_of_all(self) -> bytes:
+        """The digest, once what was not asked for is read too."""
+        while self.read(PIECE_BYTES):
+            pass
+        return self.digest.digest()
+
+
+class Sink(io.RawIOBase):
+    """Takes the content apart as it comes."""
+
+    def __init__(self, taker: Taker, watch: Watch) -> None:
+        super().__init__()
+        self._taker, self._watch = taker, watch
+        self._start = bytearray()
+        self._takes: Iterator[BundledTake] | None = None
+        self._take: BundledTake | None = None
+        self._left = 0
+        self._digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]  # the library gives bytes
+        """Take in all of `piece`."""
+        rest = piece
+        if self._takes is None:
+            rest = self._read_manifest(piece)
+        while rest:
+            rest = self._read_sound(rest)
+        return len(piece)
+
+    def close_content(self) -> None:
+        """Whether all that was announced has come."""
+        if self._takes is None or self._take is not None:
+            raise Malformed
+
+    def _read_manifest(self, piece: bytes) -> bytes:
+        self._start += piece
+        if len(self._start) < LENGTH.size:
+            return b""
+        length = LENGTH.unpack_from(self._start)[0]
+        if length > LARGEST_MANIFEST:
+            raise Malformed
+        end = LENGTH.size + length
+        if len(self._start) < end:
+            return b""
+        manifest = _parsed(bytes(self._start[LENGTH.size : end]))
+        rest = bytes(self._start[end:])
+        self._taker.begin(manifest)
+        self._takes = iter(manifest.takes)
+        self._next()
+        return rest
+
+    def _read_sound(self, piece: bytes) -> bytes:
+        if self._take is None:
+            raise Malformed  # more than was announced
+        mine, rest = piece[: self._left], piece[self._left :]
+        self._watch.advance(len(mine))
+        self._digest.update(mine)
+        self._taker.sound(self._take, mine)
+        self._left -= len(mine)
+        if not self._left:
+            if self._digest.hexdigest() != self._take.sha256:
+                raise Malformed
+            self._taker.end(self._take)
+            self._next()
+        return rest
+
+    def _next(self) -> None:
+        self._take = None if self._takes is None else next(self._takes, None)
+        self._left = 0 if self._take is None else self._take.size
+        self._digest = hashlib.sha256()
+
+
+def _parsed(document: bytes) -> BundleManifest:
+    try:
+        manifest = BundleManifest.model_validate_json(document)
+    except ValidationError:
+        raise Malformed from None
+    ids = {take.take_id for take in manifest.takes}
+    if len(ids) != len(manifest.takes):
+        raise Malformed
+    return manifest

@@ -1,0 +1,57 @@
+"""Lock or open with a passphrase, as a program of its own: for the seconds it takes, the library lets no thread run.
+
+    python -m vbdesk.outbox.bundles.passphrase_child lock|open < (length of passphrase, line feed, passphrase, content)
+
+Secrets come in and go out by pipes alone, so that no list of processes shows them. Ends with 3 if the passphrase is not
+the right one.
+"""
+
+import subprocess
+import sys
+
+from vbdesk.outbox.bundles.bundle_errors import BundleError
+
+NOT_RIGHT = 3
+
+
+def lock(content: bytes, passphrase: str) -> bytes:
+    """An age file of `content` that the passphrase opens. Raises BundleError, OSError."""
+    done = _asked("lock", content, passphrase)
+    if done.returncode:
+        raise BundleError("The passphrase could not be applied. Nothing was changed; try again.")
+    return done.stdout
+
+
+def unlock(locked: bytes, passphrase: str) -> bytes | None:
+    """What `lock` locked; None if it was not with this passphrase. Raises BundleError, OSError."""
+    done = _asked("open", locked, passphrase)
+    if done.returncode not in (0, NOT_RIGHT):
+        raise BundleError("The passphrase could not be tried. Nothing was changed; try again.")
+    return None if done.returncode else done.stdout
+
+
+def _asked(what: str, content: bytes, passphrase: str) -> subprocess.CompletedProcess[bytes]:
+    secret = passphrase.encode()
+    # -P: what lies in the present folder, a stick perhaps, is not taken for a library
+    command = [sys.executable, "-P", "-m", "vbdesk.outbox.bundles.passphrase_child", what]
+    return subprocess.run(command, input=b"%d\n%b%b" % (len(secret), secret, content), capture_output=True, check=False)
+
+
+def _answer(what: str) -> int:
+    import pyrage
+
+    length = int(sys.stdin.buffer.readline())
+    passphrase = sys.stdin.buffer.read(length).decode()
+    content = sys.stdin.buffer.read()
+    if what == "lock":
+        sys.stdout.buffer.write(pyrage.passphrase.encrypt(content, passphrase))
+        return 0
+    try:
+        sys.stdout.buffer.write(pyrage.passphrase.decrypt(content, passphrase))
+    except (pyrage.DecryptError, OSError):
+        return NOT_RIGHT
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_answer(sys.argv[1]))

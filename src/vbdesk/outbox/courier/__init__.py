@@ -1,0 +1,1 @@
+"""The one loop that brings recordings to the service and results back."""

@@ -1,0 +1,42 @@
+"""The requests of the last minute, kept in the library, so that a restart does not forget what was sent."""
+
+import logging
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.outbox.library.store import Store, time_text
+
+SLOW_LINE_S = 10.0  # a service counts a request when it arrives; how long that took was forgotten
+
+log = logging.getLogger(__name__)
+
+
+class StoredRequests:
+    """A journal of the budget over the library's table `requests`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def append(self, bucket: Bucket, in_s: float) -> None:
+        """Note a request that leaves in `in_s` seconds; what is long past goes, or was noted by a clock far ahead."""
+        now, kept = self._store.clock.now(), timedelta(seconds=2 * RATE_WINDOW_S)
+        try:
+            with self._store.quietly() as database:
+                outside = (time_text(now - kept), time_text(now + kept))
+                database.execute("DELETE FROM requests WHERE at NOT BETWEEN ? AND ?", outside)
+                at = time_text(now + timedelta(seconds=in_s))
+                database.execute("INSERT INTO requests VALUES (?, ?)", (bucket, at))
+        except sqlite3.Error:  # a full disk must not stop what needs no room; at worst the service asks for a pause
+            log.exception("A request could not be noted")
+
+    def recent(self) -> Iterable[tuple[Bucket, float]]:
+        """The requests of the last minute: the bucket, and how many seconds ago the service had counted it."""
+        now = self._store.clock.now() - timedelta(seconds=SLOW_LINE_S)
+        found: list[tuple[Bucket, float]] = []
+        for row in self._store.rows("SELECT bucket, at FROM requests"):
+            with suppress(TypeError, ValueError):  # spoilt by somebody else; the next request deletes it
+                found.append((Bucket(row["bucket"]), (now - datetime.fromisoformat(row["at"])).total_seconds()))
+        return found

@@ -1,0 +1,296 @@
+"""What the courier does: each task of its agenda as one step that may be broken off anywhere and done again."""
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from vbdesk.capture.clock import Clock
+from vbdesk.client import AudioSource
+from vbdesk.client.errors import ClientError, NotFound, UnexpectedAnswer, UploadFailed
+from vbdesk.client.lost_answers import CLOCKS_APART, is_job_of_bytes, job_in_group, searched_span
+from vbdesk.client.lost_answers import may_have_been_taken as may_still_arrive
+from vbdesk.contract.groups import GroupJobItem
+from vbdesk.contract.jobs import Job, JobStatus
+from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
+from vbdesk.contract.longitudinal import TrajectoryRunning
+from vbdesk.contract.uploads import UploadGrant
+from vbdesk.outbox.courier.connection import Connection, NoRoom
+from vbdesk.outbox.courier.forecast import Measured
+from vbdesk.outbox.courier.line import Event, Line
+from vbdesk.outbox.courier.planning import Agenda
+from vbdesk.outbox.courier.upload import Upload, upload_of
+from vbdesk.outbox.courier.verdicts import ALREADY_THERE, may_have_been_taken
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.library.store import UnknownTake
+from vbdesk.outbox.profiles.vault import VaultError
+
+SUBJECT_AGAIN_S = 60.0
+PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for one that is in no group any more
+
+
+class ClockWrong(Exception):
+    """What the service grants has ended by the clock of this computer before it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Granted:
+    """An address for certain bytes, kept while the program runs: a broken upload may be repeated there."""
+
+    grant: UploadGrant
+    sha256: str
+
+
+class Steps:
+    """One method a task. All raise ClientError, NoRoom and VaultError as the connection does."""
+
+    def __init__(
+        self, library: Library, line: Line, connection: Connection, agenda: Agenda, clock: Clock, measured: Measured
+    ) -> None:
+        self._library = library
+        self._line = line
+        self._connection = connection
+        self._agenda = agenda
+        self._clock = clock
+        self._measured = measured
+        self._granted: dict[str, _Granted] = {}  # by event id
+        self._taken_at: dict[str, float] = {}  # by take id
+        self._strangers: dict[str, Job] = {}  # jobs that may belong to another computer, as they were found
+        self.stop = threading.Event()
+
+    def send(self, event: Event) -> bool:
+        """Mint, upload and submit, from wherever an earlier try came to; True if the service has it now.
+
+        Raises:
+            ClockWrong: the upload cannot begin.
+            SealedError, AudioError, ValueError: the sound cannot be read or made small enough.
+        """
+        item = self._line.item(event)
+        if not MIN_DURATION_S <= item.duration_s <= MAX_DURATION_S:
+            self._line.need_attention(event, _length_fault(item), Fix.REVIEW_TAKE)
+            return False
+        if not self._line.begin_upload(event):
+            return False
+        upload_ref = event.upload_ref or self._upload(event, item)
+        if event.shared:
+            job_id = self._job_in_group(item)
+            if job_id is not None:
+                self._begin_following(event, job_id)
+                return True
+        return self._submit(event, item, upload_ref)
+
+    def search(self, event: Event) -> None:
+        """Look for the job of a submit whose answer was lost; after the last look the recording may be sent again."""
+        item = self._line.item(event)
+        job_id = self._job_in_group(item)
+        if job_id is None:
+            if not self._agenda.searched(event):
+                return
+            job_id = self._job_outside_groups(item, event.asked_at or self._clock.now())
+        if job_id is None:
+            self._line.not_asked(event)
+        else:
+            self._begin_following(event, job_id)
+
+    def look_for(self, event: Event) -> None:
+        """Look whether another computer has sent a recording that was handed over."""
+        self._agenda.looked_for(event)
+        job_id = self._job_in_group(self._line.item(event))
+        if job_id is not None:
+            self._begin_following(event, job_id)
+        self._agenda.looked_for(event, answered=True)
+
+    def follow(self, event: Event) -> None:
+        """Ask how far an analysis is, and take in its result."""
+        self._agenda.followed(event)
+        try:
+            with self._connection.asking(Bucket.POLLING) as client:
+                job = client.jobs.get(self._line.item(event).job_id or "")
+        except NotFound:
+            reason = "The service does not know this analysis any more. The recording is kept and can be sent again."
+            self._line.need_attention(event, reason, Fix.TRY_AGAIN)
+            return
+        except UnexpectedAnswer:
+            self._agenda.followed(event, odd=True)
+            raise
+        if self._line.report(event, job):
+            self._agenda.ended(event)
+            taken_at = self._taken_at.pop(event.take_id, None)
+            if taken_at is not None and job.status is JobStatus.DONE:
+                self._measured.analysis(taken_at, self._clock.monotonic())
+
+    def read_subject(self, group_id: str) -> None:
+        """Read and keep a subject's history."""
+        self._agenda.read_subject(group_id, SUBJECT_AGAIN_S)
+        try:
+            with self._connection.asking(Bucket.GENERAL) as client:
+                read = client.groups.trajectory(group_id)
+        except NotFound:  # somebody has deleted the group
+            self._agenda.subject_was_read(group_id)
+            return
+        if isinstance(read, TrajectoryRunning):
+            self._agenda.read_subject(group_id, read.retry_after_seconds)
+            return
+        self._line.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
+        self._agenda.subject_was_read(group_id)
+
+    def read_credits(self) -> int:
+        """Read the balance."""
+        self._agenda.credits_were_read()
+        with self._connection.asking(Bucket.GENERAL) as client:
+            return client.account.credits()
+
+    def taken_since_s(self, event: Event) -> float:
+        """Seconds since the service took a recording, as far as this run knows."""
+        now = self._clock.monotonic()
+        return now - self._taken_at.get(event.take_id, now)
+
+    # Sending
+
+    def _upload(self, event: Event, item: RecordingItem) -> str:
+        """Bring the bytes to the storage; at an address that was granted before, if these bytes were to go there."""
+        began = self._clock.monotonic()
+        upload = upload_of(self._library, item)
+        cancel = _NotWanted(self._line, event, self.stop)
+        granted = self._granted.get(event.event_id)
+        if granted is None or granted.sha256 != upload.sha256 or granted.grant.expires_at <= self._now():
+            granted = self._granted[event.event_id] = self._mint(upload, cancel)
+        self._line.keep_digest(event, upload.sha256)
+        source = AudioSource.from_bytes(upload.content, upload.content_type)
+        try:
+            self._connection.client.uploads.put(
+                granted.grant,
+                source,
+                progress=lambda sent, total: self._go_on(event, sent, total),
+                cancel=cancel,
+            )
+        except UploadFailed as error:
+            self._granted.pop(event.event_id)
+            if error.status != ALREADY_THERE:
+                raise
+        self._granted.pop(event.event_id, None)
+        self._line.keep_upload(event, granted.grant.upload_ref)
+        self._measured.upload(item.duration_s, len(upload.content), self._clock.monotonic() - began)
+        return granted.grant.upload_ref
+
+    def _go_on(self, event: Event, sent: int, total: int) -> None:
+        """Bytes of an upload are sent; on a slow line that takes minutes, in which the results of others still come."""
+        self._line.progress(event, sent, total)
+        due = self._agenda.poll_meanwhile(self._line.following)
+        if due is not None:
+            with suppress(ClientError, NoRoom, UnknownTake):  # it is asked after again in its turn, which tells more
+                self.follow(due)
+
+    def _mint(self, upload: Upload, cancel: "_NotWanted") -> _Granted:
+        began = self._clock.monotonic()
+        with self._connection.asking(Bucket.ANALYZE) as client:
+            grant = client.uploads.mint(upload.content_type, None, cancel)
+        self._measured.request(self._clock.monotonic() - began)
+        if grant.expires_at <= self._now() or self._connection.clock_is_wrong:
+            raise ClockWrong
+        return _Granted(grant, upload.sha256)
+
+    def _submit(self, event: Event, item: RecordingItem, upload_ref: str) -> bool:
+        if not self._line.ask(event):
+            return False
+        began = self._clock.monotonic()
+        try:
+            with self._connection.asking(Bucket.ANALYZE) as client:
+                job = client.analyze(
+                    item.target,
+                    upload_ref,
+                    group_id=item.group_id,
+                    longitudinal=item.longitudinal,
+                    recorded_at=item.recorded_at,
+                    idempotency_key=event.event_id,
+                )
+        except (NoRoom, VaultError):
+            self._line.not_asked(event)
+            raise
+        except ClientError as error:
+            if may_have_been_taken(error):
+                self._agenda.answer_lost(event, may_still_arrive=may_still_arrive(error))
+            else:
+                self._line.not_asked(event)
+            raise
+        self._measured.request(self._clock.monotonic() - began)
+        if self._line.is_known_job(job.job_id):  # another recording's, so no answer to this one
+            self._agenda.answer_lost(event, may_still_arrive=False)
+            raise UnexpectedAnswer
+        self._begin_following(event, job.job_id)
+        return True
+
+    def _begin_following(self, event: Event, job_id: str) -> None:
+        self._line.taken(event, job_id)
+        self._agenda.followed(event, taken=True)
+        self._taken_at[event.take_id] = self._clock.monotonic()
+
+    def _now(self) -> datetime:
+        return self._connection.service_time()
+
+    # Searching
+
+    def _job_in_group(self, item: RecordingItem) -> str | None:
+        first, last = searched_span(item)
+        found: list[GroupJobItem] = []
+        page, pages = 0, 1
+        while page < pages:
+            try:
+                with self._connection.asking(Bucket.GENERAL) as client:
+                    answer = client.groups.jobs(item.group_id, page=page, from_=first, to=last)
+            except NotFound:
+                return None
+            found += answer.jobs
+            page, pages = page + 1, answer.total_pages
+        return job_in_group(item, found, self._line.is_known_job)
+
+    def _job_outside_groups(self, item: RecordingItem, asked_at: datetime) -> str | None:
+        """The job whose group was deleted, or that was taken out of it, since the service was asked for it.
+
+        Only a job of exactly these bytes counts: another one of the account may belong to another computer.
+        """
+        since = min(asked_at, self._now()) - CLOCKS_APART
+        page, pages = 0, 1
+        while page < min(pages, PAGES_SEARCHED):
+            with self._connection.asking(Bucket.GENERAL) as client:
+                answer = client.jobs.list(page)
+            for listed in answer.jobs:
+                if listed.created_at < since:
+                    return None
+                if not self._line.is_known_job(listed.job_id) and self._is_of_bytes(listed.job_id, item, since):
+                    return listed.job_id
+            page, pages = page + 1, answer.total_pages
+        return None
+
+    def _is_of_bytes(self, job_id: str, item: RecordingItem, since: datetime) -> bool:
+        if job_id not in self._strangers:
+            with self._connection.asking(Bucket.POLLING) as client:
+                self._strangers[job_id] = client.jobs.get(job_id).model_copy(update={"result": None})
+        job = self._strangers[job_id]
+        likely = is_job_of_bytes(item, job, job.audio_size_bytes, since)
+        return likely and job.audio_size_bytes == len(upload_of(self._library, item).content)
+
+
+class _NotWanted:
+    """Ends an upload when a person has cancelled it, or the courier is to stop."""
+
+    def __init__(self, line: Line, event: Event, stop: threading.Event) -> None:
+        self._line = line
+        self._event = event
+        self._stop = stop
+
+    def is_set(self) -> bool:
+        """Whether to end."""
+        return self._stop.is_set() or not self._line.is_wanted(self._event)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the stop."""
+        return self._stop.wait(timeout) or self.is_set()
+
+
+def _length_fault(item: RecordingItem) -> str:
+    if item.duration_s < MIN_DURATION_S:
+        return f"{int(item.duration_s)} s of sound, under the {MIN_DURATION_S:.0f} s minimum, so it was not sent."
+    return "The recording is longer than 20 minutes, so it was not sent. Trim it and try again."

@@ -1,0 +1,1 @@
+"""What is in order on this computer, told without naming anybody."""

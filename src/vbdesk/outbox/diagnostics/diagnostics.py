@@ -1,0 +1,372 @@
+"""What is in order on this computer and what needs mending, for the person in front of it and for whoever helps them.
+
+Findings are for the person and may name a profile. The bundle is for others: it is built from numbers, versions and
+words of ours, never from what is written in a library, a keyring or an answer, so that nothing personal can be in it.
+"""
+
+import json
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from vbdesk import __version__
+from vbdesk.capture.clock import Clock
+from vbdesk.capture.devices import DeviceLister, DevicesUnknown
+from vbdesk.client import Client, ClientError, Credentials, Kind
+from vbdesk.client.errors import ConnectionFailed
+from vbdesk.contract.limits import REQUESTS_PER_WINDOW
+from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.outbox.diagnostics.diagnostic_logs import crash_places, log_lines, service_log_counts
+from vbdesk.outbox.diagnostics.library_facts import LibraryFacts, known_words, look_at_library, prove_list
+from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, ProfilesUnreadable, known_library_key, library_folder
+from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultMissing, keyring_name
+
+BUNDLE_FORMAT = 1
+LITTLE_ROOM_BYTES = 5 * 10**9
+NO_ROOM_BYTES = 10**9
+"""An hour at 48 kHz and 16 bit takes 350 MB."""
+CLOCK_MAY_DIFFER_S = 300.0
+PACKAGES = (
+    "PySide6-Essentials",
+    "httpx",
+    "keyring",
+    "SecretStorage",
+    "cryptography",
+    "numpy",
+    "sounddevice",
+    "soundfile",
+)
+
+
+class Health(StrEnum):
+    """How something is."""
+
+    GOOD = "good"
+    NOTICE = "notice"  # it works; a person may want to know
+    MEND = "mend"  # a person has to do something
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the checklist.
+
+    Attributes:
+        topic: what was looked at, a word of ours.
+        sentence: how it is and what to do; for the person alone.
+        profile: name of the profile it is about; None for the computer.
+    """
+
+    topic: str
+    health: Health
+    sentence: str
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found.
+
+    Attributes:
+        findings: the checklist.
+        facts: what the bundle holds, as JSON values.
+    """
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs mending."""
+        return all(finding.health is not Health.MEND for finding in self.findings)
+
+
+class Surroundings(Protocol):
+    """What of the world is looked at; the desk's `Outside` is one."""
+
+    @property
+    def data_dir(self) -> Path:
+        """Recordings, and the log."""
+
+    @property
+    def config_dir(self) -> Path:
+        """The list of profiles."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+
+    @property
+    def lister(self) -> DeviceLister:
+        """Microphones."""
+
+    @property
+    def connect(self) -> Callable[[str, Credentials], Client]:
+        """Makes a client."""
+
+    def vault(self, secrets: str) -> Vault:
+        """The vault for a profile's way of keeping secrets."""
+
+
+def diagnose(around: Surroundings, *, with_hosts: bool = False) -> Diagnosis:
+    """Look at everything; takes seconds, more where a service does not answer. Changes nothing.
+
+    Args:
+        around: what is looked at.
+        with_hosts: let the bundle name the hosts of the services, as its owner allows.
+    """
+    findings: list[Finding] = []
+    facts: dict[str, Any] = {
+        "format": BUNDLE_FORMAT,
+        "made_at": format_timestamp(around.clock.now()),
+        "program": _program(),
+        "computer": _computer(),
+    }
+    facts["disk"] = _disk(around, findings)
+    facts["microphones"] = _microphones(around, findings)
+    profiles, in_use = _profiles(around, findings)
+    facts["keyring"] = _keyring(profiles, findings)
+    facts["profiles"] = [
+        {"in_use": profile == in_use, **_Examination(around, profile, findings).facts(with_hosts)}
+        for profile in profiles
+    ]
+    findings.sort(key=lambda finding: finding.profile is not None)  # the computer first
+    facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
+    private = _private_words(around, profiles)
+    facts["log"] = log_lines(around.data_dir, private)
+    facts["crashes"] = crash_places(around.data_dir, private)
+    facts["service_log"] = service_log_counts(around.data_dir / "service" / "service.log")
+    return Diagnosis(tuple(findings), facts)
+
+
+def write_bundle(diagnosis: Diagnosis, path: Path) -> None:
+    """Write the facts to `path`, as JSON that a person can read through before sending it. Raises OSError."""
+    unfinished = path.with_name(f"{path.name}.new")
+    unfinished.write_text(json.dumps(diagnosis.facts, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _program() -> dict[str, Any]:
+    packages: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = None
+    return {"vbdesk": __version__, "python": platform.python_version(), "packages": packages}
+
+
+def _computer() -> dict[str, Any]:
+    """Kind of computer and system; not the name that its owner gave it."""
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+    }
+
+
+def _disk(around: Surroundings, findings: list[Finding]) -> dict[str, Any]:
+    folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
+    usage = shutil.disk_usage(folder)
+    writable = os.access(folder, os.W_OK)
+    room = f"{usage.free / 10**9:.1f} GB are free for recordings"
+    if not writable:
+        findings.append(
+            Finding("disk", Health.MEND, "The folder of the recordings cannot be written to. Give yourself the right.")
+        )
+    elif usage.free < NO_ROOM_BYTES:
+        findings.append(Finding("disk", Health.MEND, f"Only {room}. Make room before you record."))
+    elif usage.free < LITTLE_ROOM_BYTES:
+        findings.append(Finding("disk", Health.NOTICE, f"{room}: about {usage.free / 35e7:.0f} hours of sound."))
+    else:
+        findings.append(Finding("disk", Health.GOOD, f"{room}."))
+    return {"free_bytes": usage.free, "total_bytes": usage.total, "writable": writable}
+
+
+def _microphones(around: Surroundings, findings: list[Finding]) -> int | None:
+    try:
+        count = len(around.lister.devices())
+    except DevicesUnknown as error:
+        findings.append(Finding("microphones", Health.MEND, str(error)))
+        return None
+    if count:
+        findings.append(Finding("microphones", Health.GOOD, f"Microphones found: {count}."))
+    else:
+        findings.append(Finding("microphones", Health.NOTICE, "There is no microphone. Connect one to record."))
+    return count
+
+
+def _profiles(around: Surroundings, findings: list[Finding]) -> tuple[list[Profile], Profile | None]:
+    store = ProfileStore(around.config_dir)
+    try:
+        profiles, in_use = store.all(), store.current()
+    except ProfilesUnreadable as error:
+        findings.append(Finding("profiles", Health.MEND, str(error)))
+        return [], None
+    if not profiles:
+        findings.append(Finding("profiles", Health.NOTICE, "No service is set up yet. Start the desk to do so."))
+    return profiles, in_use
+
+
+def _keyring(profiles: list[Profile], findings: list[Finding]) -> str | None:
+    wanted = any(profile.secrets == "keyring" for profile in profiles)
+    try:
+        name = keyring_name()
+    except VaultMissing as error:
+        findings.append(Finding("keyring", Health.MEND if wanted else Health.NOTICE, str(error)))
+        return None
+    findings.append(Finding("keyring", Health.GOOD, f"The keyring of this computer is there ({name})."))
+    return name
+
+
+class _Examination:
+    """One profile: its keys, its recordings, its log, its way to the service."""
+
+    def __init__(self, around: Surroundings, profile: Profile, findings: list[Finding]) -> None:
+        self._around, self._profile, self._findings = around, profile, findings
+        self._folder = library_folder(around.data_dir, profile.profile_id)
+        self._vault = around.vault(profile.secrets)
+
+    def facts(self, with_host: bool) -> dict[str, Any]:
+        profile = self._profile
+        host = urlsplit(profile.base_url).hostname if profile.base_url is not None and with_host else None
+        said = len(self._findings)
+        library = self._library()
+        proofs = self._proofs() if library.exists else None
+        if not any(finding.topic == "recordings" for finding in self._findings[said:]):
+            count = sum(library.counts.values())
+            self._say(
+                "recordings", Health.GOOD, f"Recordings in good order: {count}." if count else "There are none yet."
+            )
+        return {
+            "kind": profile.kind,
+            "secrets": profile.secrets,
+            "host": host,
+            "plan": profile.plan,
+            "requests_a_minute": {str(bucket): n for bucket, n in REQUESTS_PER_WINDOW[profile.plan].items()},
+            "library": asdict(library),
+            "proofs": proofs,
+            "connection": self._connection(),
+        }
+
+    def _say(self, topic: str, health: Health, sentence: str) -> None:
+        self._findings.append(Finding(topic, health, sentence, self._profile.name))
+
+    def _library(self) -> LibraryFacts:
+        try:
+            facts = look_at_library(self._folder, self._around.clock.now())
+        except OSError as error:
+            self._say("recordings", Health.MEND, f"The recordings cannot be read: {error.strerror}.")
+            return LibraryFacts(exists=True, readable=False)
+        if not facts.readable:
+            self._say("recordings", Health.MEND, "The list of recordings is damaged. Put back a copy of the folder.")
+        if facts.sounds_missing:
+            self._say("recordings", Health.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
+        if waiting := facts.counts.get(OutboxState.NEEDS_ATTENTION):
+            self._say("recordings", Health.NOTICE, f"Recordings that wait for you in the Outbox: {waiting}.")
+        if facts.unfinished:
+            told = f"Recordings that were broken off: {facts.unfinished}. The desk offers them at its next start."
+            self._say("recordings", Health.NOTICE, told)
+        return facts
+
+    def _proofs(self) -> dict[str, Any]:
+        """What can be told with the key of the recordings: whether somebody else wrote in the list or in the log."""
+        try:
+            key = known_library_key(self._vault, self._profile)
+        except VaultError as error:
+            return self._no_answer(error)
+        if key is None:
+            return self._no_library_key()
+        try:
+            log = AuditReader(self._folder, key).verify()
+        except AuditUnreadable as error:
+            self._say("audit log", Health.MEND, str(error))
+            return {"error": type(error).__name__}
+        self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
+        proof = prove_list(self._folder, key)
+        if proof is not None and not proof.ok:
+            told = (
+                "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
+            )
+            self._say("recordings", Health.MEND, told)
+        return {
+            "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
+            "list": None if proof is None else asdict(proof),
+        }
+
+    def _no_answer(self, error: VaultError) -> dict[str, Any]:
+        """The keyring is one for all profiles, so what is wrong with it is said once."""
+        if all(finding.sentence != str(error) for finding in self._findings):
+            self._findings.append(Finding("keyring", Health.MEND, str(error)))
+        return {"error": type(error).__name__}
+
+    def _no_library_key(self) -> dict[str, Any]:
+        if self._profile.secrets == "session":
+            self._say("key of the recordings", Health.NOTICE, "It is kept by the open desk alone, as you chose.")
+        else:
+            told = "It is not in the keyring. Log in as the person who made the recordings, or restore the keyring."
+            self._say("key of the recordings", Health.MEND, told)
+        return {"error": "no key"}
+
+    def _connection(self) -> dict[str, Any]:
+        profile = self._profile
+        try:
+            key = self._vault.get(profile.api_key_name)
+        except VaultError as error:
+            return self._no_answer(error)
+        if key is None:
+            session = profile.secrets == "session"
+            told = "It is not in the keyring. Enter it in the desk, under Account."
+            self._say("API key", Health.NOTICE if session else Health.MEND, told)
+            return {"error": "no key"}
+        if profile.base_url is None:
+            self._say("service", Health.GOOD, "It runs on this computer while the desk is open.")
+            return {}
+        return self._answer(profile.base_url, Credentials(profile.account_id, key))
+
+    def _answer(self, base_url: str, credentials: Credentials) -> dict[str, Any]:
+        started = time.monotonic()
+        try:
+            with self._around.connect(base_url, credentials) as client:
+                credits_left = client.account.credits()
+                server_time = client.server_time
+        except ClientError as error:
+            self._say("service", Health.NOTICE if error.kind is Kind.RETRYABLE else Health.MEND, error.sentence)
+            cause = str(error.cause) if isinstance(error, ConnectionFailed) else None
+            return {"error": type(error).__name__, "cause": cause, "status": error.status}
+        except ValueError:
+            self._say("service", Health.MEND, "Its address is not one. Enter it again.")
+            return {"error": "no address"}
+        ahead_s = 0.0 if server_time is None else (self._around.clock.now() - server_time).total_seconds()
+        if abs(ahead_s) > CLOCK_MAY_DIFFER_S:
+            away = f"{abs(ahead_s) / 60:.0f} minutes {'ahead of' if ahead_s > 0 else 'behind'}"
+            self._say("clock", Health.MEND, f"The clock of this computer is {away} the service's. Set it.")
+        if credits_left:
+            self._say("service", Health.GOOD, "It answers; address, account and key are right.")
+        else:
+            self._say("service", Health.MEND, "It answers, but the account has no credits left. Add credits.")
+        took_s = round(time.monotonic() - started, 3)
+        return {"answered_in_s": took_s, "has_credits": credits_left > 0, "clock_ahead_s": round(ahead_s)}
+
+
+def _private_words(around: Surroundings, profiles: list[Profile]) -> list[str]:
+    """Whatever this computer knows that must not leave it with a log."""
+
+    def words() -> Iterator[str]:
+        yield from (str(around.data_dir), str(Path.home()), Path.home().name, platform.node())
+        for profile in profiles:
+            yield from (profile.name, profile.account_id, profile.profile_id, profile.base_url or "")
+            yield urlsplit(profile.base_url or "").hostname or ""
+            yield from known_words(library_folder(around.data_dir, profile.profile_id))
+
+    return sorted({word for word in words() if len(word) > 1}, key=len, reverse=True)

@@ -1,0 +1,1 @@
+"""The recordings of one profile on this computer: sealed, proved, and what may be done with them."""

@@ -1,0 +1,311 @@
+"""The library: every recording of one profile, sealed, and what a person may do with it.
+
+Every method touches the disk: never call one on the thread of a window. The courier's side is in `line`.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.capture.sealed import TakeAudio, read_take
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.ids import new_id
+from vbdesk.outbox.intake.opened import decode_file
+from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.outbox.library.examine import examine, of_faulty
+from vbdesk.outbox.library.items import TakeMetadata, details_json, metadata_of
+from vbdesk.outbox.library.listing import Listing
+from vbdesk.outbox.library.schema import unreadable
+from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
+from vbdesk.outbox.library.sounds import Sounds
+from vbdesk.outbox.library.states import AT_THE_SERVICE, OutboxState
+from vbdesk.outbox.library.store import SEND, Store, UnknownTake
+
+__all__ = ["Library", "NotAllowed", "UnknownTake"]
+
+_SETTINGS = "library"
+
+
+class NotAllowed(Exception):
+    """What was asked cannot be done in the recording's present state; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutAway:
+    """A recording that was put away, to be brought back as it was."""
+
+    take_id: str
+    row: Mapping[str, object]
+
+
+class Library(Listing):
+    """The recordings of one profile.
+
+    Attributes:
+        recording_folder: where the recorder writes a take before `add_take` takes it in.
+        store: the database, shared with the courier's line.
+    """
+
+    def __init__(self, folder: Path, key: bytes, clock: Clock | None = None, actor: Actor | None = None) -> None:
+        """Open the library in `folder`, made if there is none. Raises LibraryLocked, LibraryUnreadable, OSError.
+
+        `actor` is who the audit log will name; a desk without account if None.
+        """
+        self.recording_folder = folder / "recording"
+        self.recording_folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(Store(folder, key, clock or SystemClock(), actor))
+        self._sounds = Sounds(self.store, self.recording_folder)
+        try:
+            self._warnings = examine(self.store, *self._sounds.tidy())
+        except sqlite3.DatabaseError as error:
+            self.store.close()
+            raise unreadable(folder, error) from error
+        except BaseException:
+            self.store.close()
+            raise
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what was found amiss at the opening and since, for a banner; empty as a rule."""
+        return self._warnings + of_faulty(self.store)
+
+    def close(self) -> None:
+        """Let go of the database; what was put away goes for good."""
+        self._sounds.destroy_put_away()
+        self.store.close()
+
+    def add_take(self, path: Path, metadata: TakeMetadata) -> str:
+        """Take in a take sealed with this library's key, as `checked`; the file moves. Returns its take id.
+
+        `recorded_at` is kept to the microsecond, and moved on by microseconds until no other recording here has it: it
+        is the key by which an answer lost on the way is found again.
+
+        Raises:
+            ValueError: the group id breaks the rules, or the trim leaves nothing.
+            SealedError, OSError: the take cannot be read; it stays where it is.
+        """
+        audio = read_take(path, self.store.key)
+        duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
+        take_id = new_id()
+        try:
+            with self.store.changing():
+                self.store.insert(take_id, metadata, duration_s, imported=False)
+                self.store.note(Deed.RECORDED, take_id)
+                self._sounds.take_in(take_id, path, sha256)
+        except BaseException:
+            self._sounds.give_back(take_id, path)
+            raise
+        return take_id
+
+    def import_file(self, path: Path, metadata: TakeMetadata) -> str:
+        """Take in a sealed copy of a WAV, FLAC, MP3 or M4A file, as `checked`; the file stays. Returns its take id.
+
+        Raises:
+            ValueError: the group id breaks the rules, or the trim leaves nothing.
+            UnsupportedFormat: the file is none of the four, or damaged.
+            OSError: it cannot be read, or there is no room for the copy.
+        """
+        content = path.read_bytes()
+        duration_s = _counted_s(decode_file(content).duration_s, metadata)
+        metadata = replace(metadata, source_sha256=hashlib.sha256(content).hexdigest())
+        take_id = new_id()
+        take_key = self._sounds.seal_copy(take_id, path)
+        with self.store.changing():
+            self.store.insert(take_id, metadata, duration_s, imported=True)
+            self.store.note(Deed.IMPORTED, take_id)
+            self._sounds.keep_copy(take_id, take_key)
+        return take_id
+
+    def queue(self, take_id: str) -> None:
+        """Put a `checked` recording in the line. Raises NotAllowed in any other state."""
+        self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
+
+    def retry(self, take_id: str) -> None:
+        """Send a recording again that failed, timed out or needs attention. Raises NotAllowed in any other state."""
+        stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
+        self._send(take_id, stopped, "This recording does not need another try.")
+
+    def cancel(self, take_id: str) -> None:
+        """Take a recording out of the line, back to `checked`; an upload under way stops.
+
+        Raises:
+            NotAllowed: it is not in the line, or the service was asked already.
+        """
+        with self.store.changing():
+            item = self.store.get(take_id)
+            in_line = {OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.NEEDS_ATTENTION}
+            if item.state not in in_line or item.fault is not None:
+                raise NotAllowed(item.fault or "This recording is not waiting to be sent.")
+            if self.store.asked(take_id):
+                raise NotAllowed("The service may have this recording already, so it cannot be called back.")
+            self.store.remove_event(take_id)
+            self.store.move(take_id, OutboxState.CHECKED)
+            self.store.note(Deed.CALLED_BACK, take_id)
+
+    def set_trim(
+        self, take_id: str, trim_s: tuple[float, float] | None, quality: Mapping[str, Any] | None = None
+    ) -> None:
+        """Let only a part of a recording count, or all of it again; its sound stays whole.
+
+        Args:
+            take_id: which one.
+            trim_s: start and end in seconds of the whole sound.
+            quality: the check's figures for that part; as before if None.
+
+        Raises:
+            NotAllowed: it is on its way to a result, or has one.
+            ValueError: nothing would be left.
+            SealedError, OSError: the sound cannot be read.
+        """
+        whole_s = self.whole_audio(take_id).duration_s
+        with self.store.changing():
+            item = self.store.get(take_id)
+            if item.state is not OutboxState.CHECKED:
+                raise NotAllowed("Only a recording that waits here can be trimmed.")
+            metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
+            details = self.store.seal.seal(details_json(metadata), f"{take_id}/details")
+            self.store.update(take_id, {"details": details, "duration_s": _counted_s(whole_s, metadata)})
+            self.store.note(Deed.TRIMMED, take_id)
+
+    def put_away(self, take_id: str) -> PutAway:
+        """Take a `checked` recording out of the library; it can be brought back until the library is closed.
+
+        The key of its sound is in what is returned, and nowhere else any more.
+
+        Raises:
+            NotAllowed: it is in any other state.
+        """
+        with self.store.changing():
+            if self.store.get(take_id).state is not OutboxState.CHECKED:
+                raise NotAllowed("Only a recording that waits here can be put away.")
+            put_away = PutAway(take_id, self.store.row(take_id))
+            self._sounds.put_away(take_id)
+            self.store.forget(take_id)
+            self.store.note(Deed.PUT_AWAY, take_id)
+        return put_away
+
+    def bring_back(self, put_away: PutAway) -> None:
+        """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
+        with self.store.changing():
+            self.store.restore(put_away.row)
+            self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
+            self._sounds.bring_back(put_away.take_id)
+
+    def discard(self, take_id: str) -> None:
+        """Delete a recording and its sound from this computer. What the service has of it stays there.
+
+        Raises:
+            NotAllowed: it is at the service, and its result has not come.
+        """
+        with self.store.changing():
+            state = self.store.get(take_id).state
+            if state is OutboxState.HANDED_OVER:
+                raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
+            if state in AT_THE_SERVICE or self.store.asked(take_id):
+                raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+            self._sounds.destroy_afterwards([take_id])
+            self.store.forget(take_id)
+            self.store.note(Deed.DELETED, take_id)
+
+    def remove_sounds(self, take_ids: Collection[str]) -> None:
+        """Delete the sound of recordings that have their results, its key first; the rest of them stays.
+
+        Raises:
+            NotAllowed: one has no result, or its entry is not as the desk wrote it; nothing was deleted.
+        """
+        with self.store.changing():
+            self._sounds.destroy_afterwards(take_ids)
+            for take_id in take_ids:
+                item = self.store.get(take_id)
+                if item.state is not OutboxState.DONE or item.sealed_result is None:
+                    raise NotAllowed("Only the sound of a recording with a result can be removed.")
+                self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
+                self.store.note(Deed.SOUND_REMOVED, take_id, part=Part.COURIER)
+
+    def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
+        """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""
+        with self.store.changing():
+            self.store.note(what, take_id, detail)
+
+    def audio(self, take_id: str) -> TakeAudio:
+        """The sound of a recording, trimmed. Raises UnknownTake, SealedError, OSError."""
+        trim_s, audio = self.get(take_id).trim_s, self.whole_audio(take_id)
+        return audio if trim_s is None else audio.part(*trim_s)
+
+    def whole_audio(self, take_id: str) -> TakeAudio:
+        """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
+        return self._sounds.audio(self.get(take_id))
+
+    def original(self, take_id: str) -> bytes:
+        """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
+        return self._sounds.original(self.get(take_id))
+
+    def settings(self) -> LibrarySettings:
+        """What is set for this library; as at first if nothing is, or if it cannot be read."""
+        content = self.store.setting(_SETTINGS)
+        return LibrarySettings() if content is None else read_settings(content)
+
+    def change_settings(
+        self, *, send_rule: SendRule | None = None, retention: Retention | None = None, paused: bool | None = None
+    ) -> LibrarySettings:
+        """Set what is given, leave the rest; returns what is set now. Subscribers hear of it."""
+        with self.store.changing():
+            known = self.settings()
+            changed = LibrarySettings(
+                send_rule=known.send_rule if send_rule is None else send_rule,
+                retention=known.retention if retention is None else retention,
+                paused=known.paused if paused is None else paused,
+            )
+            self.store.keep_setting(_SETTINGS, write_settings(changed))
+            self.store.note(Deed.SETTINGS_CHANGED, detail=changed.words)
+        return changed
+
+    def send_now(self, take_ids: Collection[str] | None = None) -> None:
+        """Where recordings are sent by hand: let these go, or all that wait now."""
+        with self.store.changing() as database:
+            waiting = [row["take_id"] for row in self.store.rows("SELECT take_id FROM pending WHERE released = 0")]
+            for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
+                if not self.store.is_as_written(take_id):
+                    continue
+                database.execute("UPDATE pending SET released = 1 WHERE take_id = ?", (take_id,))
+                self.store.touch(take_id)
+                self.store.note(Deed.RELEASED, take_id)
+
+    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
+        """The last read of a subject's history as JSON, and when it was read; None before the first."""
+        return self.store.trajectory(group_id)
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have `callback` called after every change, in the thread that made it; returns how to stop it."""
+        return self.store.subscribe(callback)
+
+    def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
+        with self.store.changing():
+            item = self.store.get(take_id)
+            if item.state not in allowed or item.fault is not None:
+                raise NotAllowed(item.fault or refusal)
+            if self.store.asked(take_id):  # the lost answer is looked for first
+                self.store.restart_event(take_id)
+            else:
+                self.store.add_event(take_id, SEND)
+            self.store.update(take_id, {"job_id": None})
+            self.store.move(take_id, OutboxState.WAITING)
+            self.store.note(Deed.QUEUED, take_id)
+
+
+def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
+    """Length of what counts, once the metadata is known to be in order."""
+    fault = group_id_fault(metadata.group_id)
+    if fault is not None:
+        raise ValueError(fault)
+    if metadata.trim_s is None:
+        return duration_s
+    start_s, end_s = max(metadata.trim_s[0], 0.0), min(metadata.trim_s[1], duration_s)
+    if end_s <= start_s:
+        raise ValueError("Nothing is left of the recording after trimming. Undo the trim.")
+    return end_s - start_s

@@ -1,0 +1,87 @@
+"""What is in the library: lists, counts, changes, versions of a recording."""
+
+from collections.abc import Collection
+
+from vbdesk.outbox.library.items import Changes, ItemFilter, RecordingItem
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import Store
+
+
+class Listing:
+    """Reads the recordings of one library.
+
+    Attributes:
+        store: the database.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def get(self, take_id: str) -> RecordingItem:
+        """One recording. Raises UnknownTake."""
+        return self.store.get(take_id)
+
+    def list(self, only: ItemFilter | None = None) -> list[RecordingItem]:
+        """Recordings, newest first."""
+        only = only or ItemFilter()
+        conditions = ["instr(lower(group_id), lower(?)) + (? = '') > 0"]
+        values: list[object] = [only.search, only.search]
+        if only.group_id is not None:
+            conditions.append("group_id = ?")
+            values.append(only.group_id)
+        if only.states is not None:
+            faulty = self.store.faulty  # they need attention, whatever their rows say
+            conditions.append(f"(state IN ({_marks(only.states)}) OR take_id IN ({_marks(faulty)}))")
+            values.extend([*only.states, *faulty])
+        where = " AND ".join(conditions)
+        items = self.store.items(where, tuple(values), "recorded_at DESC, take_id DESC")
+        return items if only.states is None else [item for item in items if item.state in only.states]
+
+    def versions(self, take_id: str) -> "tuple[RecordingItem, ...]":
+        """Every version of a recording that is here: it, what it was made in place of, and what was made in its place.
+
+        Oldest first. A version that was deleted leaves a gap, and what stood on both sides still belongs together.
+        """
+        siblings = self.list(ItemFilter(group_id=self.get(take_id).group_id))
+        together = {take_id}
+        grew = True
+        while grew:
+            linked = [item for item in siblings if item.take_id in together or item.retake_of in together]
+            more = {item.take_id for item in linked} | {item.retake_of for item in linked if item.retake_of is not None}
+            grew = not more <= together
+            together |= more
+        return tuple(sorted((item for item in siblings if item.take_id in together), key=lambda item: item.recorded_at))
+
+    def known_sources(self) -> frozenset[str]:
+        """Digests of every file that was imported and is still here."""
+        return frozenset(item.source_sha256 for item in self.list() if item.source_sha256)
+
+    def groups(self) -> tuple[str, ...]:
+        """Every group id that has a recording here, for completion."""
+        rows = self.store.rows("SELECT DISTINCT group_id FROM recordings ORDER BY group_id")
+        return tuple(row["group_id"] for row in rows)
+
+    def counts(self) -> dict[OutboxState, int]:
+        """How many recordings are in each state; every state is there."""
+        faulty = self.store.faulty
+        rows = self.store.rows(
+            f"SELECT state, COUNT(*) AS n FROM recordings WHERE take_id NOT IN ({_marks(faulty)}) GROUP BY state",  # noqa: S608
+            tuple(faulty),
+        )
+        found = {row["state"]: row["n"] for row in rows}
+        counts = {state: found.get(state, 0) for state in OutboxState}
+        everything: int = self.store.rows("SELECT COUNT(*) AS n FROM recordings")[0]["n"]
+        counts[OutboxState.NEEDS_ATTENTION] += everything - sum(counts.values())  # those that somebody else changed
+        return counts
+
+    def changes_since(self, version: int) -> Changes:
+        """What changed after `version`; 0 gives everything. Recordings being uploaded are always among it."""
+        now = self.store.version()
+        moving = self.store.in_progress()
+        items = self.store.items(f"version > ? OR take_id IN ({_marks(moving)})", (version, *moving))
+        gone = self.store.rows("SELECT take_id FROM removed WHERE version > ?", (version,))
+        return Changes(now, items, [row["take_id"] for row in gone])
+
+
+def _marks(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,1 @@
+"""Which services and accounts, and where their keys are kept."""

@@ -1,0 +1,194 @@
+"""Profiles: which service, which account; kept as JSON without any secret."""
+
+import base64
+import json
+import os
+import secrets as random
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock
+
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.limits import Plan
+from vbdesk.outbox.profiles.vault import Vault, VaultFailed
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One service and one account.
+
+    Attributes:
+        kind: `local` is the service that this computer runs itself.
+        base_url: None for `local`, whose address is known once it runs.
+        secrets: in the keyring, or for this session only.
+        plan: how many requests a minute the account may make; the interface does not tell.
+    """
+
+    profile_id: str
+    name: str
+    kind: Literal["local", "service"]
+    base_url: str | None
+    account_id: str
+    secrets: Literal["keyring", "session"] = "keyring"
+    plan: Plan = Plan.STANDARD
+
+    @property
+    def api_key_name(self) -> str:
+        """Name of the API key in the vault."""
+        return f"profile/{self.profile_id}/api-key"
+
+    @property
+    def library_key_name(self) -> str:
+        """Name of the key in the vault that the recordings are sealed with."""
+        return f"profile/{self.profile_id}/library-key"
+
+
+class ProfilesUnreadable(Exception):
+    """The file of profiles cannot be read; `str(error)` is one sentence for a person."""
+
+
+class LibraryKeyMissing(Exception):
+    """There are recordings, and the key that opens them is not in the vault."""
+
+
+class ProfileStore:
+    """The profiles of this computer and which one is in use, in `profiles.json`."""
+
+    def __init__(self, config_dir: Path) -> None:
+        self._path = config_dir / "profiles.json"
+
+    def all(self) -> list[Profile]:
+        """Every profile, in the order they were added.
+
+        Raises:
+            ProfilesUnreadable: the file is damaged; it is left as it is.
+        """
+        return self._load()[0]
+
+    def get(self, profile_id: str) -> Profile | None:
+        """One profile, None if it is unknown."""
+        return next((profile for profile in self.all() if profile.profile_id == profile_id), None)
+
+    def current(self) -> Profile | None:
+        """The profile in use, None before the first start is done."""
+        profiles, current_id = self._load()
+        return next((profile for profile in profiles if profile.profile_id == current_id), None)
+
+    def use(self, profile_id: str) -> None:
+        """Make a profile the one in use."""
+        with self._changing():
+            profiles, _ = self._load()
+            self._save(profiles, profile_id)
+
+    def save(self, profile: Profile) -> None:
+        """Add a profile, or replace the one with its id; the first one becomes the one in use."""
+        with self._changing():
+            profiles, current_id = self._load()
+            known = any(other.profile_id == profile.profile_id for other in profiles)
+            if known:
+                profiles = [profile if other.profile_id == profile.profile_id else other for other in profiles]
+            else:
+                profiles = [*profiles, profile]
+            self._save(profiles, current_id or profile.profile_id)
+
+    def remove(self, profile_id: str, vault: Vault) -> None:
+        """Forget a profile and its API key. Its recordings and the key that opens them stay."""
+        known = self.get(profile_id)
+        if known is not None:
+            vault.delete(known.api_key_name)
+        with self._changing():
+            profiles, current_id = self._load()
+            remaining = [profile for profile in profiles if profile.profile_id != profile_id]
+            if current_id == profile_id:
+                current_id = remaining[0].profile_id if remaining else None
+            self._save(remaining, current_id)
+
+    def _changing(self) -> FileLock:
+        """Keep other programs from changing the list between our reading and our writing of it."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(self._path.with_suffix(".lock"), is_singleton=False)
+
+    def _load(self) -> tuple[list[Profile], str | None]:
+        if not self._path.exists():
+            return [], None
+        try:
+            document = json.loads(self._path.read_text(encoding="utf-8"))
+            profiles = [replace(Profile(**entry), plan=Plan(entry["plan"])) for entry in document["profiles"]]
+            current_id: str | None = document["current"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ProfilesUnreadable(
+                f"The list of services in {self._path} is damaged and was left as it is. "
+                "Move the file away to set the services up again; the recordings are not touched."
+            ) from error
+        return profiles, current_id
+
+    def _save(self, profiles: list[Profile], current_id: str | None) -> None:
+        document = {"current": current_id, "profiles": [asdict(profile) for profile in profiles]}
+        unfinished = self._path.with_suffix(".new")
+        with unfinished.open("w", encoding="utf-8") as file:
+            json.dump(document, file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path)
+
+
+def new_profile_id() -> str:
+    """An id for a profile that does not exist yet."""
+    return new_id()
+
+
+def library_folder(data_dir: Path, profile_id: str) -> Path:
+    """Where the recordings of a profile are."""
+    return data_dir / "profiles" / profile_id
+
+
+def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
+    """The key of the profile's recordings, 32 bytes; made at random on first use. Takes as long as the vault does.
+
+    Two programs that make the first one at once would make two: hold the library's folder, see `opening`.
+
+    Raises:
+        LibraryKeyMissing: recordings exist already, so that a new key would not open them.
+        VaultError: the vault did not answer, or does not keep what it is given.
+    """
+    known = known_library_key(vault, profile)
+    if known is not None:
+        return known
+    if (folder / "library.sqlite").exists():
+        raise LibraryKeyMissing(
+            "The key to the recordings on this computer is not in the keyring. "
+            "The recordings are kept; log in as the person who made them, or restore the keyring."
+        )
+    key = random.token_bytes(KEY_BYTES)
+    vault.set(profile.library_key_name, base64.b64encode(key).decode("ascii"))
+    if known_library_key(vault, profile) != key:  # before anything is sealed with it
+        raise _not_kept()
+    return key
+
+
+def known_library_key(vault: Vault, profile: Profile) -> bytes | None:
+    """The key of the profile's recordings, None if there is none yet. Takes as long as the vault does.
+
+    Raises:
+        VaultError: the vault did not answer, or does not keep what it is given.
+    """
+    text = vault.get(profile.library_key_name)
+    if text is None:
+        return None
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise _not_kept()
+    return key
+
+
+def _not_kept() -> VaultFailed:
+    return VaultFailed(
+        "The keyring does not give back the key of the recordings as it was given. They are kept; restore the keyring."
+    )
