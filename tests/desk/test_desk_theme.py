@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QColor, QFontInfo
+from PySide6.QtGui import QColor, QFontInfo, QPalette
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 import vbdesk.desk
 from vbdesk.desk import theme
@@ -84,3 +85,15 @@ def test_text_size_can_be_set_at_once_and_given_back_to_the_system(qtbot):
     active.set_text_size(None)
     assert active.text_size is None
     assert active.scale >= 1.0
+
+
+@pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
+@pytest.mark.parametrize("kind", [QLineEdit, QPlainTextEdit])
+def test_what_a_field_asks_for_can_be_read_before_anything_is_typed(qtbot, scheme, kind):
+    theme.install(Theme(scheme, 1.0))
+    field = kind()
+    qtbot.addWidget(field)
+    field.show()
+    ink = field.palette().color(QPalette.ColorRole.PlaceholderText)
+    assert ink.alpha() == 255
+    assert ink.name().upper() == theme.active().colours.text3

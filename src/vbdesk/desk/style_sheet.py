@@ -33,6 +33,7 @@ QFrame#line { background: $border; border: none; }
 QLineEdit, QPlainTextEdit, QComboBox {
     background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
     padding: ${field_pad}px 12px; selection-background-color: $accentfill; selection-color: $on_accent;
+    placeholder-text-color: $text3;
 }
 QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
     background: $sunken; color: $text3; border-color: $sunken;

@@ -86,6 +86,17 @@ def test_a_pressed_pedal_is_taken_and_can_be_given_back(account, outside, qtbot)
     qtbot.waitUntil(lambda: account.desk.pedal.keySequence() == QKeySequence("F9"))
 
 
+def test_the_tabulator_goes_through_the_choices_as_they_stand(account, qtbot):
+    desk = account.desk
+    account.activateWindow()
+    desk.text_size.setFocus()
+    passed = []
+    for _ in range(3):
+        qtbot.keyClick(account.focusWidget(), Qt.Key.Key_Tab)
+        passed.append(account.focusWidget())
+    assert passed == [desk.language, desk.pedal, desk.open_folder]
+
+
 def test_the_folder_is_shown_and_can_be_opened(account, outside, network):
     account.desk.open_folder.click()
     assert network.asked[-1] == outside.data_dir.as_uri()

@@ -1,8 +1,10 @@
 """The card of Account about the desk itself: colours, text size, language, pedal, and where everything is kept."""
 
+from itertools import pairwise
+
 from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineEdit, QWidget
 
 from vbdesk.desk import theme
 from vbdesk.desk.preferences import PEDAL_KEY, Preferences
@@ -50,6 +52,8 @@ class DeskCard(Card):
         self.pedal_field = Field(
             "Pedal key", self.pedal, help_text="Press the pedal here. On Record it starts, stops and plays."
         )
+        for inner in self.pedal.findChildren(QLineEdit):  # it is what a screen reader meets
+            inner.setAccessibleName("Pedal key")
         self.pedal_back = quiet_button(f"Back to {PEDAL_KEY}")
         self.open_folder = secondary_button("Open folder", icon="folder")
         self._grid = QGridLayout()
@@ -92,6 +96,16 @@ class DeskCard(Card):
         self.model.shown.connect(self.show_choices)
         self.scheme.choose(theme.active().scheme.value)
         self.fit(0)
+        order = (
+            self.scheme.option(Scheme.DARK.value),
+            self.text_size,
+            self.language,
+            self.pedal,
+            self.pedal_back,
+            self.open_folder,
+        )
+        for before, after in pairwise(order):
+            self.setTabOrder(before, after)
 
     def _colours(self) -> QWidget:
         words = QHBoxLayout()
