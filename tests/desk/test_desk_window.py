@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from vbdesk.desk import theme
 from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.pages.record_page import RecordPage
@@ -151,3 +152,20 @@ def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, outside)
     assert not isinstance(desk.window.page(), RecordPage)
     desk.window.rail.entry("record").click()
     assert isinstance(desk.window.page(), RecordPage)
+
+
+def test_another_text_size_builds_pages_anew_and_leaves_the_open_one_and_record(qtbot, open_desk, outside):
+    setup = Setup(outside)
+    setup.make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(outside)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
+    pages = {}
+    for key in ("record", "subjects", "account"):
+        desk.window.open_page(key)
+        pages[key] = desk.window.page()
+    theme.active().set_text_size(1.5)
+    assert desk.window.page() is pages["account"]
+    desk.window.open_page("subjects")
+    assert desk.window.page() is not pages["subjects"]
+    desk.window.open_page("record")
+    assert desk.window.page() is pages["record"]
