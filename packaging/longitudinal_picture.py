@@ -23,8 +23,8 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk import theme
 from vbdesk.desk.plots.picture import save_picture
 from vbdesk.desk.plots.trajectory_data import chart_of
-from vbdesk.desk.sign_reference import sign_references
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
+from vbdesk.report.sign_reference import sign_references
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "desk" / "data" / "trajectory_changes.json"
