@@ -11,6 +11,7 @@ import pytest
 from vbdesk.outbox.courier.clock_check import DOUBT
 from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.courier.reach import Reach
+from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.vault import VaultLocked
@@ -185,18 +186,7 @@ def test_a_clock_that_is_a_few_minutes_off_does_no_harm(library, all_done, waiti
 def test_recordings_made_while_the_clock_was_ahead_are_said_so_once_it_is_right(
     library, all_done, waiting, new_courier, service, drive, clock
 ):
-    class SetBack:
-        """The clock was a year ahead, and was set right before the network came."""
-
-        wrong = timedelta(days=365)
-
-        def now(self):
-            return clock.now() + self.wrong
-
-        def monotonic(self):
-            return clock.monotonic()
-
-    laptop = SetBack()
+    laptop = LaptopClock(clock, timedelta(days=365))
     library.store.clock = laptop
     wrong = waiting()
     laptop.wrong = timedelta(0)
@@ -205,6 +195,68 @@ def test_recordings_made_while_the_clock_was_ahead_are_said_so_once_it_is_right(
     drive(new_courier(clock=laptop), all_done)
     assert library.get(wrong).reason == DOUBT
     assert library.get(right).reason is None
+
+
+class LaptopClock:
+    """A clock that a person can set wrong."""
+
+    def __init__(self, clock, wrong):
+        self._clock = clock
+        self.wrong = wrong
+
+    def now(self):
+        return self._clock.now() + self.wrong
+
+    def monotonic(self):
+        return self._clock.monotonic()
+
+
+def test_a_recording_of_the_future_is_not_sent_before_its_time_is_corrected(
+    library, all_done, waiting, new_courier, service, drive, clock
+):
+    year = timedelta(days=365)
+    laptop = LaptopClock(clock, year)
+    library.store.clock = laptop
+    take_id = waiting(recorded_at=MOMENT + year)
+    courier = new_courier(clock=laptop)
+    service.clock_ahead = timedelta(0)
+    drive(courier, seconds=100)
+    assert courier.status.on_hold is Fix.SET_CLOCK
+    laptop.wrong = timedelta(0)
+    drive(courier, lambda: library.get(take_id).state is OutboxState.NEEDS_ATTENTION, seconds=200)
+    held = library.get(take_id)
+    assert (held.state, held.fix) == (OutboxState.NEEDS_ATTENTION, Fix.SET_CLOCK)
+    assert "2027" in held.reason
+    assert service.jobs == {}
+    assert held.clock_ahead_s == pytest.approx(year.total_seconds(), abs=2)
+    corrected = held.recorded_at - timedelta(seconds=held.clock_ahead_s)
+    library.set_recorded_at(take_id, corrected)
+    assert library.get(take_id).clock_ahead_s is None
+    library.retry(take_id)
+    drive(courier, all_done)
+    [job] = service.jobs.values()
+    assert abs(job["recorded_at"] - MOMENT) < timedelta(seconds=2)
+    with pytest.raises(NotAllowed, match="before it is sent"):
+        library.set_recorded_at(take_id, MOMENT)
+
+
+def test_a_time_that_is_minutes_ahead_is_waited_for(library, all_done, waiting, courier, service, drive, clock):
+    service.clock_ahead = timedelta(0)
+    take_id = waiting(recorded_at=clock.now() + timedelta(minutes=9))
+    drive(courier, seconds=200)
+    assert library.get(take_id).state is OutboxState.WAITING
+    assert service.jobs == {}
+    drive(courier, all_done, seconds=300)
+    assert all_done()
+
+
+def test_a_time_that_the_service_may_know_is_not_corrected(library, waiting, courier, service, drive):
+    service.faults["analyze"].append("lost")
+    take_id = waiting()
+    drive(courier, lambda: library.get(take_id).asked)
+    with pytest.raises(NotAllowed):
+        library.set_recorded_at(take_id, MOMENT - timedelta(days=1))
+    assert library.get(take_id).recorded_at == MOMENT
 
 
 def test_paused_nothing_is_sent_and_results_still_come(library, all_done, waiting, courier, service, drive):

@@ -7,6 +7,9 @@ from vbdesk.capture.clock import Clock
 TOLERANCE = timedelta(minutes=15)
 """Histories count days, and an upload may begin for as long: less does no harm, and hardly any clock is exact."""
 
+FUTURE = timedelta(minutes=5)
+"""No recording is made later than now; its time may be so much later, since no two clocks are the same."""
+
 DOUBT = "Made while the clock of this computer was wrong, so its time of recording may be wrong too."
 
 
@@ -39,6 +42,14 @@ class ClockCheck:
         ours = self._clock.now()
         theirs = "" if error is None else f", and the service's {_on_the_wall(ours + error)}"
         return f"The clock of this computer is wrong: it says {_on_the_wall(ours)}{theirs}. Set it."
+
+
+def future_fault(recorded_at: datetime) -> str:
+    """What to tell a person of a recording whose time has not come yet."""
+    return (
+        f"By its time, {_on_the_wall(recorded_at)}, it is not made yet: the clock of this computer was ahead. "
+        "It is kept, and is sent once its time is corrected."
+    )
 
 
 def _on_the_wall(moment: datetime) -> str:

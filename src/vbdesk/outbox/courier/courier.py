@@ -411,7 +411,8 @@ class Courier:
         error = self._connection.clock_error
         doubtful_since = self._clock_check.compare(error)
         if doubtful_since is not None:
-            self._line.doubt_moments(doubtful_since, DOUBT)
+            measured = -error if error is not None and self._connection.clock_is_wrong else None
+            self._line.doubt_moments(doubtful_since, DOUBT, measured)
         if self._connection.clock_is_wrong:
             self._clock_is_wrong()
         elif error is not None or self._standing.is_probed():

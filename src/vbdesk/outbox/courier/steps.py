@@ -15,6 +15,7 @@ from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
 from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.contract.uploads import UploadGrant
+from vbdesk.outbox.courier.clock_check import FUTURE, TOLERANCE, future_fault
 from vbdesk.outbox.courier.connection import Connection, NoRoom
 from vbdesk.outbox.courier.forecast import Measured
 from vbdesk.outbox.courier.line import Event, Line
@@ -71,9 +72,11 @@ class Steps:
         if not MIN_DURATION_S <= item.duration_s <= MAX_DURATION_S:
             self._line.need_attention(event, _length_fault(item), Fix.REVIEW_TAKE)
             return False
-        if not self._line.begin_upload(event):
+        if self._is_of_the_future(event, item) or not self._line.begin_upload(event):
             return False
         upload_ref = event.upload_ref or self._upload(event, item)
+        if self._is_of_the_future(event, item):  # only now the service's time is known for certain
+            return False
         if event.shared:
             job_id = self._job_in_group(item)
             if job_id is not None:
@@ -148,6 +151,21 @@ class Steps:
         return now - self._taken_at.get(event.take_id, now)
 
     # Sending
+
+    def _is_of_the_future(self, event: Event, item: RecordingItem) -> bool:
+        """Keep back what the service would have to take for made later than now: its histories go by that time.
+
+        The time of a clock that is hardly wrong comes by itself; another one a person must correct.
+        """
+        heard = self._connection.heard_time()
+        if heard is None or item.recorded_at <= heard + FUTURE:
+            return False
+        early = item.recorded_at - heard
+        if early <= TOLERANCE:
+            self._line.wait(event, self._clock.now() + early - FUTURE)
+        else:
+            self._line.need_attention(event, future_fault(item.recorded_at), Fix.SET_CLOCK)
+        return True
 
     def _upload(self, event: Event, item: RecordingItem) -> str:
         """Bring the bytes to the storage; at an address that was granted before, if these bytes were to go there."""

@@ -42,6 +42,7 @@ class Deed(StrEnum):
     RECORDED = "recorded"
     IMPORTED = "imported"
     TRIMMED = "trimmed"
+    TIME_CORRECTED = "time of recording corrected"
     LISTENED = "listened to"
     QUEUED = "queued"
     RELEASED = "released to be sent"

@@ -49,6 +49,7 @@ class TakeMetadata:
         trim_s: start and end in seconds of what counts; None for all of it. The sound itself is kept whole.
         retake_of: take id of the recording that this one was made in place of.
         source_sha256: digest of the file that this one was imported from; empty for a take.
+        clock_ahead_s: how far the clock that gave `recorded_at` was before the service's; None if nobody measured it.
     """
 
     group_id: str
@@ -63,6 +64,7 @@ class TakeMetadata:
     trim_s: tuple[float, float] | None = None
     retake_of: str | None = None
     source_sha256: str = ""
+    clock_ahead_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class RecordingItem:
         retake_of: the recording that this one was made in place of; see `Library.versions`.
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the file that it was imported from; empty for a take.
+        clock_ahead_s: how far the clock that gave `recorded_at` was before the service's; None if nobody measured it.
         asked: the service was asked for the analysis, and has not answered.
         released: it need not wait for a person, see `Library.send_now`.
         not_before: when it is tried again.
@@ -129,6 +132,7 @@ class RecordingItem:
     version: int
     retake_of: str | None = None
     source_sha256: str = ""
+    clock_ahead_s: float | None = None
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -164,6 +168,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         trim_s=item.trim_s,
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
+        clock_ahead_s=item.clock_ahead_s,
     )
 
 
@@ -196,6 +201,7 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "trim_s": metadata.trim_s,
         "retake_of": metadata.retake_of,
         "source_sha256": metadata.source_sha256,
+        "clock_ahead_s": metadata.clock_ahead_s,
     }
     return json.dumps(document).encode()
 

@@ -18,7 +18,7 @@ from vbdesk.contract.ids import new_id
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
 from vbdesk.outbox.library.examine import examine, of_faulty
-from vbdesk.outbox.library.items import TakeMetadata, details_json, metadata_of
+from vbdesk.outbox.library.items import TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
 from vbdesk.outbox.library.schema import unreadable
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
@@ -168,9 +168,31 @@ class Library(Listing):
             if item.state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be trimmed.")
             metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
-            details = self.store.seal.seal(details_json(metadata), f"{take_id}/details")
-            self.store.update(take_id, {"details": details, "duration_s": _counted_s(whole_s, metadata)})
+            self.store.keep_details(take_id, metadata)
+            self.store.update(take_id, {"duration_s": _counted_s(whole_s, metadata)})
             self.store.note(Deed.TRIMMED, take_id)
+
+    def set_recorded_at(self, take_id: str, moment: datetime) -> None:
+        """Correct the time of a recording that a wrong clock gave; moved on by microseconds as in `add_take`.
+
+        Raises:
+            NotAllowed: somebody may have asked the service for it by the time it has.
+            ValueError: `moment` has no zone.
+        """
+        if moment.tzinfo is None:
+            raise ValueError("The time of a recording needs a zone.")
+        with self.store.changing():
+            item = self.store.get(take_id)
+            resting = {OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION}
+            if item.state not in resting or item.fault is not None:
+                raise NotAllowed(item.fault or "The time of a recording can only be corrected before it is sent.")
+            if item.job_id is not None or item.bundle_id is not None or self.store.asked(take_id):
+                raise NotAllowed("The service may know this recording by its time already, so it cannot be corrected.")
+            self.store.keep_details(take_id, replace(metadata_of(item), clock_ahead_s=None))
+            columns = {"recorded_at": self.store.free_moment(moment), "reason": None, "fix": None}
+            self.store.update(take_id, columns)
+            moved_s = (moment - item.recorded_at).total_seconds()
+            self.store.note(Deed.TIME_CORRECTED, take_id, f"by {moved_s:.0f} s")
 
     def put_away(self, take_id: str) -> PutAway:
         """Take a `checked` recording out of the library; it can be brought back until the library is closed.

@@ -137,6 +137,7 @@ def _item(
         version=row["version"],
         retake_of=details.get("retake_of"),
         source_sha256=details.get("source_sha256", ""),
+        clock_ahead_s=details.get("clock_ahead_s"),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),

@@ -170,7 +170,7 @@ class Store:
         columns: dict[str, object] = {
             "take_id": take_id,
             "group_id": metadata.group_id,
-            "recorded_at": self._free_moment(metadata.recorded_at),
+            "recorded_at": self.free_moment(metadata.recorded_at),
             "target": str(metadata.target),
             "longitudinal": metadata.longitudinal,
             "duration_s": duration_s,
@@ -182,6 +182,16 @@ class Store:
             "version": self.version(),
         }
         self._insert(columns)
+
+    def free_moment(self, recorded_at: datetime) -> str:
+        """This moment as the database keeps it, moved on by microseconds until no other recording here has it."""
+        while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
+            recorded_at += timedelta(microseconds=1)
+        return time_text(recorded_at)
+
+    def keep_details(self, take_id: str, metadata: TakeMetadata) -> None:
+        """Keep the sealed part of what is said of a recording, in place of the one before. Within a transaction."""
+        self.update(take_id, {"details": self.seal.seal(details_json(metadata), f"{take_id}/details")})
 
     def take_key(self, take_id: str) -> bytes | None:
         """The key of a recording's sound; None if it is sealed with the library's.
@@ -362,11 +372,6 @@ class Store:
     def _undo(self) -> None:
         if self._database.in_transaction:  # SQLite may have undone it by itself, on a full disk
             self._database.execute("ROLLBACK")
-
-    def _free_moment(self, recorded_at: datetime) -> str:
-        while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
-            recorded_at += timedelta(microseconds=1)
-        return time_text(recorded_at)
 
     def _begin_change(self) -> None:
         library = self._database.execute("SELECT version, rows_sum, audit_head FROM library").fetchone()
