@@ -1,14 +1,17 @@
 """What a person does at the Outbox beyond a row's own button: several at once, deleting, pausing, bundles."""
 
 import re
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.outbox.bundles.bundle_keys import public_key
 from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.items import metadata_of
 from vbdesk.outbox.library.settings import SendRule
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import UnknownTake
 
 S = OutboxState
@@ -73,6 +76,23 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
     assert [state_of(workspace, each) for each in (waiting, checked)] == [S.WAITING, S.CHECKED]
     assert workspace.library.whole_audio(waiting).duration_s == pytest.approx(16, abs=0.1)
+
+
+def test_a_time_of_a_clock_that_was_ahead_is_corrected_by_what_was_measured(shelf, open_outbox, workspace, qtbot):
+    ahead = timedelta(days=365)
+    take_id = shelf.put("a", S.NEEDS_ATTENTION, hours_ago=1 - 365 * 24, fix=Fix.SET_CLOCK, reason="It is not made yet.")
+    item = workspace.library.get(take_id)
+    with workspace.library.store.changing():
+        measured = replace(metadata_of(item), clock_ahead_s=ahead.total_seconds())
+        workspace.library.store.keep_details(take_id, measured)
+    page = open_outbox(1)
+    page.view_model.act(take_id)
+    qtbot.waitUntil(lambda: page.notice.isVisible())
+    assert "by a clock that was 1 year ahead. Send it as " in page.notice.words()
+    assert workspace.library.get(take_id).recorded_at == item.recorded_at
+    page.notice.button.click()
+    qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)
+    assert workspace.library.get(take_id).recorded_at == item.recorded_at - ahead
 
 
 def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_outbox, workspace, pulse_job, qtbot):

@@ -155,6 +155,8 @@ class OutboxViewModel(QObject):
                 self.send([key])
             case Deed.TAKE_BACK:
                 self.deeds.take_back([key])
+            case Deed.CORRECT if row is not None:
+                self.deeds.ask_for_time(row.item, self._around().now)
             case Deed.REVIEW:
                 self._workspace.navigator.open("record", ReviewTake(key))
             case Deed.ACCOUNT:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, deed_of
-from vbdesk.desk.viewmodels.time_words import counted
+from vbdesk.desk.viewmodels.time_words import counted, day_and_time, stretch_words
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.bundles.bundle import take_back
 from vbdesk.outbox.library.items import RecordingItem
@@ -71,6 +72,7 @@ class Step(StrEnum):
     CLOSE = "close"
     UNDO = "undo"
     DELETE = "delete"
+    CORRECT = "correct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class OutboxDeeds(QObject):
         self._step = Step.CLOSE
         self._asked_about: tuple[str, ...] = ()
         self._deleted: _Deleted | None = None
+        self._to_correct: RecordingItem | None = None
 
     def send(self, items: Collection[RecordingItem], around: Circumstances) -> None:
         """Let recordings go, by whichever way each needs."""
@@ -145,11 +148,29 @@ class OutboxDeeds(QObject):
             self._asked_about = choice.delete
             self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=Step.DELETE))
 
+    def ask_for_time(self, item: RecordingItem, now: datetime) -> None:
+        """Offer the time of a recording that the clock would have given, had it been right."""
+        if item.clock_ahead_s is None:
+            return
+        self._to_correct = item
+        told, ahead = day_and_time(item.recorded_at, now), stretch_words(abs(item.clock_ahead_s))
+        corrected = day_and_time(_corrected(item), now).replace("T", "t", 1).replace("Y", "y", 1)
+        self._say(
+            Notice(
+                f"{item.group_id}: recorded {told} by a clock that was {ahead} ahead. Send it as {corrected}?",
+                act="Send with that time",
+                step=Step.CORRECT,
+            )
+        )
+
     def act_on_notice(self) -> None:
         """Do what the button of the notice says."""
         step, self._step = self._step, Step.CLOSE
         if step is Step.DELETE:
             self._start(lambda: _discard(self._workspace.library, self._asked_about), self._on_discarded)
+        elif step is Step.CORRECT and self._to_correct is not None:
+            library, item = self._workspace.library, self._to_correct
+            self._start(lambda: _each_in_turn([(item.take_id, lambda _: _correct(library, item))]), self._on_each)
         elif step is Step.UNDO and self._deleted is not None:
             deleted, self._deleted = self._deleted, None
             self._do(lambda: _bring_back(self._workspace.library, deleted))
@@ -158,13 +179,13 @@ class OutboxDeeds(QObject):
     @Slot()
     def withdraw(self) -> None:
         """Other recordings are chosen than were asked about."""
-        if self._step is Step.DELETE:
-            self._step, self._asked_about = Step.CLOSE, ()
+        if self._step in (Step.DELETE, Step.CORRECT):
+            self._step, self._asked_about, self._to_correct = Step.CLOSE, (), None
             self.noticed.emit(None)
 
     def forget(self) -> None:
         """The page is left: what was offered is offered no longer."""
-        self._step, self._deleted, self._asked_about = Step.CLOSE, None, ()
+        self._step, self._deleted, self._asked_about, self._to_correct = Step.CLOSE, None, (), None
 
     def _each(self, deeds: list[tuple[str, Callable[[str], None]]]) -> None:
         self._start(lambda: _each_in_turn(deeds), self._on_each)
@@ -248,6 +269,15 @@ def _each_in_turn(deeds: list[tuple[str, Callable[[str], None]]]) -> str:
     if len(deeds) > 1 and refusals:
         return f"{len(refusals)} of {len(deeds)} could not be changed. {refusals[0]}"
     return refusals[0] if refusals else ""
+
+
+def _corrected(item: RecordingItem) -> datetime:
+    return item.recorded_at - timedelta(seconds=item.clock_ahead_s or 0.0)
+
+
+def _correct(library: Library, item: RecordingItem) -> None:
+    library.set_recorded_at(item.take_id, _corrected(item))
+    library.retry(item.take_id)
 
 
 def _put_away(library: Library, take_ids: Iterable[str]) -> _Deleted:

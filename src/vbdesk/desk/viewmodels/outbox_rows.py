@@ -56,6 +56,7 @@ class Deed(StrEnum):
     SEND_NOW = "send_now"
     RETRY = "retry"
     REVIEW = "review"
+    CORRECT = "correct"
     ACCOUNT = "account"
     TAKE_BACK = "take_back"
     OPEN = "open"
@@ -68,6 +69,7 @@ DEED_WORDS = {
     Deed.SEND_NOW: "Send now",
     Deed.RETRY: "Try again",
     Deed.REVIEW: "Review take",
+    Deed.CORRECT: "Correct time",
     Deed.ACCOUNT: "Open account",
     Deed.TAKE_BACK: "Take back",
     Deed.OPEN: "Open result",
@@ -76,6 +78,7 @@ DEED_WORDS = {
 _MENDS = {
     Fix.REVIEW_TAKE: Deed.REVIEW,
     Fix.CHANGE_TARGET: Deed.REVIEW,
+    Fix.SET_CLOCK: Deed.REVIEW,
     Fix.ENTER_KEY: Deed.ACCOUNT,
     Fix.ADD_CREDITS: Deed.ACCOUNT,
 }
@@ -147,6 +150,8 @@ def deed_of(item: RecordingItem, around: Circumstances) -> Deed:
             return Deed.TAKE_BACK
         case _S.SUBMITTED | _S.RUNNING:
             return Deed.NONE
+    if item.fix is Fix.SET_CLOCK and item.clock_ahead_s is not None and item.bundle_id is None:
+        return Deed.CORRECT
     return Deed.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, Deed.RETRY)
 
 
