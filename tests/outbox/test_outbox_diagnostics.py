@@ -1,5 +1,6 @@
 import json
 import sqlite3
+from base64 import b64encode
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -276,6 +277,21 @@ def test_what_is_wrong_is_said_with_what_to_do(world, damage, topic, health, wor
     assert any(words in finding.sentence for finding in said), diagnosis.findings
     assert diagnosis.ok is (health is Health.NOTICE)
     json.dumps(diagnosis.facts)
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda world: world.keys.set(MARKED.library_key_name, b64encode(bytes(32)).decode()),
+        lambda world: world.keys.delete(MARKED.library_key_name),
+    ],
+)
+def test_without_their_key_recordings_are_not_said_to_be_in_good_order(world, lose):
+    assert any("in good order" in finding.sentence for finding in diagnose(world).findings)
+    lose(world)
+    [said] = [finding for finding in diagnose(world).findings if finding.topic == "recordings"]
+    assert said.health is Health.NOTICE
+    assert "Without their key" in said.sentence
 
 
 def test_a_keyring_that_does_not_open_is_said_once(world):

@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -244,10 +244,7 @@ class _Examination:
         library = self._library()
         proofs = self._proofs() if library.exists else None
         if not any(finding.topic == "recordings" for finding in self._findings[said:]):
-            count = sum(library.counts.values())
-            self._say(
-                "recordings", Health.GOOD, f"Recordings in good order: {count}." if count else "There are none yet."
-            )
+            self._recordings_found(library, proofs)
         return {
             "kind": profile.kind,
             "secrets": profile.secrets,
@@ -261,6 +258,17 @@ class _Examination:
 
     def _say(self, topic: str, health: Health, sentence: str) -> None:
         self._findings.append(Finding(topic, health, sentence, self._profile.name))
+
+    def _recordings_found(self, library: LibraryFacts, proofs: Mapping[str, Any] | None) -> None:
+        """Said where nothing is amiss; only with their key it can be told that they are in good order."""
+        count = sum(library.counts.values())
+        if not count:
+            self._say("recordings", Health.GOOD, "There are none yet.")
+        elif proofs is None or "list" not in proofs or proofs["list"] is None:
+            told = f"Recordings in the list: {count}. Without their key nobody can tell whether they are in order."
+            self._say("recordings", Health.NOTICE, told)
+        else:
+            self._say("recordings", Health.GOOD, f"Recordings in good order: {count}.")
 
     def _library(self) -> LibraryFacts:
         try:
