@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
+from service_in_process import API
 
 
 @pytest.fixture
@@ -128,6 +129,19 @@ def test_a_wrong_command_line_is_said_before_anything_is_sent(submit, recordings
     assert done.exit_code == 2
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_same_account_id_at_another_service_has_a_journal_of_its_own(vbdesk, near_service, recordings, tmp_path):
+    file, desk = sorted(recordings.iterdir())[0], tmp_path / "desk"
+    command = ["submit", file, "--group", "subj-9", "--sign", "stress", "--data-dir", desk]
+    assert vbdesk(*command).exit_code == 0
+    [journal] = (desk / "submitted").glob("*.jsonl")
+    written = journal.read_bytes()
+    elsewhere = API.replace("://", "://other.")
+    vbdesk(*command, VBDESK_BASE_URL=elsewhere)
+    assert journal.read_bytes() == written
+    assert len(list((desk / "submitted").glob("*.jsonl"))) == 2
+    assert "sent before" in vbdesk(*command, VBDESK_BASE_URL=f"{API}/").stdout
 
 
 def test_an_empty_folder_is_said(submit, tmp_path):

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import typer
 
@@ -25,7 +25,7 @@ from vbdesk.cli.output import fail
 if TYPE_CHECKING:
     from vbdesk.cli.places import Places
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
-    from vbdesk.contract.limits import Plan
+    from vbdesk.client.request_file import RequestFile
     from vbdesk.outbox.profiles.profiles import Profile
     from vbdesk.outbox.profiles.vault import Vault
 
@@ -54,6 +54,7 @@ class Connection:
 
     Attributes:
         client: speaks for the account; keeps within its plan.
+        service: names the service where its address may change: one of this computer has another one each time.
         name: of the profile; None for an account of the environment.
     """
 
@@ -61,6 +62,7 @@ class Connection:
     base_url: str
     account_id: str
     name: str | None
+    service: str
 
 
 @contextmanager
@@ -69,6 +71,7 @@ def open_client(
     data_dir: Path | None = None,
     environ: Mapping[str, str] = os.environ,
     vault: "Vault | None" = None,
+    budget: "RequestBudget | None" = None,
 ) -> Iterator[Connection]:
     """Connect as the command line says; whatever goes wrong in the block ends the command with one sentence.
 
@@ -77,13 +80,14 @@ def open_client(
         data_dir: the desk's folder, as given.
         environ: where the account stands if no profile is given.
         vault: where keys of profiles are; the system's keyring if None.
+        budget: of a profile's account, where this program has asked in its name before.
     """
     with told():
         if profile is None and names_account(environ):
             with _of_environment(environ, data_dir) as connection:
                 yield connection
         else:
-            with _of_profile(profile, data_dir, environ, vault) as connection:
+            with _of_profile(profile, data_dir, environ, vault, budget) as connection:
                 yield connection
 
 
@@ -133,32 +137,41 @@ def status_of(error: "ClientError") -> int:
 @contextmanager
 def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[Connection]:
     from vbdesk.cli.places import places
+    from vbdesk.client import RequestBudget
     from vbdesk.client.environment import account_in
 
     try:
         account = account_in(environ)
     except ValueError as error:
         fail(f"{error} Or name a profile with --profile.", USAGE)
-    budget = _budget(account.credentials.account_id, account.plan, places(data_dir))
-    with _connected(account.base_url, account.credentials, budget, None) as connection:
+    service = _service(account.base_url)
+    requests = requests_file(places(data_dir), service, account.credentials.account_id)
+    budget = RequestBudget.of_plan(account.plan, requests)
+    with _connected(account.base_url, account.credentials, budget, None, service) as connection:
         yield connection
 
 
 @contextmanager
 def _of_profile(
-    wanted: str | None, data_dir: Path | None, environ: Mapping[str, str], vault: "Vault | None"
+    wanted: str | None,
+    data_dir: Path | None,
+    environ: Mapping[str, str],
+    vault: "Vault | None",
+    budget: "RequestBudget | None",
 ) -> Iterator[Connection]:
     from vbdesk.cli.places import places
-    from vbdesk.client import Credentials
+    from vbdesk.client import Credentials, RequestBudget
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = places(data_dir)
     profile = named_profile(wanted, place)
     key = api_key(profile, vault or KeyringVault(), environ)
-    budget = _budget(profile.account_id, profile.plan, place)
+    service = service_of(profile)
+    requests = requests_file(place, service, profile.account_id)
+    budget = budget or RequestBudget.of_plan(profile.plan, requests)
     with (
         running(profile, place) as base_url,
-        _connected(base_url, Credentials(profile.account_id, key), budget, profile.name) as connection,
+        _connected(base_url, Credentials(profile.account_id, key), budget, profile.name, service) as connection,
     ):
         yield connection
 
@@ -212,7 +225,7 @@ def running(profile: "Profile", place: "Places") -> Iterator[str]:
 
 @contextmanager
 def _connected(
-    base_url: str, credentials: "Credentials", budget: "RequestBudget", name: str | None
+    base_url: str, credentials: "Credentials", budget: "RequestBudget", name: str | None, service: str
 ) -> Iterator[Connection]:
     from vbdesk.client import Client
 
@@ -221,17 +234,26 @@ def _connected(
     except ValueError as error:
         fail(str(error), USAGE)
     with client:
-        yield Connection(client, base_url, credentials.account_id, name)
+        yield Connection(client, base_url, credentials.account_id, name, service)
 
 
-def _budget(account_id: str, plan: "Plan", place: "Places") -> "RequestBudget":
-    """What the account may still ask; a loop of commands keeps within the plan as one program does."""
-    from vbdesk.client import RequestBudget
+def service_of(profile: "Profile") -> str:
+    """What names the service of a profile; the same one at each start."""
+    return "this-computer" if profile.base_url is None else _service(profile.base_url)
+
+
+def _service(base_url: str) -> str:
+    parts = urlsplit(base_url.rstrip("/"))
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
+
+
+def requests_file(place: "Places", service: str, account_id: str) -> "RequestFile":
+    """What the commands of an account asked lately: a loop of them keeps within the plan as one program does."""
     from vbdesk.client.request_file import RequestFile
 
-    return RequestBudget.of_plan(plan, RequestFile(account_file(place, "requests", account_id)))
+    return RequestFile(account_file(place, "requests", service, account_id))
 
 
-def account_file(place: "Places", folder: str, account_id: str) -> Path:
-    """Where commands keep something of an account."""
-    return place.data / folder / f"{quote(account_id, safe='')}.jsonl"
+def account_file(place: "Places", folder: str, service: str, account_id: str) -> Path:
+    """Where commands keep something of an account: another service may know another account by the same id."""
+    return place.data / folder / f"{quote(account_id, safe='')}@{quote(service, safe='')}.jsonl"

@@ -183,7 +183,7 @@ def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
 def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
     from vbdesk.cli.places import places
 
-    return account_file(places(data_dir), "submitted", connection.account_id)
+    return account_file(places(data_dir), "submitted", connection.service, connection.account_id)
 
 
 def _is_foreign(path: Path) -> bool:
