@@ -29,6 +29,8 @@ ODD = (
     "\U0001f468\u200d\U0001f469",
     "\u0301\u0301",
     "\ue000",
+    "one\rtwo\r\nthree",
+    "\r=1+1",
 )
 ANY = st.one_of(st.sampled_from(ODD), st.text(st.characters(exclude_categories=()), max_size=80))
 MANY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -15,7 +15,7 @@ from vbdesk.report.plain_text import plain
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tables import Row, Value, table_rows
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 DICTIONARY_FILE = "data_dictionary.csv"
 _DICTIONARY_HEADER = ("table", "column", "type", "unit", "values", "key", "about")
 
@@ -47,7 +47,8 @@ def cell(value: Value) -> str:
             return repr(value)
         case datetime():
             return format_timestamp(value)
-    text = plain(value)
+    # a lone carriage return ends a row for many readers, and the csv module does not quote it
+    text = plain(value).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
