@@ -40,7 +40,7 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
 }
 QLineEdit[fault="true"] { border-color: $fail; }
 QLineEdit[bare="true"] { border: none; padding: 0; background: transparent; }
-QComboBox { padding-right: 32px; }
+QComboBox { padding-right: ${trail_pad}px; }
 QComboBox[leading="true"], QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
 QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
 QComboBox::drop-down { border: none; width: 0; }
@@ -90,6 +90,12 @@ def style_sheet(theme: Theme) -> str:
     """The style sheet for the theme's colours and text size."""
     values: dict[str, str] = asdict(theme.colours)
     caption = theme.px(TYPE_SCALE[Role.CAPTION].size)
-    measures = {"field_pad": theme.px(8), "lead_pad": theme.px(40), "row": theme.px(28), "caption": caption}
+    measures = {
+        "field_pad": theme.px(8),
+        "lead_pad": theme.px(40),
+        "trail_pad": theme.px(32),
+        "row": theme.px(28),
+        "caption": caption,
+    }
     measures |= {f"radius_{name}": radius for name, radius in RADIUS.items()}
     return _SHEET.substitute(values, **{name: str(value) for name, value in measures.items()})

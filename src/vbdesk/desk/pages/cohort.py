@@ -27,7 +27,7 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
-_NAME, _AGE, _SIGN = 118, 54, 73
+_NAME, _AGE, _SIGN = 100, 54, 68
 _BAR_WIDTHS = (142, 100, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 140

@@ -17,6 +17,7 @@ from vbdesk.desk.widgets.heat import HeatLegend
 from vbdesk.desk.widgets.text import Text
 
 _WIDTHS = (150, 180, 220, 150)
+_BAR = 160
 _SCORES = 3
 _LEAST_HEIGHT = 240
 _NARROW = 960
@@ -31,7 +32,9 @@ class CohortGroupView(QWidget):
         view_model.setParent(self)
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
-        self.table = CellView("Levels by sign in this group", view_model.table, _WIDTHS, stretch=1, row_height=40)
+        self.table = CellView(
+            "Levels by sign in this group", view_model.table, _WIDTHS, stretch=1, row_height=40, least_stretch=_BAR
+        )
         self.empty = EmptyState("grid", "No group chosen", "Enter the id of a group above.")
         self._known = QStringListModel(self)
         layout = QVBoxLayout(self)

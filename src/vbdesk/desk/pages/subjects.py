@@ -20,7 +20,8 @@ from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
-_WIDTHS = (240, 160, 150, 100, 106, 146, 116)
+_WIDTHS = (240, 144, 136, 100, 106, 146, 116)
+_LEAST_SUBJECT = 110
 _UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 _NOTE_WIDTH, _NARROW = 300, 900
@@ -44,7 +45,15 @@ class SubjectsPage(QWidget):
         self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
         drop = (_HERE, _COUNT, _UNREAD)
-        self.list = CellView("Subjects", view_model.table, _WIDTHS, stretch=0, droppable=drop, row_height=48)
+        self.list = CellView(
+            "Subjects",
+            view_model.table,
+            _WIDTHS,
+            stretch=0,
+            droppable=drop,
+            row_height=48,
+            least_stretch=_LEAST_SUBJECT,
+        )
         self._let_heads_sort()
         self.empty = EmptyState("person", "No subjects yet", "", action="Record")
         self.note = SubjectNoteCard()
@@ -79,16 +88,25 @@ class SubjectsPage(QWidget):
     def left(self) -> None:
         """Another page is shown."""
         self.note.leave()
+        self._make_room()
         self.view_model.leave()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        px = theme.active().px
-        narrow = self.width() < px(_NARROW)
-        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        px, narrow = theme.active().px, self._narrow()
         self.note.setMaximumWidth(px(4000 if narrow else _NOTE_WIDTH))
         self.note.setMinimumWidth(0 if narrow else px(_NOTE_WIDTH))
+        self._make_room()
         self._controls.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+
+    def _narrow(self) -> bool:
+        return self.width() < theme.active().px(_NARROW)
+
+    def _make_room(self) -> None:
+        """Where both do not fit beside each other, the note stands in the list's place."""
+        alone = self._narrow() and not self.note.isHidden()
+        self._bar.setVisible(not alone)
+        self._card.setVisible(not alone)
 
     def _header(self) -> QWidget:
         words = QVBoxLayout()
@@ -108,8 +126,8 @@ class SubjectsPage(QWidget):
         self.only.currentTextChanged.connect(self._on_only)
         self.tag.currentTextChanged.connect(self._on_tag)
         self.order.currentTextChanged.connect(self._on_order)
-        bar = QWidget()
-        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
+        self._bar = QWidget()
+        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, self._bar)
         self._controls.setContentsMargins(0, 0, 0, 0)
         self._controls.setSpacing(10)
         choices = QHBoxLayout()
@@ -118,20 +136,20 @@ class SubjectsPage(QWidget):
             choices.addWidget(control, 1)
         self._controls.addWidget(self.search, 1)
         self._controls.addLayout(choices, 2)
-        return bar
+        return self._bar
 
-    def _list_and_note(self) -> QBoxLayout:
+    def _list_and_note(self) -> QHBoxLayout:
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
-        card = Card(padding=1)
-        card.body.addWidget(self._stack)
-        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._parts.setSpacing(16)
-        self._parts.addWidget(card, 1)
-        self._parts.addWidget(self.note)
-        return self._parts
+        self._card = Card(padding=1)
+        self._card.body.addWidget(self._stack)
+        parts = QHBoxLayout()
+        parts.setSpacing(16)
+        parts.addWidget(self._card, 1)
+        parts.addWidget(self.note)
+        return parts
 
     def _let_heads_sort(self) -> None:
         head = self.list.horizontalHeader()
@@ -199,6 +217,7 @@ class SubjectsPage(QWidget):
     @Slot(str)
     def _edit_note(self, group_id: str) -> None:
         self.note.edit(group_id, self.view_model.note_of(group_id))
+        self._make_room()
 
     @Slot(str, object)
     def _keep_note(self, group_id: str, note: SubjectNote) -> None:
@@ -206,6 +225,7 @@ class SubjectsPage(QWidget):
 
     @Slot()
     def _back_to_list(self) -> None:
+        self._make_room()
         self.list.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()

@@ -76,7 +76,7 @@ class CellView(QTableView):
         droppable: int | Sequence[int] = (),
         row_height: int = 55,
         choosable: bool = False,
-        least_stretch: int = _LEAST_STRETCH,
+        least_stretch: int | None = None,
         parent: QWidget | None = None,
     ) -> None:
         """Show `table`.
@@ -89,12 +89,14 @@ class CellView(QTableView):
             droppable: the columns that go where there is no room, first to last.
             row_height: at 100 % text.
             choosable: several rows can be ticked.
-            least_stretch: of the stretching column, at 100 % text, before others are left out.
+            least_stretch: of the stretching column, at 100 % text, before others are left out or it scrolls; None: as
+                little as there is, or 150 where others can be left out.
             parent: of the widget.
         """
         super().__init__(parent)
         self.choosable = choosable
-        self._least_stretch = least_stretch
+        self._yields = least_stretch is not None or droppable != ()
+        self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
         self.pointer = _NOWHERE  # kept from its moves: asking the system for it at every cell takes a while
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
@@ -158,7 +160,7 @@ class CellView(QTableView):
 
     def _drop(self) -> None:
         """Where the stretching column would get too little: leave others out; if that is not enough, scroll."""
-        if not self._droppable:
+        if not self._yields:
             return
         px = theme.active().px
         room = self.viewport().width() - px(self._least_stretch)

@@ -2,7 +2,18 @@
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView, paint_icon
@@ -156,6 +167,15 @@ class ChoiceField(QComboBox):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         _place_icons(self, self._lead, self._chevron)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.width() - theme.active().px(40 + 32)  # the icons at both ends, as in the style sheet
+        option.currentText = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def _place_icons(control: QWidget, lead: IconView | None, trail: IconView) -> None:
