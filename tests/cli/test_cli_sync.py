@@ -144,6 +144,35 @@ def test_a_wrong_key_needs_a_person_and_keeps_the_recordings(record, opened, pro
     library.close()
 
 
+def test_without_credits_the_results_of_what_was_accepted_are_awaited(
+    record, opened, tmp_path, vault, near_service, capsys
+):
+    record(2).close()
+    service, account_id = near_service.service, near_service.credentials.account_id
+    queued, polls = service.queued, []
+    service.queued = lambda: queued() if len(polls) > 1 else []
+
+    def spend_all_after_the_first(request):
+        if request.method == "GET" and "/jobs/" in request.url.path:
+            polls.append(request)
+        response = type(near_service).answer(near_service, request)
+        if "/analyze" in request.url.path:
+            balance, _ = service.books.ledger(account_id)
+            if balance:
+                service.spend(account_id, balance)
+        return response
+
+    near_service.answer = spend_all_after_the_first
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    assert ended.value.exit_code == 4
+    said = capsys.readouterr()
+    assert "Results of what the service has still come." in said.err
+    assert "done" in said.out
+    with closing(opened()) as library:
+        assert sorted(item.state for item in library.list()) == [OutboxState.DONE, OutboxState.WAITING]
+
+
 def test_a_service_out_of_reach_is_said_once_and_what_waits_goes_on_when_it_is_back(
     record, tmp_path, vault, near_service, capsys
 ):

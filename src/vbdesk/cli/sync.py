@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vbdesk.cli.held_library import Held
     from vbdesk.outbox.courier.courier import Courier
     from vbdesk.outbox.library.items import RecordingItem
+    from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
 
 GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
@@ -171,7 +172,10 @@ class _Watch:
                 self._tell()
                 status = self._courier.status
                 if status.on_hold is not None:
-                    fail(status.sentence, ACT_FIRST)
+                    if not self._results_still_come(status.on_hold):
+                        self._tell()
+                        fail(status.sentence, ACT_FIRST)
+                    self._say(f"{status.sentence} Results of what the service has still come.")
                 if not self._keep_trying and (reason := self._given_up()) is not None:
                     fail(reason, LATER)
                 if status.connected is not False:
@@ -200,6 +204,14 @@ class _Watch:
 
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
+
+    def _results_still_come(self, hold: "Fix") -> bool:
+        """Whether the service has accepted recordings, and what holds the line only keeps others from being sent."""
+        from vbdesk.outbox.library.states import Fix, OutboxState
+
+        counts = self._library.counts()
+        accepted = counts[OutboxState.SUBMITTED] + counts[OutboxState.RUNNING]
+        return bool(accepted) and hold in (Fix.ADD_CREDITS, Fix.SET_CLOCK)
 
     def _given_up(self) -> str | None:
         """Why nothing moves, where all that is on its way has had its retries and waits for a long time now."""
