@@ -80,7 +80,7 @@ class Computer:
     def send(self):
         """As `vbdesk sync` does."""
         with self.at_its_keyring():
-            return send_waiting(None, self.folder, quiet=True)
+            return send_waiting(None, self.folder, quiet=True).report
 
     def type(self, *words, answers=()):
         typed = "".join(f"{answer}\n" for answer in answers)

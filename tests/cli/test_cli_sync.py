@@ -13,10 +13,12 @@ import pytest
 import typer
 from service_in_process import API
 
+from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.held_library import Held
+from vbdesk.cli.places import places
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
-from vbdesk.contract.limits import Plan
+from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.courier.forecast import Forecast
 from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.courier.reach import CourierStatus
@@ -67,7 +69,7 @@ def record(opened, speech_file, tmp_path):
 
 
 def sync(tmp_path, vault, **more):
-    return send_waiting("Ward 4", tmp_path, vault, **more)
+    return send_waiting("Ward 4", tmp_path, vault, **more).report
 
 
 def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_path, vault, near_service, capsys):
@@ -142,6 +144,20 @@ def test_a_wrong_key_needs_a_person_and_keeps_the_recordings(record, opened, pro
     library = opened()
     assert [item.state for item in library.list()] == [OutboxState.WAITING]
     library.close()
+
+
+def test_what_is_sent_and_what_is_fetched_share_one_budget(record, profile, tmp_path, vault, near_service):
+    record(2).close()
+    sent = send_waiting("Ward 4", tmp_path, vault, quiet=True)
+    used = {bucket: sent.budget.used(bucket, time.monotonic()) for bucket in Bucket}
+    assert used[Bucket.ANALYZE] == 4
+    with open_client("Ward 4", tmp_path, vault=vault, budget=sent.budget) as connection:
+        connection.client.account.credits()
+    assert sent.budget.used(Bucket.GENERAL, time.monotonic()) == used[Bucket.GENERAL] + 1
+    told = requests_file(places(tmp_path), service_of(profile), profile.account_id).recent()  # to the next command
+    assert [bucket for bucket, _ in told].count(Bucket.ANALYZE) == 4
+    again = send_waiting("Ward 4", tmp_path, vault, quiet=True)
+    assert again.budget.used(Bucket.ANALYZE, time.monotonic()) == 4
 
 
 def test_without_credits_the_results_of_what_was_accepted_are_awaited(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,13 +23,16 @@ from vbdesk.cli.connection import (
     api_key,
     names_account,
     open_client,
+    requests_file,
     running,
+    service_of,
 )
 from vbdesk.cli.output import fail
 from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
     from vbdesk.cli.held_library import Held
+    from vbdesk.client import RequestBudget
     from vbdesk.outbox.courier.courier import Courier
     from vbdesk.outbox.library.items import RecordingItem
     from vbdesk.outbox.library.states import Fix
@@ -64,13 +67,14 @@ def sync(
         fail("--group chooses results: name their folder with --results.", USAGE)
     stop_in_order()
     report: dict[str, Any] = {}
+    budget: RequestBudget | None = None
     if send and (profile is not None or not names_account()):
         _keep_log(data_dir)
-        report["sent"] = send_waiting(profile, data_dir, keep_trying=keep_trying, quiet=as_json)
+        report["sent"], budget = send_waiting(profile, data_dir, keep_trying=keep_trying, quiet=as_json)
     elif results is None:
         fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
     if results is not None:
-        report["results"] = _fetch(profile, data_dir, results, group, quiet=as_json)
+        report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(report))
     if report.get("sent", {}).get("unsettled"):
@@ -84,6 +88,13 @@ def _keep_log(data_dir: Path | None) -> None:
     keep_log(places(data_dir).data)
 
 
+class Sent(NamedTuple):
+    """What became of the recordings, and the budget that was used, for what the command asks next."""
+
+    report: dict[str, Any]
+    budget: "RequestBudget"
+
+
 def send_waiting(
     profile: str | None,
     data_dir: Path | None,
@@ -91,7 +102,7 @@ def send_waiting(
     *,
     keep_trying: bool = False,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Sent:
     """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
 
     Args:
@@ -103,8 +114,9 @@ def send_waiting(
     """
     from vbdesk.cli.held_library import held_library
     from vbdesk.cli.places import places
-    from vbdesk.client import Client, Credentials, RetryRule
+    from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
     from vbdesk.outbox.courier.courier import Courier
+    from vbdesk.outbox.courier.request_journal import SharedRequests, StoredRequests
     from vbdesk.outbox.library.retention import SoundRetention
 
     place = places(data_dir)
@@ -113,25 +125,35 @@ def send_waiting(
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
         held.library.send_now()
         key = api_key(held.profile, held.vault)
+        of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
+        requests = SharedRequests(StoredRequests(held.library.store), of_commands)
+        budget = RequestBudget.of_plan(held.profile.plan, requests)
         with running(held.profile, place) as base_url:
             courier = Courier(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
-                plan=held.profile.plan,
+                budget=budget,
             )
             report = _Watch(held, courier, keep_trying, quiet).until_settled()
         retention = SoundRetention(held.library)
         while retention.step(None):  # sounds that go at once; others go while a later run or the desk is at work
             pass
-        return report
+        requests.leave_library()
+        return Sent(report, budget)
 
 
 def _fetch(
-    profile: str | None, data_dir: Path | None, folder: Path, groups: list[str] | None, *, quiet: bool
+    profile: str | None,
+    data_dir: Path | None,
+    folder: Path,
+    groups: list[str] | None,
+    budget: "RequestBudget | None",
+    *,
+    quiet: bool,
 ) -> dict[str, Any]:
     from vbdesk.client import sync as fetch
 
-    with open_client(profile, data_dir) as connection:
+    with open_client(profile, data_dir, budget=budget) as connection:
         try:
             done = fetch(connection.client, folder, groups or None)
         except OSError as error:

@@ -6,12 +6,37 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from vbdesk.client.budget import RequestJournal
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.library.store import Store, time_text
 
 SLOW_LINE_S = 10.0  # a service counts a request when it arrives; how long that took was forgotten
 
 log = logging.getLogger(__name__)
+
+
+class SharedRequests:
+    """The journal of a command that works on a library: what it asks is seen by the desk and by other commands."""
+
+    def __init__(self, library: "StoredRequests", commands: RequestJournal) -> None:
+        self._library: StoredRequests | None = library
+        self._commands = commands
+
+    def append(self, bucket: Bucket, in_s: float) -> None:
+        """Note a request that leaves in `in_s` seconds."""
+        self._commands.append(bucket, in_s)
+        if self._library is not None:
+            self._library.append(bucket, in_s)
+
+    def recent(self) -> Iterable[tuple[Bucket, float]]:
+        """The requests of the last minute. What a command like this one asked stands in both: the longer one counts."""
+        told = [list(self._commands.recent()), [] if self._library is None else list(self._library.recent())]
+        for bucket in Bucket:
+            yield from max(([each for each in one if each[0] is bucket] for one in told), key=len)
+
+    def leave_library(self) -> None:
+        """The library is about to be closed; the command goes on."""
+        self._library = None
 
 
 class StoredRequests:
