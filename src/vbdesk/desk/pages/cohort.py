@@ -27,7 +27,8 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.desk.workspace import Workspace
 
-_NAME, _AGE, _SIGN = 100, 54, 68
+_NAME, _AGE, _SIGN = 100, 54, 58
+_HEADING_PADDING_PX = 16  # of a heading, at every text size
 _BAR_WIDTHS = (142, 100, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 140
@@ -226,7 +227,8 @@ class CohortPage(QWidget):
     @Slot(object)
     def _show(self, reading: CohortReading) -> None:
         self.caption.setText(self.view_model.caption)
-        self.heat.set_widths((_NAME, _AGE, *(_SIGN,) * len(reading.columns)), stretch=0)
+        sign = _SIGN + round(_HEADING_PADDING_PX / theme.active().scale)
+        self.heat.set_widths((_NAME, _AGE, *(sign,) * len(reading.columns)), stretch=0)
         self._fit_bars(self.bars, self.view_model.distributions)
         self._stack.setCurrentIndex(1 if reading.summaries else 0)
         self.export_button.setEnabled(bool(reading.summaries))
