@@ -410,6 +410,18 @@ def test_an_import_killed_before_the_last_names_is_whole_after_a_restart(
     assert restarted.whole_audio(take_id).sha256() == library.whole_audio(take_id).sha256()
 
 
+def test_a_last_name_that_the_disk_refuses_is_no_failure_of_an_import(queued, hand_over, office, take_in, new_library):
+    take_ids = queued(2)
+    in_the_way = office.store.path(take_ids[0])
+    in_the_way.mkdir()
+    assert take_in(hand_over().path).added == take_ids
+    in_the_way.rmdir()
+    assert all(office.whole_audio(take_id).duration_s == 20.0 for take_id in take_ids)
+    office.close()
+    assert new_library("office").whole_audio(take_ids[0]).duration_s == 20.0
+    assert in_the_way.is_file()
+
+
 def test_a_recording_of_the_same_subject_and_moment_is_left_with_its_maker(queued, hand_over, office, secret, new_take):
     take_ids = queued(2)
     path = hand_over().path

@@ -267,6 +267,27 @@ def test_a_disk_that_refuses_at_the_last_moment_leaves_the_take_with_the_recorde
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
 
 
+def test_a_disk_that_refuses_to_put_away_or_bring_back_leaves_the_sound_where_it_was(library):
+    take_id = library.add_take(record(library), METADATA)
+    refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF rows_sum ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
+    with library.store.quietly() as database:
+        database.execute(refuse)
+    with pytest.raises(sqlite3.Error):
+        library.put_away(take_id)
+    assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+    with library.store.quietly() as database:
+        database.execute("DROP TRIGGER refuse")
+    put_away = library.put_away(take_id)
+    with library.store.quietly() as database:
+        database.execute(refuse)
+    with pytest.raises(sqlite3.Error):
+        library.bring_back(put_away)
+    with library.store.quietly() as database:
+        database.execute("DROP TRIGGER refuse")
+    library.bring_back(put_away)
+    assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+
+
 def test_a_take_of_the_first_format_comes_in_plays_and_goes(library, take_of_old):
     path = take_of_old(library.recording_folder / "a.take", SAMPLES)
     take_id = library.add_take(path, METADATA)

@@ -5,6 +5,7 @@ the line as one that the service may have already: that search comes before anyt
 """
 
 import contextlib
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND, Store, time_text
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -174,9 +177,13 @@ class _Taker:
         store.note(Deed.TAKEN_IN, take.take_id, self.taken.bundle_id)
 
     def _name(self) -> None:
-        for take_id in self._new:
-            self._path(take_id).replace(self._store.path(take_id))
-        sync_folder(self._store.takes_folder)
+        """Give the sounds their last names. What fails here is no failure of the import; the next start does it."""
+        try:
+            for take_id in self._new:
+                self._path(take_id).replace(self._store.path(take_id))
+            sync_folder(self._store.takes_folder)
+        except OSError:
+            log.exception("A recording could not be given its last name; the next start does it")
 
     def _path(self, take_id: str) -> Path:
         """Where a sound lies before its recording has entered; opening the library puts it right after a crash."""

@@ -5,7 +5,8 @@ Every method touches the disk: never call one on the thread of a window. The cou
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -202,7 +203,7 @@ class Library(Listing):
         Raises:
             NotAllowed: it is in any other state.
         """
-        with self.store.changing():
+        with _or_else(lambda: self._sounds.undo_put_away(take_id)), self.store.changing():
             if self.store.get(take_id).state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be put away.")
             put_away = PutAway(take_id, self.store.row(take_id))
@@ -213,7 +214,7 @@ class Library(Listing):
 
     def bring_back(self, put_away: PutAway) -> None:
         """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
-        with self.store.changing():
+        with _or_else(lambda: self._sounds.undo_bring_back(put_away.take_id)), self.store.changing():
             self.store.restore(put_away.row)
             self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
             self._sounds.bring_back(put_away.take_id)
@@ -318,6 +319,17 @@ class Library(Listing):
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(Deed.QUEUED, take_id)
+
+
+@contextmanager
+def _or_else(undo: Callable[[], None]) -> Iterator[None]:
+    """Undo on the disk what belongs to a change that failed; what fails of that is done at the next start."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError, sqlite3.Error):
+            undo()
+        raise
 
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:

@@ -93,6 +93,19 @@ class Sounds:
         """Undo `put_away`. Raises OSError when the sound is gone."""
         self._away(take_id).replace(self._store.path(take_id))
 
+    def undo_put_away(self, take_id: str) -> None:
+        """Lay the sound back, where the transaction of `put_away` was undone."""
+        if self._is_known(take_id):
+            kept = self._sealed_keys([take_id])
+            self._keys_away = [key for key in self._keys_away if key not in kept]
+            if self._away(take_id).exists():
+                self._away(take_id).replace(self._store.path(take_id))
+
+    def undo_bring_back(self, take_id: str) -> None:
+        """Set the sound aside again, where the transaction of `bring_back` was undone."""
+        if not self._is_known(take_id) and self._store.path(take_id).exists():
+            self._store.path(take_id).replace(self._away(take_id))
+
     def destroy_afterwards(self, take_ids: Collection[str]) -> None:
         """Delete sounds once the present transaction is on the disk, which deletes their keys after this call.
 
@@ -199,8 +212,9 @@ class Sounds:
         path = self._store.path(take_id)
         if path.exists():
             return path
-        if self._coming(take_id).exists():  # its last name could not be given
-            return self._coming(take_id)
+        for unnamed in (self._coming(take_id), path.with_suffix(".arriving")):  # its last name could not be given
+            if unnamed.exists():
+                return unnamed
         raise Damaged("The sound of this recording is missing on the disk.")
 
     def _rows(self) -> list[sqlite3.Row]:
