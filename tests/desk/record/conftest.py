@@ -1,5 +1,8 @@
 """Somebody in front of the Record page: what they do, and what they wait for."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,8 @@ from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
 from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
 from vbdesk.outbox.intake.check import Check, CheckRow, Verdict
+
+sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 
 
 def quick_check(audio) -> Check:

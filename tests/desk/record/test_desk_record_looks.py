@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile as sf
+from cut_words import cut_words
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
@@ -17,8 +18,6 @@ from PySide6.QtWidgets import QWidget
 from vbdesk.desk import theme
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.viewmodels.record import Moment
-from vbdesk.desk.widgets.buttons import Button
-from vbdesk.desk.widgets.text import Elided, Text
 from vbdesk.outbox.intake.check import check_take
 
 PICTURES = os.environ.get("VBDESK_PICTURES")
@@ -43,22 +42,10 @@ class Camera:
         QTest.qWait(60)  # until everything has found its place
         if PICTURES:
             window.grab().save(str(Path(PICTURES) / f"{state}-{self._name}.png"))
-        cut = [
-            f"{state}: {part.text()!r} has {part.width()} of {part.sizeHint().width()} px"
-            for part in window.findChildren(QWidget)
-            if isinstance(part, Text | Button) and part.isVisible() and _is_cut(part, window)
-        ]
+        cut = [f"{state}: {fault}" for fault in cut_words(window)]
         if window.width() > self.size[0] or window.height() > self.size[1]:
             cut.append(f"{state}: needs {window.width()} x {window.height()} px")
         return cut
-
-
-def _is_cut(part: Text | Button, window: QWidget) -> bool:
-    words = isinstance(part, Elided) or (isinstance(part, Text) and part.wordWrap())
-    narrow = not words and part.width() < part.sizeHint().width()
-    right = part.mapTo(window, part.rect().bottomRight()).x()
-    low = isinstance(part, Text) and part.wordWrap() and part.height() < part.heightForWidth(part.width())
-    return narrow or low or right > window.width()
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]:.0%}-{look[2][0]}")

@@ -70,6 +70,9 @@ class CursorTip(QFrame):
         self._open.setVisible(words.opens)
         width = max(theme.active().px(_WIDTH), self._when.sizeHint().width() + 32)
         width = min(max(width, self._sign.sizeHint().width() + self._badge.sizeHint().width() + 44), area.width() - 8)
+        if self._column.heightForWidth(width) > area.height():  # large text in a low window: wide rather than high
+            width = max(width, max(point.x(), area.width() - point.x()) - _AWAY)
+            self._open.setVisible(words.opens and self._column.heightForWidth(width) <= area.height())
         self.resize(width, self._column.heightForWidth(width))
         right = point.x() + _AWAY
         left = right if right + width < area.width() else max(point.x() - _AWAY - width, 0)
