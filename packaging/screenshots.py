@@ -1,15 +1,21 @@
-"""Take the README's screenshots from the real window, light and dark.
+"""Take the pictures of the README and the guide from the real window, light and dark.
 
-    tests/e2e/rig/desk-session --size 1320x880 -- .venv/bin/python packaging/screenshots.py docs/screenshots
+    tests/e2e/rig/desk-session --size 1320x880 -- .venv/bin/python packaging/screenshots.py docs/guide [PART...]
 
-Drives `vbdesk demo` on the headless desktop: five recordings are there from the start, a sixth is spoken into the
-virtual microphone. The Outbox and Account are a laptop's that has come back from some days in the field.
+The parts; all of them where none is named:
+  first     the first start, with nothing there yet
+  demo      `vbdesk demo`: five recordings are there from the start, a sixth is spoken into the virtual microphone
+  field     Outbox and Account of a laptop that has come back from some days in the field
+  subjects  Subjects, Cohort and one subject of an account with a hundred and twenty of them
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +26,7 @@ import soundfile
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
+import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 from desktop import Desktop  # noqa: E402  (the driver of the end-to-end tests)
 
 from vbdesk.cli.places import places  # noqa: E402
@@ -72,58 +79,110 @@ def room(desk: Desktop) -> None:
         hum.wait()
 
 
-def main(folder: Path) -> None:
-    """Take every picture."""
-    folder.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def window(folder: Path, command: list[str] | None = None, cwd: Path | None = None) -> Iterator[Desktop]:
+    """The desk, until the block ends."""
     desk = Desktop(folder)
+    if command is None:
+        desk.start("--light")
+    else:
+        desk.start_program(command, cwd)
+    try:
+        yield desk
+        assert desk.stop() == 0
+    except BaseException:
+        desk.kill()
+        raise
+
+
+@contextmanager
+def somewhere() -> Iterator[Outside]:
+    """Another home for the desk, as if on another computer, until the block ends."""
     with tempfile.TemporaryDirectory() as here:
-        desk.start_program([sys.executable, "-m", "vbdesk", "demo"], cwd=Path(here))
+        before = {name: os.environ.get(name, "") for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+        os.environ.update({name: f"{here}/{name.lower()}" for name in before})
+        place = places(None)
         try:
-            desk.wait("push button", "Export", 120)
-            time.sleep(3)
-            desk.look("subject-light", window=True)
-            record(desk, "demo-reader")
-            schemes(desk)
-            assert desk.stop() == 0
-        except BaseException:
-            desk.kill()
-            raise
-    after_days_offline(folder)
-    (folder / "desk.log").unlink()
+            yield Outside(data_dir=place.data, config_dir=place.config)
+        finally:
+            os.environ.update(before)
+
+
+def first_start(folder: Path) -> None:
+    """Two doors."""
+    with somewhere(), window(folder) as desk:
+        desk.wait("push button", "Use this computer")
+        time.sleep(1)
+        desk.look("first-start-light", window=True)
+
+
+def demonstration(folder: Path) -> None:
+    """Record, the check, Result and Compare."""
+    command = [sys.executable, "-m", "vbdesk", "demo"]
+    with tempfile.TemporaryDirectory() as here, window(folder, command, Path(here)) as desk:
+        desk.wait("push button", "Export", 120)
+        record(desk, "demo-reader")
+        desk.press("push button", "Send")
+        record(desk, "demo-reader")  # Compare needs two with their sound
+        schemes(desk)
+
+
+def everybody(folder: Path) -> None:
+    """Subjects and Cohort of an account in use, and a subject with a history."""
+    with cohort_on_rig.served() as address, somewhere():
+        cohort_on_rig.fill(address)
+        with window(folder) as desk:
+            for scheme, word in (("dark", "Dark"), ("light", "Light")):
+                desk.go("Account")
+                desk.press("check box", word)
+                desk.go("Subjects")
+                time.sleep(2)
+                desk.look(f"subjects-{scheme}", window=True)
+                desk.go("Cohort")
+                time.sleep(2)
+                desk.look(f"cohort-{scheme}", window=True)
+                desk.keys("table", "To look at first", "Home", "Return")
+                desk.wait("push button", "Export", 20)
+                time.sleep(2)
+                desk.look(f"subject-{scheme}", window=True)
+            desk.go("Subjects")
+            desk.keys("table", "Subjects", "Home", "space")
+            desk.wait("text", "Note")
+            time.sleep(1)
+            desk.look("subjects-note-light", window=True)
+            desk.go("Cohort")
+            desk.press("check box", "One group")
+            desk.write("text", "Group to read as a cohort", "study-1")
+            desk.press("push button", "Read")
+            desk.wait("label", "recordings of the last 270 days", 20)
+            time.sleep(1)
+            desk.look("cohort-group-light", window=True)
 
 
 def after_days_offline(folder: Path) -> None:
     """Outbox and Account of a laptop whose recordings go to a service, within a standard plan's limits."""
-    place = places(None)
-    outside = Outside(data_dir=place.data, config_dir=place.config)
-    with tempfile.TemporaryDirectory() as here:
+    with somewhere() as outside, tempfile.TemporaryDirectory() as here:
         service = LocalService(Path(here))
-        address = service.start().base_url
-        account = make_account(Path(here), "St. Anne clinic")
-        made = Setup(outside).make_service(ServiceAddress(address, account.account_id, account.api_key), "keyring")
-        profile = replace(made, name="St. Anne clinic")
-        ProfileStore(outside.config_dir).save(profile)
-        library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
-        _fill(library)
-        library.close()
-        desk = Desktop(folder)
-        desk.start("--light")
         try:
-            desk.go("Outbox")
-            desk.wait("table cell", "State: Done", 60)
-            for scheme, word in (("light", "Light"), ("dark", "Dark")):
-                desk.go("Account")
-                desk.press("check box", word)
-                time.sleep(1)
-                if scheme == "dark":
-                    desk.look("account-dark", window=True)
+            address = service.start().base_url
+            account = make_account(Path(here), "St. Anne clinic")
+            made = Setup(outside).make_service(ServiceAddress(address, account.account_id, account.api_key), "keyring")
+            profile = replace(made, name="St. Anne clinic")
+            ProfileStore(outside.config_dir).save(profile)
+            library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+            _fill(library)
+            library.close()
+            with window(folder) as desk:
                 desk.go("Outbox")
-                time.sleep(2)
-                desk.look(f"outbox-{scheme}", window=True)
-            assert desk.stop() == 0
-        except BaseException:
-            desk.kill()
-            raise
+                desk.wait("table cell", "State: Done", 60)
+                for scheme, word in (("dark", "Dark"), ("light", "Light")):
+                    desk.go("Account")
+                    desk.press("check box", word)
+                    time.sleep(1)
+                    desk.look(f"account-{scheme}", window=True)
+                    desk.go("Outbox")
+                    time.sleep(2)
+                    desk.look(f"outbox-{scheme}", window=True)
         finally:
             service.stop()
 
@@ -163,18 +222,26 @@ def schemes(desk: Desktop) -> None:
         desk.wait("label", "For care staff, not a diagnosis", 20)
         time.sleep(2)
         desk.look(f"result-{scheme}", window=True)
-        desk.go("Subjects")
-        desk.wait("table cell", "demo-reader", 20)
-        desk.look(f"subjects-{scheme}", window=True)
-        desk.keys("table", "Subjects", "Home", "Return")
-        desk.wait("push button", "Export", 20)
-        time.sleep(3)
-        desk.look(f"subject-{scheme}", window=True)
+        desk.hit("c")
+        desk.wait("push button", "Play, left")
+        time.sleep(2)
+        desk.look(f"compare-{scheme}", window=True)
         desk.go("Account")
 
 
+PARTS = {"first": first_start, "demo": demonstration, "field": after_days_offline, "subjects": everybody}
+
+
+def main(folder: Path, parts: list[str]) -> None:
+    """Take the pictures of these parts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        PARTS[part](folder)
+    (folder / "desk.log").unlink()
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(PARTS):
         sys.exit(__doc__)
     subprocess.run(["xdotool", "mousemove", "1319", "879"], check=True)
-    main(Path(sys.argv[1]).resolve())
+    main(Path(sys.argv[1]).resolve(), sys.argv[2:] or list(PARTS))
