@@ -1,8 +1,15 @@
+import shutil
 import subprocess
 import sys
+from contextlib import closing
+from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.outbox.library.examine import COPIED
+from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse, ProfileUnknown, find_profile
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
@@ -49,6 +56,34 @@ def test_a_locked_keyring_leaves_the_library_free(tmp_path):
     with pytest.raises(VaultLocked):
         HeldLibrary(PROFILE, tmp_path, LockedVault())
     HeldLibrary(PROFILE, tmp_path, MemoryVault()).close()
+
+
+def test_a_library_that_was_copied_to_another_computer_is_said_and_searched_for_first(tmp_path):
+    here, elsewhere = MemoryVault(), MemoryVault()
+    library = HeldLibrary(PROFILE, tmp_path / "here", here)
+    take_id = library.add_take(
+        write_take(library.recording_folder / "a.take", library.store.key),
+        TakeMetadata("ward4", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse")),
+    )
+    library.queue(take_id)
+    library.close()
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    elsewhere.set(PROFILE.library_key_name, here.get(PROFILE.library_key_name))
+    with closing(HeldLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
+        assert copy.warnings == (COPIED,)
+        assert copy.get(take_id).asked
+    with closing(HeldLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
+        assert copy.warnings == ()
+    with closing(HeldLibrary(PROFILE, tmp_path / "here", here)) as original:
+        assert original.warnings == ()
+        assert not original.get(take_id).asked
+
+
+def write_take(path, key):
+    writer = SealedTakeWriter(path, key, 1000)
+    writer.append(np.zeros(15_000, np.int16))
+    writer.close()
+    return path
 
 
 @pytest.fixture

@@ -18,8 +18,13 @@ OLDER_COPY = (
     "An older copy of the list of recordings was put back. What was recorded since is missing from it; put the newer "
     "list back if there is one. Nothing is sent before the service was asked whether it has it."
 )
+COPIED = (
+    "These recordings were copied from another computer. Send them from one of the two alone; nothing is sent here "
+    "before the service was asked whether it has it."
+)
 UNKNOWN_FILES = "There is {} in the folder takes that no recording of the list owns; nothing was done to it."
 SOUNDS_MISSING = "The sound of {} is missing on the disk."
+_COMPUTER = "computer"
 FAULTY = "{} changed by something other than vbdesk, and will not be sent."
 
 
@@ -43,7 +48,7 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
     if older:
         said.append(OLDER_COPY)
     if said:
-        _search_first(store)
+        search_first(store)
     _restore_events(store)
     if missing:
         said.append(SOUNDS_MISSING.format(_many(len(missing), "recording", "recordings")))
@@ -52,13 +57,25 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
     return tuple(said)
 
 
+def is_from_elsewhere(store: Store, computer: str) -> bool:
+    """Whether another computer had the library last; from now on it is this one's, named by its mark `computer`."""
+    known, mark = store.setting(_COMPUTER), computer.encode()
+    if known == mark:
+        return False
+    with store.changing():
+        if known is not None:
+            search_first(store)
+        store.keep_setting(_COMPUTER, mark)
+    return known is not None
+
+
 def of_faulty(store: Store) -> tuple[str, ...]:
     """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
     count = len(store.faulty)
     return (FAULTY.format(_many(count, "recording was", "recordings were")),) if count else ()
 
 
-def _search_first(store: Store) -> None:
+def search_first(store: Store) -> None:
     """Have the service searched for everything in the line before it is sent: it may have been since."""
     with store.changing() as database:
         rows = store.rows("SELECT take_id FROM pending WHERE kind = ? AND asked_at IS NULL", (SEND,))

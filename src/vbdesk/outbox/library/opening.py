@@ -8,8 +8,9 @@ from filelock import FileLock, Timeout
 
 from vbdesk.capture.clock import Clock
 from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.outbox.library.examine import COPIED, is_from_elsewhere
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_key
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import Vault
 
 LOCK_NAME = "library.lock"
@@ -50,6 +51,9 @@ class HeldLibrary(Library):
             raise
         with suppress(sqlite3.Error):  # a full disk keeps nobody from the recordings
             self.note(Deed.OPENED)
+            computer = None if profile.secrets == "session" else computer_mark(vault)
+            if computer is not None and is_from_elsewhere(self.store, computer):
+                self._warnings += (COPIED,)
 
     def close(self) -> None:
         """Let go of the database, and let others open it."""

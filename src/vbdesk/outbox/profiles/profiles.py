@@ -12,9 +12,10 @@ from filelock import FileLock
 
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.profiles.vault import Vault, VaultFailed
+from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
 
 KEY_BYTES = 32
+COMPUTER_NAME = "computer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,21 @@ def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
     if known_library_key(vault, profile) != key:  # before anything is sealed with it
         raise _not_kept()
     return key
+
+
+def computer_mark(vault: Vault) -> str | None:
+    """What tells this computer from another one: made at random on first use. Takes as long as the vault does.
+
+    None where the vault does not keep it: whoever asks cannot tell then.
+    """
+    try:
+        known = vault.get(COMPUTER_NAME)
+        if known is None:
+            vault.set(COMPUTER_NAME, new_id())
+            known = vault.get(COMPUTER_NAME)
+    except VaultError:
+        return None
+    return known
 
 
 def known_library_key(vault: Vault, profile: Profile) -> bytes | None:
