@@ -39,7 +39,7 @@ PASSPHRASE = "seven boats on the lake"
 class KeyringOfOneComputer(KeyringBackend):
     """A keyring without a disk."""
 
-    priority = 1
+    priority = -1  # never chosen by itself
 
     def __init__(self):
         super().__init__()
