@@ -44,14 +44,14 @@ TOO_SHORT = "9 s of speech, under the 15 s minimum. Likely inconclusive, so it w
 ROOM_DBFS = -62.0
 
 
-def record(desk: Desktop, subject: str) -> None:
+def record(desk: Desktop, subject: str, speech: Path = SPEECH) -> None:
     """Record one more, stopping for pictures on the way."""
     desk.go("Record")
     desk.write("combo box", "Microphone", "Studio Mic")
     desk.write("text", "Subject", subject)
     desk.press("check box", "Consent given")
     room(desk)
-    feed = desk.speak(SPEECH)
+    feed = desk.speak(speech)
     time.sleep(3)
     desk.look("record-light", window=True)
     desk.press("push button", "Start recording")
@@ -121,7 +121,7 @@ def demonstration(folder: Path) -> None:
     command = [sys.executable, "-m", "vbdesk", "demo"]
     with tempfile.TemporaryDirectory() as here, window(folder, command, Path(here)) as desk:
         desk.wait("push button", "Export", 120)
-        record(desk, "demo-reader")
+        record(desk, "demo-reader", SPEECH.with_name("reading_4.flac"))
         desk.press("push button", "Send")
         record(desk, "demo-reader")  # Compare needs two with their sound
         schemes(desk)

@@ -56,15 +56,18 @@ class SubjectsPage(QWidget):
         )
         self._let_heads_sort()
         self.empty = EmptyState("person", "No subjects yet", "", action="Record")
-        self.note = SubjectNoteCard()
-        self.note.hide()
+        self._note: SubjectNoteCard | None = None
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
         layout.addWidget(self.banner)
         layout.addWidget(self._toolbar())
-        layout.addLayout(self._list_and_note(), 1)
+        self._card = self._list_card()
+        self._parts = QHBoxLayout()
+        self._parts.setSpacing(16)
+        self._parts.addWidget(self._card, 1)
+        layout.addLayout(self._parts, 1)
         self.search.textChanged.connect(view_model.look_for)
         self.search.returnPressed.connect(self._open_first)
         self.record_button.clicked.connect(self._record)
@@ -72,8 +75,6 @@ class SubjectsPage(QWidget):
         self.banner.acted.connect(self._ask_again)
         self.list.opened.connect(view_model.open)
         self.list.acted.connect(self._edit_note)
-        self.note.kept.connect(self._keep_note)
-        self.note.closed.connect(self._back_to_list)
         view_model.listed.connect(self._on_listed)
         view_model.tags_changed.connect(self._on_tags)
         view_model.offline.connect(self._on_offline)
@@ -87,24 +88,40 @@ class SubjectsPage(QWidget):
 
     def left(self) -> None:
         """Another page is shown."""
-        self.note.leave()
-        self._make_room()
+        if self._note is not None:
+            self._note.leave()
+            self._make_room()
         self.view_model.leave()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        px, narrow = theme.active().px, self._narrow()
-        self.note.setMaximumWidth(px(4000 if narrow else _NOTE_WIDTH))
-        self.note.setMinimumWidth(0 if narrow else px(_NOTE_WIDTH))
         self._make_room()
-        self._controls.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        self._controls.setDirection(
+            QBoxLayout.Direction.TopToBottom if self._narrow() else QBoxLayout.Direction.LeftToRight
+        )
+
+    @property
+    def note(self) -> SubjectNoteCard:
+        """The note of one subject, made when it is first wanted: the page opens sooner."""
+        if self._note is None:
+            self._note = SubjectNoteCard()
+            self._note.hide()
+            self._note.kept.connect(self._keep_note)
+            self._note.closed.connect(self._back_to_list)
+            self._parts.addWidget(self._note)
+        return self._note
 
     def _narrow(self) -> bool:
         return self.width() < theme.active().px(_NARROW)
 
     def _make_room(self) -> None:
         """Where both do not fit beside each other, the note stands in the list's place."""
-        alone = self._narrow() and not self.note.isHidden()
+        if self._note is None:
+            return
+        px, narrow = theme.active().px, self._narrow()
+        self._note.setMaximumWidth(px(4000 if narrow else _NOTE_WIDTH))
+        self._note.setMinimumWidth(0 if narrow else px(_NOTE_WIDTH))
+        alone = narrow and not self._note.isHidden()
         self._bar.setVisible(not alone)
         self._card.setVisible(not alone)
 
@@ -138,18 +155,14 @@ class SubjectsPage(QWidget):
         self._controls.addLayout(choices, 2)
         return self._bar
 
-    def _list_and_note(self) -> QHBoxLayout:
+    def _list_card(self) -> Card:
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
-        self._card = Card(padding=1)
-        self._card.body.addWidget(self._stack)
-        parts = QHBoxLayout()
-        parts.setSpacing(16)
-        parts.addWidget(self._card, 1)
-        parts.addWidget(self.note)
-        return parts
+        card = Card(padding=1)
+        card.body.addWidget(self._stack)
+        return card
 
     def _let_heads_sort(self) -> None:
         head = self.list.horizontalHeader()
