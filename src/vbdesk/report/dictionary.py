@@ -59,6 +59,12 @@ def table_definitions() -> Mapping[str, TableDefinition]:
 
 
 @cache
+def cohort_definition() -> TableDefinition:
+    """The table of many subjects' newest readings: cohort_table.toml."""
+    return TableDefinition.model_validate(read_toml("report", "cohort_table.toml"))
+
+
+@cache
 def _units() -> Mapping[str, str]:
     return _UNITS.validate_python(read_toml("report", "units.toml"))
 

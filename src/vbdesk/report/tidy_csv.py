@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.dictionary import Column, table_definitions
+from vbdesk.report.dictionary import Column, TableDefinition, table_definitions
 from vbdesk.report.plain_text import plain
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tables import Row, Value, table_rows
@@ -32,8 +32,13 @@ def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mappi
         columns = table.columns_for(scores=scores)
         rows = (row for row in table_rows(name, records) if scores or row.get("kind") != "extended_metric")
         files[f"{name}.csv"] = _csv(_lines(columns, rows))
-    files[DICTIONARY_FILE] = _csv(_dictionary_lines(scores=scores))
+    files[DICTIONARY_FILE] = dictionary_csv(table_definitions(), scores=scores)
     return files
+
+
+def dictionary_csv(tables: Mapping[str, TableDefinition], *, scores: bool) -> bytes:
+    """What each column of these tables, by their names, holds; with or without those of raw scores."""
+    return _csv(_dictionary_lines(tables, scores=scores))
 
 
 def cell(value: Value) -> str:
@@ -59,9 +64,9 @@ def _lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterable[Sequence[
         yield [cell(row.get(name)) for name in names]
 
 
-def _dictionary_lines(*, scores: bool) -> Iterable[Sequence[str]]:
+def _dictionary_lines(tables: Mapping[str, TableDefinition], *, scores: bool) -> Iterable[Sequence[str]]:
     yield _DICTIONARY_HEADER
-    for name, table in table_definitions().items():
+    for name, table in tables.items():
         for column in table.columns_for(scores=scores):
             key = cell(column.name in table.keys)
             yield name, column.name, column.type, column.unit, ";".join(column.values), key, column.about

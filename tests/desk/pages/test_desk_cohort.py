@@ -269,6 +269,8 @@ def test_the_table_is_written_and_noted(shelf, open_page, pulse_job, tmp_path, w
     qtbot.waitUntil(lambda: "was written to" in page.banner.words())
     rows = list(csv.DictReader(io.StringIO((tmp_path / "cohort.csv").read_text())))
     assert {row["group_id"] for row in rows} == {"a-1"}
+    told = list(csv.DictReader(io.StringIO((tmp_path / "cohort_dictionary.csv").read_text())))
+    assert [entry["column"] for entry in told] == list(rows[0])
     notes = workspace.library.store.rows("SELECT detail FROM audit WHERE what = 'exported'")
     assert [row["detail"] for row in notes] == ["csv"]
 

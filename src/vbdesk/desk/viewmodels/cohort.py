@@ -11,7 +11,7 @@ from vbdesk.desk.models.cell_table import CellTable
 from vbdesk.desk.places import Recording
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
 from vbdesk.desk.viewmodels.cohort_books import CohortBooks
-from vbdesk.desk.viewmodels.cohort_export import cohort_csv
+from vbdesk.desk.viewmodels.cohort_export import cohort_csv, cohort_dictionary_csv
 from vbdesk.desk.viewmodels.cohort_reading import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.viewmodels.polite import expected_s, wait_for_room
 from vbdesk.desk.viewmodels.time_words import age_words, counted
@@ -141,12 +141,13 @@ class CohortViewModel(QObject):
             self._fetching.cancel()
 
     def export(self, path: Path) -> None:
-        """Write what is shown as a table; with scores only where they are shown."""
+        """Write what is shown as a table, its data dictionary beside it; with scores only where they are shown."""
         reading, scores = self.reading, self.mode is Shown.SCORE
         _, labels = self._books.known()
 
         def work(context: TaskContext) -> Path:
             path.write_bytes(cohort_csv(() if reading is None else reading.summaries, labels, scores=scores))
+            path.with_name(f"{path.stem}_dictionary.csv").write_bytes(cohort_dictionary_csv(scores=scores))
             self._workspace.library.note(Deed.EXPORTED, None, "csv")
             return path
 

@@ -7,21 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from vbdesk.contract.levels import Level
 from vbdesk.desk.viewmodels.cohort_reading import OWN_RANGE_Z
 from vbdesk.desk.viewmodels.cohort_summary import USUAL, SignState, SubjectSummary
+from vbdesk.report.dictionary import cohort_definition
 from vbdesk.report.tables import Value
-from vbdesk.report.tidy_csv import cell
-
-SCORES = ("score", "baseline_score", "deviation_from_baseline", "z_score")
+from vbdesk.report.tidy_csv import cell, dictionary_csv
 
 
 def cohort_csv(summaries: Sequence[SubjectSummary], labels: Mapping[str, str], *, scores: bool) -> bytes:
     """The table as CSV in UTF-8, as report's tables are; raw scores only where they are asked for."""
     rows = list(_rows(summaries, labels))
-    names = [name for name in _FIELDS if scores or name not in SCORES]
+    names = [column.name for column in cohort_definition().columns_for(scores=scores)]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([cell(row[name]) for name in names] for row in rows)
     return text.getvalue().encode()
+
+
+def cohort_dictionary_csv(*, scores: bool) -> bytes:
+    """What each column of the table holds."""
+    return dictionary_csv({"cohort": cohort_definition()}, scores=scores)
 
 
 def _rows(summaries: Sequence[SubjectSummary], labels: Mapping[str, str]) -> Iterator[dict[str, Value]]:
@@ -47,12 +51,6 @@ def _rows(summaries: Sequence[SubjectSummary], labels: Mapping[str, str]) -> Ite
                 "z_score": state.z,
                 "read_at": entry.read_at,
             }
-
-
-_FIELDS = (
-    *("group_id", "recorded_at", "job_id", "recordings", "sign", "label", "level", "flagged", "level_before"),
-    *("flagged_in_a_row", "readings", "against_baseline", "anomaly", *SCORES, "read_at"),
-)
 
 
 def _side(state: SignState) -> str | None:
