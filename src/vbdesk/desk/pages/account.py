@@ -49,12 +49,6 @@ class AccountPage(QWidget):
         cards = QVBoxLayout(column)
         cards.setContentsMargins(0, 0, 16, 0)
         cards.setSpacing(16)
-        self.plan, self.rules = PlanCard(view_model), RulesCards(view_model.rules)
-        self.webhook, self.desk = WebhookCard(view_model.webhook), DeskCard(view_model.choices)
-        connection, profiles = self._connection_card(), self._profiles_card()
-        for card in (connection, self.plan, self.rules, self.desk, profiles, self.webhook):
-            cards.addWidget(card)
-        cards.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 20, 24)
         layout.setSpacing(16)
@@ -64,7 +58,13 @@ class AccountPage(QWidget):
         head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
         layout.addLayout(head)
         layout.addWidget(self.banner)
-        layout.addWidget(scrolled(column), 1)
+        layout.addWidget(scrolled(column), 1)  # before the cards: Qt styles all that a widget holds whenever it moves
+        self.plan, self.rules = PlanCard(view_model), RulesCards(view_model.rules)
+        self.webhook, self.desk = WebhookCard(view_model.webhook), DeskCard(view_model.choices)
+        connection, profiles = self._connection_card(), self._profiles_card()
+        for card in (connection, self.plan, self.rules, self.desk, profiles, self.webhook):
+            cards.addWidget(card)
+        cards.addStretch(1)
         view_model.profiles_changed.connect(self._show_profiles)
         view_model.status_changed.connect(self._show_status)
         view_model.tested.connect(self._on_tested)

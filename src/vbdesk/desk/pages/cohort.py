@@ -61,8 +61,8 @@ class CohortPage(QWidget):
         layout.addWidget(self._header())
         layout.addWidget(self.banner)
         self._views = QStackedWidget()
-        self._views.addWidget(self._account())
         layout.addWidget(self._views, 1)
+        self._lay_out_account()
         view_model.shown.connect(self._show)
         view_model.tags_changed.connect(self._on_tags)
         view_model.unread_changed.connect(self._on_unread)
@@ -103,7 +103,14 @@ class CohortPage(QWidget):
         self.export_button.clicked.connect(self._ask_where)
         return PageHead(words, self.scope, self.export_button)
 
-    def _account(self) -> QWidget:
+    def _lay_out_account(self) -> None:
+        """The view of everybody; from the outside in, since Qt styles all that a widget holds whenever it moves."""
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        self._everything = scrolled(content)
+        self._views.addWidget(self._everything)
         self.heat = CellView(
             "Subjects by sign",
             self.view_model.heat,
@@ -127,22 +134,16 @@ class CohortPage(QWidget):
         self.triage.acted.connect(self.view_model.open_recording)
         self.empty = EmptyState("grid", "Nobody to show yet", "")
         self.empty.button.clicked.connect(self._show_everyone)
-        right = QVBoxLayout()
-        right.setSpacing(20)
-        right.addWidget(self._bars_card())
-        right.addWidget(self._triage_card(), 1)
+        column.addWidget(self._toolbar())
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._columns.setSpacing(20)
-        self._columns.addWidget(self._heat_card(), 64)
-        self._columns.addLayout(right, 36)
-        content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(12)
-        column.addWidget(self._toolbar())
         column.addLayout(self._columns, 1)
-        self._everything = scrolled(content)
-        return self._everything
+        self._columns.addWidget(self._heat_card(), 64)
+        right = QVBoxLayout()
+        right.setSpacing(20)
+        self._columns.addLayout(right, 36)
+        right.addWidget(self._bars_card())
+        right.addWidget(self._triage_card(), 1)
 
     def _toolbar(self) -> QWidget:
         self.search = LineField(icon="search", placeholder="Search subjects")
@@ -219,7 +220,8 @@ class CohortPage(QWidget):
         card.body.addWidget(line())
         self.calm = Text("Nothing stands out in the newest recordings.", Role.BODY, "text2", wrap=True)
         self.calm.setContentsMargins(20, 12, 20, 12)
-        card.body.addWidget(self.calm)
+        self.calm.setAlignment(Qt.AlignmentFlag.AlignTop)
+        card.body.addWidget(self.calm, 1)
         self.triage.setMinimumHeight(theme.active().px(_TRIAGE_LEAST))
         card.body.addWidget(self.triage, 1)
         return card
