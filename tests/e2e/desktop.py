@@ -28,13 +28,13 @@ class Desktop:
         with (self._pictures / "desk.log").open("ab") as log:  # a crash in native code says there where it was
             self._program = subprocess.Popen(command, cwd=cwd, stdout=log, stderr=log)
 
-    def start_watched(self, report: Path, text: float = 1.0) -> None:
+    def start_watched(self, report: Path, text: float = 1.0, colours: tuple[str, ...] = ("--light",)) -> None:
         """Start `vbdesk desk` with its window's thread watched; `report` holds the findings once it has stopped.
 
-        `text` is the system's text size, 1 for 100 %.
+        `text` is the system's text size, 1 for 100 %. Without `colours` they are those that Account keeps.
         """
         watcher = Path(__file__).parent / "watched_desk.py"
-        options = [str(report), f"{text:g}", "desk", "--light"]
+        options = [str(report), f"{text:g}", "desk", *colours]
         self.start_program([sys.executable, "-X", "faulthandler", str(watcher), *options])
 
     def stop(self, timeout_s: float = 15.0) -> int:
@@ -60,8 +60,7 @@ class Desktop:
 
     def press(self, role: str, name: str) -> None:
         """Press, click or toggle it."""
-        self.wait(role, name)
-        self._a11y("press", PROGRAM, role, name)
+        self._at(role, name, "press")
 
     def go(self, page: str) -> None:
         """Go to a page by the rail."""
@@ -74,8 +73,7 @@ class Desktop:
 
     def click(self, role: str, name: str) -> None:
         """Click it with the mouse."""
-        self.wait(role, name)
-        x, y = self._a11y("where", PROGRAM, role, name).split()
+        x, y = self._at(role, name, "where").split()
         subprocess.run(["xdotool", "mousemove", x, y, "click", "1"], check=True)
 
     def hit(self, *keys: str) -> None:
@@ -93,8 +91,7 @@ class Desktop:
 
     def keys(self, role: str, name: str, *keys: str) -> None:
         """Give it the keyboard and press keys, named as xdotool names them."""
-        self.wait(role, name)
-        self._a11y("focus", PROGRAM, role, name)
+        self._at(role, name, "focus")
         subprocess.run(["xdotool", "key", "--delay", "60", *keys], check=True)
 
     def read(self, role: str, name: str) -> str:
@@ -111,9 +108,25 @@ class Desktop:
         subprocess.run([str(RIG / "shot"), str(path), *([PROGRAM] if window else [])], check=True)
         return path
 
+    def look_for_cut_words(self, report: Path, page: str) -> None:
+        """Have a watched desk note in `report` what is cut off of the page that shows; it is called `page` there."""
+        question = report.with_name(f"{report.name}.words")
+        draft = question.with_suffix(".new")
+        draft.write_text(page)
+        draft.rename(question)
+        until(lambda: not question.exists(), "a search for cut words")
+
     def speak(self, recording: Path) -> subprocess.Popen[bytes]:
         """Begin to play a recording into the virtual microphone."""
         return subprocess.Popen([str(RIG / "mic-feed"), str(recording)])
+
+    def _at(self, role: str, name: str, verb: str) -> str:
+        """Do it at once; only where that fails wait for the thing first, since to find it costs as much as the deed."""
+        try:
+            return self._a11y(verb, PROGRAM, role, name)
+        except AssertionError:
+            self.wait(role, name)
+            return self._a11y(verb, PROGRAM, role, name)
 
     def _a11y(self, *arguments: str) -> str:
         done = subprocess.run([str(RIG / "a11y"), *arguments], capture_output=True, text=True, check=False)

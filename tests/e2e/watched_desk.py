@@ -6,10 +6,12 @@ TEXT is the system's text size, 1 for 100 %. Counting begins when the file REPOR
 time by which a heartbeat of the thread came too late, less the time that the thread was ready to run and the machine
 gave the processor to others, and less the share of looks at which it waited for others: that is the machine's doing,
 not the desk's. A reaction is the time from a Space, as it reaches the window, to the end of the first painting after
-the page went into its count-in or ended a take, less the time without a processor.
+the page went into its count-in or ended a take, less the time without a processor. Whenever a file REPORT.json.words
+appears, which names the page that shows, the words that are cut off are looked for; that time does not count.
 """
 
 import json
+import os
 import sys
 import threading
 import time
@@ -22,7 +24,11 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.desk.main_window import MainWindow
 from vbdesk.desk.pages.record_page import RecordPage
 
-TEXT_PX = 14
+sys.path.append(str(Path(__file__).parents[1] / "desk"))
+from cut_words import cut_words
+
+TEXT_PX, POINTS_PER_INCH = 14, 72
+SYSTEM_POINTS = 9  # Qt's own font where no desktop names one; the desk takes its text size from the system's font
 BEAT_MS = 10
 SUSPECT_S = 0.03
 ANSWERING = {"ready", "recording", "paused"}  # where a Space begins or ends a take
@@ -43,6 +49,7 @@ class Watch(QObject):
         super().__init__()
         self._report = report
         self._begin = report.with_name(f"{report.name}.begin")
+        self._words = report.with_name(f"{report.name}.words")
         self._counting = False
         self._main = threading.get_ident()
         self._last, self._waited = time.perf_counter(), waited_s()
@@ -52,6 +59,7 @@ class Watch(QObject):
         self._syscall = Path(f"/proc/self/task/{threading.get_native_id()}/syscall")
         self.stalls: list[dict[str, object]] = []
         self.reactions_ms: list[float] = []
+        self.cut: list[str] = []
         self.beats = 0
         self._beat = QTimer(self)
         self._beat.setTimerType(Qt.TimerType.PreciseTimer)
@@ -70,7 +78,7 @@ class Watch(QObject):
         self._ended.set()
         self._looker.join()
         self._beat.stop()
-        found = {"beats": self.beats, "stalls": self.stalls, "reactions_ms": self.reactions_ms}
+        found = {"beats": self.beats, "stalls": self.stalls, "reactions_ms": self.reactions_ms, "cut": self.cut}
         self._report.write_text(json.dumps(found, indent=2))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -111,17 +119,23 @@ class Watch(QObject):
             handle = widget.windowHandle()
             if handle is not None and widget.isVisible():
                 handle.installEventFilter(self)  # once more does no harm
+        if self._words.exists():
+            self._find_cut_words()
         page = self._page()
         if page is not None:
             for face in (page.live, page.check):
                 face.installEventFilter(self)
 
+    def _find_cut_words(self) -> None:
+        page = self._words.read_text()
+        for window in _windows():
+            self.cut += [f"{page}: {fault}" for fault in cut_words(window)]
+        self._last, self._waited, self._seen = time.perf_counter(), waited_s(), []
+        self._words.unlink()
+
     def _page(self) -> RecordPage | None:
-        for widget in QApplication.topLevelWidgets():
-            page = widget.page() if isinstance(widget, MainWindow) else None
-            if isinstance(page, RecordPage):
-                return page
-        return None
+        pages = [window.page() for window in _windows()]
+        return next((page for page in pages if isinstance(page, RecordPage)), None)
 
     def _page_phase(self) -> str:
         page = self._page()
@@ -137,6 +151,10 @@ class Watch(QObject):
                 self._seen.append((doing, "".join(traceback.format_stack(frame)[-5:])))
 
 
+def _windows() -> list[MainWindow]:
+    return [window for window in QApplication.topLevelWidgets() if isinstance(window, MainWindow)]
+
+
 def _is_excused(doing: str, stack: str) -> bool:
     """Whether the thread waited for others: in the system's poll, or for a new thread to be given a processor."""
     return doing in ASLEEP or "self._started.wait()" in stack
@@ -147,11 +165,9 @@ def main() -> None:
     report = Path(sys.argv[1])
     text = float(sys.argv[2])
     sys.argv = ["vbdesk", *sys.argv[3:]]
-    QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+    os.environ["QT_ENABLE_HIGHDPI_SCALING"] = "0"  # larger text, not a larger window
+    os.environ["QT_FONT_DPI"] = str(round(TEXT_PX * text * POINTS_PER_INCH / SYSTEM_POINTS))
     application = QApplication(sys.argv[:1])
-    font = application.font()
-    font.setPixelSize(round(TEXT_PX * text))
-    application.setFont(font)
     watch = Watch(report)
     application.aboutToQuit.connect(watch.write)
 
