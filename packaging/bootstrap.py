@@ -29,7 +29,7 @@ OLDEST_PYTHON = (3, 11)
 # Rooms whose tests may share the processors; the others watch a window, a microphone or the time a block takes.
 SHARING_ROOMS = tuple(
     f"tests/{room}"
-    for room in ("contract", "voice", "signs", "longitudinal", "service", "client", "report", "outbox", "cli")
+    for room in ("contract", "voice", "signs", "longitudinal", "service", "client", "report", "outbox", "cli", "desk")
 )
 TEST_CACHE = ROOT / ".pytest_cache" / "tries"
 TESTS_FAILED = 1  # pytest's exit status when tests ran and some failed
