@@ -35,6 +35,14 @@ def zone_words(moment_s: float) -> str:
     return f"Local time (UTC{sign}{hours:02d}:{rest:02d})" if minutes else "Local time (UTC)"
 
 
+def read_words(as_of: datetime, now: datetime) -> str:
+    """`Today` for a read of this day, else the local day it is from, as in `30 Jan`: a kept read may be old."""
+    read, here = as_of.astimezone(), now.astimezone()
+    if read.date() == here.date():
+        return "Today"
+    return _label(read, "%-d %b" if read.year == here.year else "%-d %b %Y")
+
+
 def _step(span_s: float) -> tuple[str, str]:
     return next((step, form) for widest, step, form in _STEPS if span_s <= widest * _DAY_S)
 

@@ -1,5 +1,7 @@
 """What stands under the charts: the notes on recordings, and the shared time axis."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, Slot
@@ -9,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from vbdesk.desk import theme
 from vbdesk.desk.icons import paint_icon
 from vbdesk.desk.plots.sign_painting import Frame
-from vbdesk.desk.plots.time_axis import ticks, zone_words
+from vbdesk.desk.plots.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.plots.time_window import TimeBox, TimeWindow
 from vbdesk.desk.plots.trajectory_data import Mark, TrajectoryChart
 from vbdesk.desk.theme import Role
@@ -150,12 +152,12 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
 
 
 class _Days(pg.AxisItem):  # type: ignore[misc]
-    """Days, today, where the window begins that counts, and which local time it is."""
+    """Days, the day of the read, where the window begins that counts, and which local time it is."""
 
     def __init__(self, box: TimeBox) -> None:
         super().__init__("bottom")
         self._box = box
-        self._today_s = 0.0
+        self._read_s = 0.0
         self._counts_from = 0.0
         self._counts_days = 0
         self.zone_below = False
@@ -163,7 +165,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
 
     def show_chart(self, chart: TrajectoryChart) -> None:
         """Show when the chart was read, and what it rests on."""
-        self._today_s, self._counts_from, self._counts_days = (
+        self._read_s, self._counts_from, self._counts_days = (
             chart.as_of.timestamp(),
             chart.window[0],
             chart.window_days,
@@ -172,7 +174,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
 
     def words(self) -> str:
         """Which zone, and what counts."""
-        return f"{zone_words(self._today_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
+        return f"{zone_words(self._read_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
 
     def frame(self) -> Frame:
         """Where moments are."""
@@ -185,23 +187,24 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         frame = self.frame()
         painter.setPen(QPen(theme.colour("control"), 1.0))
         painter.drawLine(QLineF(frame.rect.left(), 0.5, frame.rect.right(), 0.5))
-        taken = self._paint_today(painter, frame)
+        taken = self._paint_read(painter, frame)
         self._paint_window(painter, frame, taken)
         self._paint_ticks(painter, frame, taken)
         self._paint_zone(painter, frame)
 
-    def _paint_today(self, painter: QPainter, frame: Frame) -> list[tuple[float, float]]:
+    def _paint_read(self, painter: QPainter, frame: Frame) -> list[tuple[float, float]]:
         """The filled label; returns the stretches of pixels that are taken."""
-        x = frame.x_at(self._today_s)
+        x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
+        words = read_words(datetime.fromtimestamp(self._read_s, UTC), datetime.now(UTC))
         painter.setFont(theme.active().font(Role.CAPTION_MEDIUM))
-        width, height = painter.fontMetrics().horizontalAdvance("Today") + 12, painter.fontMetrics().height() + 2
+        width, height = painter.fontMetrics().horizontalAdvance(words) + 12, painter.fontMetrics().height() + 2
         left = min(x - width / 2, self.size().width() - width - 2)
         box = QRectF(left, (theme.active().px(_AXIS_HEIGHT) - height) / 2 + 2, width, height)
         rounded(painter, box, 4, theme.colour("text"))
         painter.setPen(theme.colour("surface"))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, "Today")
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
         return [(box.left() - _GAP, box.right() + _GAP)]
 
     def _paint_window(self, painter: QPainter, frame: Frame, taken: list[tuple[float, float]]) -> None:
@@ -235,7 +238,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
     def _paint_zone(self, painter: QPainter, frame: Frame) -> None:
         painter.setFont(theme.active().font(Role.CAPTION))
         painter.setPen(theme.colour("text3"))
-        words = zone_words(float(np.clip(self._today_s, frame.start, frame.end)))
+        words = zone_words(float(np.clip(self._read_s, frame.start, frame.end)))
         if self.zone_below:
             top = theme.active().px(_AXIS_HEIGHT) - 4
             area = QRectF(frame.rect.left(), top, frame.rect.width(), self.size().height() - top)
