@@ -5,6 +5,7 @@ import json
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,7 @@ from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.pages.account import AccountPage, build_account_page
-from vbdesk.desk.pages.outbox import OutboxPage, build_outbox_page
+from vbdesk.desk.pages.outbox import build_outbox_page
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND
@@ -178,11 +179,11 @@ def asked(workspace) -> list[tuple[str, object]]:
 
 
 @pytest.fixture
-def open_outbox(workspace, qtbot):
-    """Open the Outbox and wait until it shows `count` recordings."""
+def open_listed(workspace, qtbot):
+    """Open a page that holds a table, by its builder, and wait until it shows `count` rows."""
 
-    def make(count: int) -> OutboxPage:
-        page = build_outbox_page(workspace)
+    def make(build, count: int):
+        page = build(workspace)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()
@@ -191,6 +192,12 @@ def open_outbox(workspace, qtbot):
         return page
 
     return make
+
+
+@pytest.fixture
+def open_outbox(open_listed):
+    """Open the Outbox and wait until it shows `count` recordings."""
+    return partial(open_listed, build_outbox_page)
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """The Subjects page."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.pages.subjects import SubjectsPage, build_subjects_page
+from vbdesk.desk.pages.subjects import build_subjects_page
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.opened_results import OpenedResults
 from vbdesk.outbox.library.states import OutboxState
@@ -13,17 +14,8 @@ from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 
 @pytest.fixture
-def open_page(workspace, qtbot):
-    def make(count: int) -> SubjectsPage:
-        page = build_subjects_page(workspace)
-        qtbot.addWidget(page)
-        page.resize(1080, 768)
-        page.show()
-        page.opened(None)
-        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
-        return page
-
-    return make
+def open_page(open_listed):
+    return partial(open_listed, build_subjects_page)
 
 
 def names(page):
