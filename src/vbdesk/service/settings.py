@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -60,10 +60,23 @@ class Settings(BaseSettings):
         host: Address both ports listen on.
         port: Port of the API; 0 picks a free one.
         storage_port: Port of the embedded object store; 0 picks a free one.
-        storage_url: Public origin of the object store when a proxy stands before it.
+        storage_url: Where audio lies: `s3://bucket/prefix` or `gs://bucket/prefix`; otherwise files under `data_dir`,
+            and this is the public origin of the embedded store when a proxy stands before it.
+        storage_endpoint: Address of an S3- or GCS-compatible store that is not its maker's own.
+        storage_public_endpoint: Address at which callers reach that store, if it is another.
+        storage_region: Region of the bucket, where the store knows regions.
         workers: Analyses run at once; 0 is the API alone.
         database_url: SQLAlchemy URL; empty means SQLite under `data_dir`.
-        object_store: Where audio lies: `local`, files under `data_dir`.
+        object_store: Kind of store, `local`, `s3` or `gcs`; follows from `storage_url`, and must not contradict it.
+        secrets_file: The service's own keys; `secrets` under `data_dir` by default. The same for every process of one
+            database.
+        ops_host: Address on which metrics and health are told.
+        ops_port: Its port; 0 picks a free one, None tells nobody.
+        drain_s: How long jobs under way may go on after the order to stop; None is 5 s for `serve`, the job time-out
+            for `worker`.
+        queue_limit: Waiting jobs beyond which accounts with more than their share are told to wait.
+        log_format: `text` for people, `json` for machines.
+        otlp_endpoint: Address of an OpenTelemetry collector that takes traces; None traces nothing.
         job_timeout_s: Running time after which a job is `timed-out`.
         upload_valid_s: How long a minted upload address may be used.
         page_size: Entries on one page of a list.
@@ -84,9 +97,19 @@ class Settings(BaseSettings):
     port: int = Field(default=8080, ge=0, le=65535)
     storage_port: int = Field(default=8081, ge=0, le=65535)
     storage_url: str | None = None
+    storage_endpoint: str | None = None
+    storage_public_endpoint: str | None = None
+    storage_region: str | None = None
+    secrets_file: Path | None = None
+    ops_host: str = "127.0.0.1"
+    ops_port: int | None = Field(default=None, ge=0, le=65535)
+    drain_s: PositiveFloat | None = None
+    queue_limit: PositiveInt = 10_000
+    log_format: Literal["text", "json"] = "text"
+    otlp_endpoint: str | None = None
     workers: NonNegativeInt = 1
     database_url: str = ""
-    object_store: str = Field(default="local", pattern="^local$")
+    object_store: Literal["local", "s3", "gcs"] | None = None
     job_timeout_s: PositiveFloat = 120.0
     upload_valid_s: PositiveFloat = 900.0
     page_size: PositiveInt = PAGE_SIZE

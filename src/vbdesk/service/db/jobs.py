@@ -29,6 +29,9 @@ jobs = sa.Table(
     sa.Column("history_key", sa.String(ID_LENGTH)),
     sa.Column("webhook_url", sa.Text),
     sa.Column("webhook_secret", sa.LargeBinary),
+    sa.Column("queue_tag", sa.BigInteger),
+    sa.Column("trace_parent", sa.String(55)),
+    sa.Column("started_at", UtcDateTime),
     sa.Column("starts", sa.Integer, nullable=False, default=0),
     sa.Column("executor_id", sa.String(80)),
     sa.Column("run_deadline", UtcDateTime),
@@ -39,13 +42,16 @@ jobs = sa.Table(
     sa.Index("ix_jobs_status_run_deadline", "status", "run_deadline"),
     sa.Index("ix_jobs_audio_key_created_at", "audio_key", "created_at"),
     sa.Index("ix_jobs_history_key", "history_key"),
+    sa.Index("ix_jobs_status_queue_tag", "status", "queue_tag"),
 )
 """One row a job; the truth about its state.
 
 `history_key` names the group whose history a longitudinal job is read against; null otherwise. `executor_id` and
 `run_deadline` are set while a child analyses it. `analysis` is the finished reading of a longitudinal job that waits
-for its turn. `reading` is the little of the result that a group's history needs. `result` is the result as it goes out,
-JSON. `audio_key` is null once the audio was removed. `upload_ref` is the upload that the audio came by, if it did.
+for its turn. `queue_tag` is its place in the fair order of waiting jobs, lowest first. `trace_parent` is the W3C trace
+context of the submit, where traces are taken. `started_at` is its latest start. `reading` is the little of the result
+that a group's history needs. `result` is the result as it goes out, JSON. `audio_key` is null once the audio was
+removed. `upload_ref` is the upload that the audio came by, if it did.
 """
 
 idempotency_keys = sa.Table(
@@ -69,6 +75,10 @@ executors = sa.Table(
     metadata,
     sa.Column("executor_id", sa.String(80), primary_key=True),
     sa.Column("seen_at", UtcDateTime, nullable=False),
+    sa.Column("started_at", UtcDateTime),
+    sa.Column("host", sa.String(255)),
+    sa.Column("slots", sa.Integer),
+    sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 """Heartbeats: an executor not seen for a while is dead, and its jobs are run elsewhere."""
 

@@ -12,7 +12,7 @@ from vbdesk.service.db.session import Database
 if TYPE_CHECKING:
     from alembic.config import Config
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest of the migrations."""
 
 _LOCK_FILE = "migrate.lock"
