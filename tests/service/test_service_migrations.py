@@ -10,7 +10,15 @@ from alembic.script import ScriptDirectory
 
 from vbdesk.service.db import metadata
 from vbdesk.service.db.engine import create_engine
-from vbdesk.service.db.migrate import REVISION, MigrationFailed, configuration, upgrade
+from vbdesk.service.db.migrate import (
+    REVISION,
+    MigrationFailed,
+    SchemaState,
+    SchemaStatus,
+    configuration,
+    status,
+    upgrade,
+)
 from vbdesk.service.db.migrations.filters import is_ours
 from vbdesk.service.db.session import Database
 
@@ -91,9 +99,35 @@ def test_there_is_one_line_of_revisions_and_its_end_is_known():
     assert ScriptDirectory.from_config(configuration()).get_heads() == [REVISION]
 
 
-def test_a_database_of_a_newer_version_is_left_alone(tmp_path, database):
-    upgrade(database, tmp_path)
+def make_newer(database: Database, oldest_code: str) -> None:
+    """What a later release's migration does."""
     with database.writing() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(MigrationFailed):
+        connection.execute(sa.text("UPDATE schema_floor SET oldest_revision = :oldest"), {"oldest": oldest_code})
+
+
+def test_this_code_starts_on_a_newer_schema_that_still_serves_it(tmp_path, database):
+    upgrade(database, tmp_path)
+    make_newer(database, REVISION)
+    upgrade(database, tmp_path)
+    with database.reading() as connection:
+        assert status(connection) == SchemaStatus(SchemaState.AHEAD, "9999", REVISION, REVISION)
+
+
+def test_this_code_refuses_a_newer_schema_that_serves_it_no_more(tmp_path, database):
+    upgrade(database, tmp_path)
+    make_newer(database, "9998")
+    with pytest.raises(MigrationFailed, match="schema 9999, which serves no vbdesk as old"):
         upgrade(database, tmp_path)
+
+
+def test_every_revision_can_be_compared_and_the_floor_is_one_of_them(tmp_path, database):
+    with database.reading() as connection:
+        assert status(connection).state is SchemaState.EMPTY
+    upgrade(database, tmp_path)
+    revisions = [script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()]
+    assert sorted(revisions, reverse=True) == revisions
+    with database.reading() as connection:
+        found = status(connection)
+    assert (found.state, found.revision) == (SchemaState.CURRENT, REVISION)
+    assert found.oldest_revision in revisions

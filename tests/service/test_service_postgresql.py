@@ -1,12 +1,14 @@
 """The same service on PostgreSQL: migrations, ledger and limits hold there too."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
@@ -17,7 +19,7 @@ from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import open_database, open_rates
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db import metadata
-from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.db.migrate import SchemaState, configuration, status, upgrade
 from vbdesk.service.db.migrations.filters import is_ours
 from vbdesk.service.db.session import Database
 from vbdesk.service.errors import InsufficientCredits
@@ -47,6 +49,65 @@ def database(settings: Settings) -> Iterator[Database]:
 
 def test_the_migrations_make_the_tables_of_the_metadata(database):
     with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+@pytest.fixture
+def behind(settings: Settings, database: Database) -> Iterator[Database]:
+    """A database of the first revision, as an older release left it."""
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("DROP DATABASE IF EXISTS behind WITH (FORCE)")
+        connection.exec_driver_sql("CREATE DATABASE behind")
+    url = sa.make_url(settings.resolved_database_url).set(database="behind").render_as_string(hide_password=False)
+    older = open_database(load_settings(settings.data_dir, database_url=url))
+    with older.engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    yield older
+    older.close()
+
+
+def somebody_waits(database: Database) -> bool:
+    with database.reading() as connection:
+        return bool(connection.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+
+
+def wait_until(happens: Callable[[], bool], within_s: float = 10) -> None:
+    ends_at = time.monotonic() + within_s
+    while not happens():
+        assert time.monotonic() < ends_at
+        time.sleep(0.05)
+
+
+def test_a_busy_table_is_not_held_up_by_a_migration_that_waits_for_it(settings, behind):
+    """What waits for a table blocks all who come after it: so it waits shortly, and again."""
+    with ThreadPoolExecutor(1) as pool, behind.engine.connect() as long_reader:
+        long_reader.execute(sa.text("SELECT count(*) FROM jobs"))  # a backup does so, for hours
+        migration = pool.submit(upgrade, behind, settings.data_dir)
+        wait_until(lambda: somebody_waits(behind))
+        with behind.writing() as connection:  # behind the migration, which gives up
+            connection.execute(sa.text("SET LOCAL lock_timeout = '10s'"))
+            connection.execute(sa.text("UPDATE jobs SET starts = 0"))
+        assert not migration.done()
+        long_reader.rollback()
+        migration.result(20)
+    with behind.reading() as connection:
+        assert status(connection).state is SchemaState.CURRENT
+
+
+def test_processes_of_a_server_migrate_in_turns_and_an_index_half_made_is_made_anew(settings, behind):
+    with behind.engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0003")
+        connection.rollback()
+        connection.execute(sa.text("CREATE INDEX ix_jobs_status_queue_tag ON jobs (job_id)"))
+        connection.commit()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: upgrade(behind, settings.data_dir), range(4)))
+    with behind.reading() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
         assert compare_metadata(context, metadata) == []
 

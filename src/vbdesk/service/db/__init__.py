@@ -1,6 +1,6 @@
 """Tables, engines, transactions and migrations. Importing it registers every table."""
 
-from vbdesk.service.db import accounts, console, credits, erasures, groups, jobs, uploads, webhooks
+from vbdesk.service.db import accounts, console, credits, erasures, groups, jobs, schema, uploads, webhooks
 from vbdesk.service.db.metadata import metadata
 
-__all__ = ["accounts", "console", "credits", "erasures", "groups", "jobs", "metadata", "uploads", "webhooks"]
+__all__ = ["accounts", "console", "credits", "erasures", "groups", "jobs", "metadata", "schema", "uploads", "webhooks"]

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from vbdesk.service.db import facts
 from vbdesk.service.db.engine import READ_ONLY
 
 DEADLOCK = "40P01"  # PostgreSQL's name for it
@@ -20,10 +21,14 @@ class Database:
 
     Open one inside a route function or a worker thread and close it there; never hold one across an `await`: waiting
     writers could then occupy every thread that the holder needs to go on.
+
+    Attributes:
+        listener: hears the facts of every transaction once it is committed.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
+        self.listener: Callable[[facts.Fact], None] | None = None
         self._readers = engine.execution_options(**{READ_ONLY: True})
         # SQLite lets one write at a time and has the others poll, which starves some of them; threads queue up instead.
         one_writer = engine.dialect.name == "sqlite"
@@ -33,7 +38,11 @@ class Database:
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that commits at the end of the block and rolls back when it raises."""
         with self._turn, self.engine.begin() as connection:
+            told = facts.begin(connection)
             yield connection
+        if self.listener is not None:
+            for fact in told:
+                self.listener(fact)
 
     def write(self, work: Callable[[sa.Connection], Result]) -> Result:
         """Do `work` in a writing transaction, and anew when the server ended it as one side of a deadlock.

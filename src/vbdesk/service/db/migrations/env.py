@@ -11,6 +11,7 @@ context.configure(
     include_object=is_ours,
     render_as_batch=True,
     compare_type=True,
+    transaction_per_migration=True,  # where the connection comes without one
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -13,11 +13,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the columns and the index."""
+    """Add the columns."""
     op.add_column("jobs", sa.Column("queue_tag", sa.BigInteger(), nullable=True))
     op.add_column("jobs", sa.Column("trace_parent", sa.String(length=55), nullable=True))
     op.add_column("jobs", sa.Column("started_at", sa.DateTime(timezone=True), nullable=True))
-    op.create_index("ix_jobs_status_queue_tag", "jobs", ["status", "queue_tag"], unique=False)
     op.add_column("executors", sa.Column("started_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("executors", sa.Column("host", sa.String(length=255), nullable=True))
     op.add_column("executors", sa.Column("slots", sa.Integer(), nullable=True))
