@@ -1,7 +1,8 @@
 """Everything the running service leans on, gathered once and handed to the app."""
 
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection
@@ -11,6 +12,8 @@ from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.windows import RateWindows
+from vbdesk.service.observe.metrics import Metrics
+from vbdesk.service.observe.tracing import Tracing
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.signing import UploadSigner
@@ -36,6 +39,9 @@ class Context:
         storage_origin: public origin of the object store, such as `http://127.0.0.1:8081`.
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
+        metrics: what this process counts.
+        tracing: where its spans go; nowhere by default.
+        draining: set as soon as this process was told to stop.
     """
 
     settings: Settings
@@ -50,3 +56,6 @@ class Context:
     storage_origin: str
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
+    metrics: Metrics = field(default_factory=Metrics)
+    tracing: Tracing = field(default_factory=Tracing)
+    draining: threading.Event = field(default_factory=threading.Event)
