@@ -2,8 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
+import hypothesis
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.db.engine import create_engine
@@ -14,15 +18,23 @@ from vbdesk.service.limits.windows import SharedRateWindows
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-@pytest.fixture(params=["memory", "shared"])
-def windows(request, tmp_path):
-    if request.param == "memory":
-        yield MemoryRateWindows()
-        return
-    windows = SharedRateWindows(Database(create_engine(f"sqlite:///{tmp_path}/rate.db")))
+@pytest.fixture(scope="module")
+def shared_windows(request, tmp_path_factory):
+    made = request.getfixturevalue("postgresql").make(tmp_path_factory.mktemp("rates"))
+    windows = SharedRateWindows(Database(create_engine(made["database_url"])))
     windows.create_tables()
+    windows.create_tables()  # as the next process does
     yield windows
     windows.close()
+
+
+@pytest.fixture(params=["memory", "shared"])
+def windows(request):
+    if request.param == "memory":
+        return MemoryRateWindows()
+    windows = request.getfixturevalue("shared_windows")
+    windows.remove_past(datetime(9999, 1, 1, tzinfo=UTC))
+    return windows
 
 
 def at(seconds: float) -> datetime:
@@ -86,6 +98,28 @@ def test_counters_that_count_nothing_any_more_are_removed(windows):
     windows.remove_past(at(60))
     assert windows.counted("past", "general", at(30)) == 0  # it would be 1, had it been kept
     assert windows.counted("present", "general", at(30)) == 1
+
+
+STEPS = st.lists(st.integers(0, 480).map(lambda eighths: eighths / 8), min_size=1, max_size=30)
+
+
+@hypothesis.settings(max_examples=40, deadline=None, database=None)
+@given(steps=STEPS, limit=st.integers(1, 5))
+def test_both_count_alike(shared_windows, steps, limit):
+    owner, moment = str(uuid4()), 0.0
+    memory = MemoryRateWindows()
+    for step in steps:
+        moment += step
+        assert shared_windows.hit(owner, "general", limit, at(moment)) == memory.hit(
+            owner, "general", limit, at(moment)
+        )
+        assert shared_windows.counted(owner, "general", at(moment)) == memory.counted(owner, "general", at(moment))
+
+
+def test_on_the_servers_clock_the_callers_does_not_count(shared_windows):
+    windows = SharedRateWindows(Database(shared_windows._database.engine), servers_clock=True)
+    assert windows.hit("a", "polling", 1, at(0)) == 0
+    assert 58 <= windows.hit("a", "polling", 1, at(10**6)) <= 60
 
 
 @pytest.mark.parametrize(("plan", "general", "analyze"), [(Plan.STANDARD, 10, 5), (Plan.ENTERPRISE, 1000, 500)])

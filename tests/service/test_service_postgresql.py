@@ -4,8 +4,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic import command
@@ -153,12 +154,21 @@ def test_a_job_settled_twice_at_once_is_settled_once(database):
         assert credits.balance(connection, account_id) == 100
 
 
-def test_threads_together_get_exactly_the_limit(settings):
-    rates = open_rates(settings)
-    now = datetime(2026, 3, 1, tzinfo=UTC)
+def test_processes_together_get_exactly_the_limit(settings):
+    processes = [open_rates(settings, SystemClock()) for _ in range(2)]
+    now = datetime(2026, 3, 1, tzinfo=UTC)  # of a machine whose clock is wrong
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: rates.hit("a", "general", 17, now), range(60)))
+        answers = list(pool.map(lambda n: processes[n % 2].hit("a", "general", 17, now), range(60)))
     assert answers.count(0) == 17
-    assert rates.hit("a", "general", 17, now + timedelta(seconds=59)) == 1
-    assert rates.hit("a", "general", 17, now + timedelta(seconds=60)) == 0
-    rates.close()
+    for rates in processes:
+        rates.close()
+
+
+def test_connections_that_the_server_closed_are_replaced_before_they_are_used(database):
+    with database.reading() as connection:
+        before = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
+    with psycopg.connect(database.engine.url.render_as_string(False).replace("+psycopg", "")) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", (before,))
+    for open_connection in (database.reading, database.writing):
+        with open_connection() as connection:
+            assert connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one() != before

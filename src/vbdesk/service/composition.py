@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 
 from vbdesk.contract.longitudinal import TimeScale
-from vbdesk.service.clock import Clock
+from vbdesk.service.clock import Clock, SystemClock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
-from vbdesk.service.secret_box import load_or_create_secrets
+from vbdesk.service.observe.metrics import Metrics
+from vbdesk.service.observe.tracing import open_tracing
+from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.signing import UploadSigner
@@ -24,11 +26,15 @@ def open_database(settings: Settings) -> Database:
     return Database(create_engine(settings.resolved_database_url))
 
 
-def open_rates(settings: Settings) -> RateWindows:
-    """The rate counters: in memory beside SQLite, which one process serves; in the same database on a server."""
+def open_rates(settings: Settings, clock: Clock) -> RateWindows:
+    """The rate counters: in memory beside SQLite, which one process serves; in the same database on a server.
+
+    There the server's clock counts, unless `clock` is one that is set by hand.
+    """
     if settings.resolved_database_url.startswith("sqlite"):
         return MemoryRateWindows()
-    rates = SharedRateWindows(Database(create_engine(settings.database_url)))
+    database = Database(create_engine(settings.database_url))
+    rates = SharedRateWindows(database, servers_clock=isinstance(clock, SystemClock))
     rates.create_tables()
     return rates
 
@@ -45,13 +51,15 @@ def open_context(
     """Everything the app and the engine lean on."""
     from vbdesk.longitudinal.parameters import shipped_parameters  # here: who opens the database alone wants no numpy
 
-    secrets = load_or_create_secrets(settings.data_dir)
+    secrets = open_secrets(settings)
+    metrics = Metrics()
+    database.listener = metrics.note
     return Context(
         settings=settings,
         database=database,
-        rates=open_rates(settings),
+        rates=open_rates(settings, clock),
         storage=open_storage(settings),
-        signer=UploadSigner(secrets.key_for("upload addresses")),
+        signer=UploadSigner(lambda: secrets.keys_for("upload addresses")),
         clock=clock,
         secrets=secrets,
         queue=queue,
@@ -59,6 +67,8 @@ def open_context(
         storage_origin=settings.storage_url or storage_origin,
         plugin_signs=plugin_signs or {},
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
+        metrics=metrics,
+        tracing=open_tracing(settings),
     )
 
 
@@ -69,5 +79,6 @@ def open_storage(settings: Settings) -> LocalObjectStore:
 
 def close_context(context: Context) -> None:
     """Close what `open_context` and `open_database` opened."""
+    context.tracing.close()
     context.rates.close()
     context.database.close()

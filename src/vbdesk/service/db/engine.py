@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 
@@ -19,7 +20,7 @@ def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> 
     for what must survive a power cut, OFF for what may be lost with it.
     """
     if sa.make_url(url).get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_size=10, max_overflow=20, pool_pre_ping=True, hide_parameters=True)
+        return _server_engine(url)
     engine = sa.create_engine(
         url,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
@@ -38,5 +39,20 @@ def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> 
     def _begin(connection: sa.Connection) -> None:
         reading = connection.get_execution_options().get(READ_ONLY, False)
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _server_engine(url: str) -> sa.Engine:
+    engine = sa.create_engine(url, pool_size=10, max_overflow=20, hide_parameters=True)
+
+    @event.listens_for(engine, "checkout")
+    def _require_open(connection: Any, _record: Any, _proxy: Any) -> None:
+        """Look into the socket: to ask the server whether it is there would cost every request a round trip."""
+        try:
+            connection.pgconn.consume_input()  # its last words, if it ended,
+            connection.pgconn.consume_input()  # and the end
+        except psycopg.Error:
+            raise sa.exc.InvalidatePoolError from None
 
     return engine

@@ -29,9 +29,12 @@ class Database:
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
         self.listener: Callable[[facts.Fact], None] | None = None
-        self._readers = engine.execution_options(**{READ_ONLY: True})
         # SQLite lets one write at a time and has the others poll, which starves some of them; threads queue up instead.
         one_writer = engine.dialect.name == "sqlite"
+        # PostgreSQL gives every statement its own view inside a transaction too, at its default isolation: to begin and
+        # end one around reads would cost two round trips and change nothing.
+        reading = {READ_ONLY: True} if one_writer else {"isolation_level": "AUTOCOMMIT"}
+        self._readers = engine.execution_options(**reading)
         self._turn: AbstractContextManager[object] = threading.Lock() if one_writer else nullcontext()
 
     @contextmanager
@@ -61,7 +64,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A consistent view for reading; waits for no writer."""
+        """A connection for reading, which waits for no writer; on SQLite all it reads is of one moment."""
         with self._readers.begin() as connection:
             yield connection
 
