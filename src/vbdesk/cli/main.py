@@ -24,6 +24,7 @@ from vbdesk.cli.signs_check import check
 from vbdesk.cli.signs_fit import fit
 from vbdesk.cli.submit import submit
 from vbdesk.cli.sync import sync
+from vbdesk.cli.worker import worker
 
 FULL = {errno.ENOSPC, errno.EDQUOT}  # the disk, or the user's share of it
 
@@ -57,6 +58,7 @@ app.add_typer(signs, name="signs")
 app.add_typer(features, name="features")
 app.add_typer(norms, name="norms")
 app.command()(serve)
+app.command()(worker)
 app.add_typer(bundle, name="bundle")
 app.add_typer(admin.app, name="admin")
 app.add_typer(audit.app, name="audit")

@@ -23,7 +23,7 @@ def serve(
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
 ) -> None:
     """Serve the API, the object store and the analysis until told to stop."""
-    from vbdesk.service.serve import ServeRefused
+    from vbdesk.service.process import StartRefused
     from vbdesk.service.serve import serve as run
     from vbdesk.service.settings import SettingsInvalid, load_settings
 
@@ -40,5 +40,5 @@ def serve(
             norms_file=norms,
         )
         run(settings, ready_file, parent_pid)
-    except (SettingsInvalid, ServeRefused) as error:
+    except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

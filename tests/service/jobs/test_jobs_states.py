@@ -3,6 +3,7 @@
 import pytest
 
 from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.repository import Hold
 
 
 def test_a_done_job_carries_its_result_and_captures_its_price(bench):
@@ -87,6 +88,6 @@ def test_a_start_cut_short_by_a_shutdown_does_not_count(bench):
     for _ in range(5):
         bench.start(job_id)
         with bench.service.context.database.writing() as connection:
-            repository.hand_back(connection, job_id)
+            repository.hand_back(connection, job_id, Hold("bench", 1))
     bench.finish(job_id)
     assert bench.status(job_id) == "done"

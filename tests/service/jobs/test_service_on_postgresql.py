@@ -170,7 +170,8 @@ def test_the_engine_runs_what_was_submitted(make_pg_bench):
         while {bench.status(job) for job in jobs} != {"done"}:
             assert time.monotonic() < ends_at, [bench.status(job) for job in jobs]
             time.sleep(0.1)
-        runtime.stop(grace_s=2)
+        runtime.drain(2, threading.Event())
+        runtime.stop()
     assert bench.credits() == 100_000 - 7 * 60
 
 

@@ -46,7 +46,8 @@ def running(bench, executor_id="local-0", workers=1):
     try:
         yield runtime
     finally:
-        runtime.stop(grace_s=5)
+        runtime.drain(5, threading.Event())
+        runtime.stop()
 
 
 def wait_until_done(bench, jobs, within_s=20):

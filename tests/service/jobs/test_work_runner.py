@@ -29,7 +29,7 @@ def runner(bench, analysis, prepare=nothing_to_prepare):
     try:
         yield made
     finally:
-        made.stop(grace_s=0)
+        made.stop()
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,7 @@ def test_a_job_that_ends_within_the_grace_is_waited_for(bench):
     thread.start()
     while bench.status(job_id) == "queued":
         time.sleep(0.01)
-    jobs.stop(grace_s=10)
+    jobs.drain(10, threading.Event())
+    jobs.stop()
     thread.join()
     assert (outcome, bench.status(job_id)) == (["ended"], "done")

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from vbdesk.contract.ids import made_at, new_id
+from vbdesk.service.work import executors
 from vbdesk.service.work.leases import DURATION
 from vbdesk.service.work.sweeper import Sweeper
 
@@ -13,7 +14,7 @@ from vbdesk.service.work.sweeper import Sweeper
 class NoRuns:
     """An engine that has nothing to recover."""
 
-    def recover(self, live_executors):
+    def recover(self, list_live):
         return 0
 
     def purge(self, keep):
@@ -21,7 +22,15 @@ class NoRuns:
 
 
 def sweeper_of(bench, executor_id=None):
+    if executor_id is not None:
+        sign_on(bench, executor_id)
     return Sweeper(bench.service.context, NoRuns(), executor_id)
+
+
+def sign_on(bench, executor_id):
+    context = bench.service.context
+    with context.database.writing() as connection:
+        executors.sign_on(connection, executor_id, 1, context.clock.now())
 
 
 def object_at(bench, key: str, content: bytes = b"sound") -> None:

@@ -7,7 +7,7 @@ move together or not at all.
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -21,6 +21,7 @@ from vbdesk.service.groups import history
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.reading import parse_result, reading_of
+from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.webhooks.service import WebhookService
 from vbdesk.signs.longitudinal_result import add_longitudinal
@@ -38,6 +39,9 @@ class Run:
     target: Target
     diarize: bool
     audio_key: str
+    created_at: datetime
+    hold: Hold
+    trace_parent: str | None
 
 
 class JobLifecycle:
@@ -50,42 +54,49 @@ class JobLifecycle:
         self._credits = CreditsService(clock)
         self._webhooks = webhooks
 
-    def start(self, connection: Connection, job_id: str, executor_id: str, timeout_s: float) -> Run | None:
+    def start(
+        self, connection: Connection, job_id: str, executor_id: str, timeout_s: float, again: Hold | None = None
+    ) -> Run | None:
         """Begin or begin again; None when there is nothing left to analyse.
 
         A job that was started too often before is failed here: something in it ends every process that touches it.
         """
-        row = repository.start(connection, job_id, executor_id, self._clock.now() + timedelta(seconds=timeout_s))
+        now = self._clock.now()
+        row = repository.start(connection, job_id, executor_id, now, now + timedelta(seconds=timeout_s), again)
         if row is None:
             return None
         if row.starts > MAX_STARTS:
             log.error("Job %s was started %d times without an end; it failed.", job_id, MAX_STARTS)
             self.fail(connection, job_id)
             return None
-        return Run(job_id, Target.of_row(row), row.diarize, row.audio_key)
+        hold = Hold(executor_id, row.starts)
+        return Run(job_id, Target.of_row(row), row.diarize, row.audio_key, row.created_at, hold, row.trace_parent)
 
-    def hand_back(self, connection: Connection, job_id: str) -> None:
-        """Undo a start that a shutdown cut short, so that it does not count."""
-        repository.hand_back(connection, job_id)
+    def hand_back(self, connection: Connection, job_id: str, by: Hold) -> None:
+        """Undo a start that was cut short for no fault of the job's, so that it does not count."""
+        repository.hand_back(connection, job_id, by)
 
-    def analysed(self, connection: Connection, job_id: str, result: str) -> None:
-        """Take the finished analysis: the job is done, or waits for its turn in its group's history."""
+    def analysed(self, connection: Connection, job_id: str, result: str, by: Hold | None = None) -> None:
+        """Take the finished analysis: the job is done, or waits for its turn in its group's history.
+
+        Here and below, an outcome of a run (`by`) counts only while the job is still held by it.
+        """
         row = self._find_to_end(connection, job_id)
         if row is None:
             return
         if row.history_key is None:
             parsed = parse_result(result)
-            self._end(connection, row, JobStatus.DONE, result=result, reading=reading_of(parsed))
-        elif repository.set_aside(connection, job_id, result):
+            self._end(connection, row, JobStatus.DONE, result=result, reading=reading_of(parsed), by=by)
+        elif repository.set_aside(connection, job_id, result, by):
             self.settle(connection, [row.history_key])
 
-    def fail(self, connection: Connection, job_id: str) -> None:
+    def fail(self, connection: Connection, job_id: str, by: Hold | None = None) -> None:
         """The analysis ended without a result."""
-        self._end_unsuccessfully(connection, job_id, JobStatus.FAILED)
+        self._end_unsuccessfully(connection, job_id, JobStatus.FAILED, by)
 
-    def time_out(self, connection: Connection, job_id: str) -> None:
+    def time_out(self, connection: Connection, job_id: str, by: Hold | None = None) -> None:
         """The analysis did not end in time."""
-        self._end_unsuccessfully(connection, job_id, JobStatus.TIMED_OUT)
+        self._end_unsuccessfully(connection, job_id, JobStatus.TIMED_OUT, by)
 
     def settle(self, connection: Connection, group_keys: Iterable[str]) -> None:
         """Finish, in the order of their recordings, the analyses whose turn has come.
@@ -120,10 +131,10 @@ class JobLifecycle:
             return add_longitudinal(result, fields, unconfirmed, language=self._language)
         return add_longitudinal(result, fields, unconfirmed, language=self._language)
 
-    def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus) -> None:
+    def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus, by: Hold | None) -> None:
         row = self._find_to_end(connection, job_id)
         if row is not None:
-            self._end(connection, row, status)
+            self._end(connection, row, status, by=by)
 
     def _find_to_end(self, connection: Connection, job_id: str) -> Row[Any] | None:
         """The job, once its groups are ours to change."""
@@ -140,8 +151,9 @@ class JobLifecycle:
         *,
         result: str | None = None,
         reading: str | None = None,
+        by: Hold | None = None,
     ) -> None:
-        self.settle(connection, self._record_end(connection, row, status, result=result, reading=reading))
+        self.settle(connection, self._record_end(connection, row, status, result=result, reading=reading, by=by))
 
     def _record_end(
         self,
@@ -151,12 +163,13 @@ class JobLifecycle:
         *,
         result: str | None = None,
         reading: str | None = None,
+        by: Hold | None = None,
     ) -> set[str]:
         """Write the terminal state once, with all that follows from it; the groups in which others may have waited."""
         now = self._clock.now()
         completed_at = None if status is JobStatus.TIMED_OUT else now
         if not repository.finish(
-            connection, row.job_id, status, completed_at=completed_at, result=result, reading=reading
+            connection, row.job_id, status, completed_at=completed_at, result=result, reading=reading, by=by
         ):
             return set()
         if status is JobStatus.DONE:

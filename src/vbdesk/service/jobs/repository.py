@@ -1,6 +1,7 @@
 """SQL of jobs."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -56,34 +57,73 @@ def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[A
     return connection.execute(query).all()
 
 
-def start(connection: Connection, job_id: str, executor_id: str, run_deadline: datetime) -> Row[Any] | None:
-    """Count one start and give the job to an executor; None when there is nothing left to analyse."""
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """An executor's claim on a job, by the start that gave it; void once the job was given to anyone again."""
+
+    executor_id: str
+    starts: int
+
+    def stands(self) -> sa.ColumnElement[bool]:
+        """Whether the job is still the executor's."""
+        return sa.and_(jobs.c.executor_id == self.executor_id, jobs.c.starts == self.starts)
+
+
+def _held(by: Hold | None) -> sa.ColumnElement[bool]:
+    return sa.true() if by is None else by.stands()
+
+
+def start(
+    connection: Connection,
+    job_id: str,
+    executor_id: str,
+    now: datetime,
+    run_deadline: datetime,
+    again: Hold | None = None,
+) -> Row[Any] | None:
+    """Count one start and give the job to an executor; None when there is nothing left to analyse.
+
+    A start `again` after one that came to nothing finds nothing either when the job is another's by now.
+    """
     update = (
         sa.update(jobs)
-        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_(None))
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_(None), _held(again))
         .values(
-            status=JobStatus.RUNNING.value, starts=jobs.c.starts + 1, executor_id=executor_id, run_deadline=run_deadline
+            status=JobStatus.RUNNING.value,
+            starts=jobs.c.starts + 1,
+            executor_id=executor_id,
+            started_at=now,
+            run_deadline=run_deadline,
         )
         .returning(*jobs.c)
     )
     return connection.execute(update).one_or_none()
 
 
-def hand_back(connection: Connection, job_id: str) -> None:
-    """Take back a start that was cut short by a shutdown."""
+def hand_back(connection: Connection, job_id: str, by: Hold) -> None:
+    """Take back a start that was cut short."""
     update = (
         sa.update(jobs)
-        .where(jobs.c.job_id == job_id, jobs.c.status == JobStatus.RUNNING.value, jobs.c.analysis.is_(None))
+        .where(jobs.c.job_id == job_id, jobs.c.status == JobStatus.RUNNING.value, by.stands())
         .values(starts=jobs.c.starts - 1, executor_id=None, run_deadline=None)
     )
     connection.execute(update)
 
 
-def set_aside(connection: Connection, job_id: str, analysis: str) -> bool:
-    """Keep a finished analysis until it is the job's turn; False when the job is over already."""
+def take_from(connection: Connection, executor_ids: Collection[str]) -> None:
+    """Void what these executors hold."""
+    connection.execute(
+        sa.update(jobs)
+        .where(jobs.c.status == JobStatus.RUNNING.value, jobs.c.executor_id.in_(executor_ids))
+        .values(executor_id=None, run_deadline=None)
+    )
+
+
+def set_aside(connection: Connection, job_id: str, analysis: str, by: Hold | None = None) -> bool:
+    """Keep a finished analysis until it is the job's turn; False when the job is over or another's."""
     update = (
         sa.update(jobs)
-        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED))
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), _held(by))
         .values(analysis=analysis, executor_id=None, run_deadline=None)
     )
     return connection.execute(update).rowcount == 1
@@ -97,12 +137,13 @@ def finish(
     completed_at: datetime | None,
     result: str | None,
     reading: str | None,
+    by: Hold | None = None,
 ) -> bool:
-    """Move the job into a terminal state along a legal edge; False when it is there already."""
+    """Move the job into a terminal state along a legal edge; False when it is there already, or held by another."""
     sources = [source.value for source, targets in JOB_EDGES.items() if status in targets]
     update = (
         sa.update(jobs)
-        .where(jobs.c.job_id == job_id, jobs.c.status.in_(sources))
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(sources), _held(by))
         .values(
             status=status.value,
             completed_at=completed_at,

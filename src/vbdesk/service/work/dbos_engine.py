@@ -5,16 +5,17 @@ sees to it that the function is called until it returns. The application version
 workflows of other versions alone for ever.
 """
 
+import copy
 import logging
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 
-from dbos import DBOS, DBOSClient, EnqueueOptions
+from dbos import DBOS, DBOSClient, EnqueueOptions, Queue
 from sqlalchemy import Connection
 
-from vbdesk.service.work.port import RunJob
+from vbdesk.service.work.port import HandedBack, RunJob
 
 APPLICATION = "vbdesk"
 APPLICATION_VERSION = "1"
@@ -25,8 +26,11 @@ MAX_RECOVERIES = 1_000_000  # the job's own count of starts decides, not DBOS's
 STOP_WAIT_S = 2
 PURGE_AT_ONCE = 500
 
-_run: RunJob | None = None  # DBOS finds workflow functions by name in the process; this is what ours calls
+_run: RunJob | None = None  # DBOS finds workflow functions by name in the process; these are what ours calls
+_hand_back: RunJob | None = None
 _last_end = -math.inf
+
+log = logging.getLogger(__name__)
 
 
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MAX_RECOVERIES)
@@ -35,6 +39,10 @@ def _workflow(job_id: str) -> None:
     try:
         if _run is not None:
             _run(job_id)
+    except HandedBack:
+        if _hand_back is not None:
+            _hand_back(job_id)
+        raise
     finally:
         _last_end = time.monotonic()
 
@@ -46,7 +54,11 @@ class DbosQueue:
         """Connect, making DBOS's tables first if they are not there."""
         _log_through_ours()
         DBOS.migrate(database_url)
-        self._client = DBOSClient(system_database_url=database_url, application_name=APPLICATION)
+        self._client = DBOSClient(
+            system_database_url=database_url,
+            application_name=APPLICATION,
+            retry_connection_errors=False,  # it would hold its caller for as long as the database is away
+        )
 
     @property
     def client(self) -> DBOSClient:
@@ -70,6 +82,7 @@ class DbosEngine:
         self._database_url = database_url
         self._queue = queue
         self._executor_id = executor_id
+        self._at_once = 0
 
     def enqueue(self, connection: Connection, job_id: str) -> None:
         """Enqueue the job in the caller's transaction."""
@@ -77,12 +90,13 @@ class DbosEngine:
 
     def start(self, run: RunJob, *, at_once: int) -> None:
         """Begin to run jobs in this process; first those that this executor left behind."""
-        global _run, _last_end
-        _run, _last_end = run, -math.inf
+        global _run, _hand_back, _last_end
+        _run, _hand_back, _last_end = run, self._put_back, -math.inf
+        self._at_once = at_once
         self._queue.client.register_queue(
-            QUEUE, worker_concurrency=at_once, polling_interval_sec=POLL_EVERY_S, application_name=APPLICATION
+            QUEUE, worker_concurrency=0, polling_interval_sec=POLL_EVERY_S, application_name=APPLICATION
         )
-        DBOS(
+        dbos = DBOS(
             config={
                 "name": APPLICATION,
                 "system_database_url": self._database_url,
@@ -94,20 +108,28 @@ class DbosEngine:
         )
         DBOS.listen_queues([QUEUE])
         DBOS.launch()
+        self._limit_claims(dbos)
+
+    def pause(self) -> None:
+        """Take no more jobs; those under way go on."""
+        self._at_once = 0
 
     def stop(self) -> None:
         """Run no more jobs; those under way have ended or been handed back before."""
-        global _run
+        global _run, _hand_back
         nothing_to_note = time.monotonic() - _last_end > STOP_WAIT_S
         # To wait takes DBOS a second at least; what ended just now is still being noted in the database.
         DBOS.destroy(workflow_completion_timeout_sec=0 if nothing_to_note else STOP_WAIT_S)
-        _run = None
+        _run = _hand_back = None
 
-    def recover(self, live_executors: Collection[str]) -> int:
+    def recover(self, list_live: Callable[[], Collection[str]]) -> int:
         """Queue again what executors that are not alive left unfinished."""
         client = self._queue.client
         unfinished = client.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
-        left_behind = [workflow for workflow in unfinished if workflow.executor_id not in live_executors]
+        if not unfinished:
+            return 0
+        live = list_live()
+        left_behind = [workflow for workflow in unfinished if workflow.executor_id not in live]
         for workflow in left_behind:
             client.resume_workflow(workflow.workflow_id, queue_name=QUEUE)
         return len(left_behind)
@@ -115,17 +137,49 @@ class DbosEngine:
     def purge(self, keep: timedelta) -> int:
         """Forget runs that ended longer ago than `keep`."""
         client = self._queue.client
-        ended = client.list_workflows(
-            status=["SUCCESS", "ERROR"],
-            queue_name=QUEUE,
-            completed_before=(datetime.now(UTC) - keep).isoformat(),
-            limit=PURGE_AT_ONCE,
-            load_input=False,
-            load_output=False,
-        )
-        if ended:
-            client.delete_workflows([workflow.workflow_id for workflow in ended])
-        return len(ended)
+        before = (datetime.now(UTC) - keep).isoformat()
+        purged = 0
+        while True:
+            ended = client.list_workflows(
+                status=["SUCCESS", "ERROR"],
+                queue_name=QUEUE,
+                completed_before=before,
+                limit=PURGE_AT_ONCE,
+                load_input=False,
+                load_output=False,
+            )
+            if ended:
+                client.delete_workflows([workflow.workflow_id for workflow in ended])
+            purged += len(ended)
+            if len(ended) < PURGE_AT_ONCE:
+                return purged
+
+    def _put_back(self, job_id: str) -> None:
+        """Queue a job again that a run of this process left, at its old place."""
+        try:
+            self._queue.client.resume_workflow(job_id, queue_name=QUEUE)
+        except Exception as error:  # whatever it was: once this executor is gone, a sweeper finds the job
+            log.warning("A job could not be handed back (%s); others take it later.", type(error).__name__)
+
+    def _limit_claims(self, dbos: DBOS) -> None:
+        """Let this process claim as many jobs as it has slots.
+
+        WORKAROUND: DBOS 3.4 keeps the limit in the database, one for all executors, and reads it again before every
+        poll (`dbos._queue.queue_worker_thread`), where a lost connection would hold the poll up for a minute. There it
+        is 0, so that nothing is claimed without a limit of the process's own; here it is what this process can take.
+        """
+        database = dbos._sys_db
+        shared = database.get_queue(QUEUE)
+
+        def own_limit(name: str) -> Queue | None:
+            if name != QUEUE or shared is None:
+                return database_says(name)
+            own = copy.copy(shared)
+            own._worker_concurrency = self._at_once
+            return own
+
+        database_says = database.get_queue
+        database.get_queue = own_limit  # type: ignore[assignment,method-assign]
 
 
 def _log_through_ours() -> None:

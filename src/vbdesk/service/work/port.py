@@ -32,12 +32,19 @@ class JobEngine(Protocol):
         """Begin to run jobs in this process, `at_once` at a time; first those that this executor left behind."""
         ...
 
+    def pause(self) -> None:
+        """Take no more jobs; those under way go on."""
+        ...
+
     def stop(self) -> None:
         """Run no more jobs; those under way have ended or been handed back before."""
         ...
 
-    def recover(self, live_executors: Collection[str]) -> int:
-        """Queue again what executors that are not alive left unfinished; how many."""
+    def recover(self, list_live: Callable[[], Collection[str]]) -> int:
+        """Queue again what executors that are not alive left unfinished; how many.
+
+        Who is alive is asked after what is unfinished: an executor lives before it takes a job.
+        """
         ...
 
     def purge(self, keep: timedelta) -> int:

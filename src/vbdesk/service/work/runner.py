@@ -2,29 +2,46 @@
 
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Concatenate, Literal, ParamSpec
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.service.context import Context
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import Run
+from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.storage.store import ObjectMissing
+from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
 from vbdesk.service.work.analysis import Analysis, AnalysisRequest
 from vbdesk.service.work.port import HandedBack
 from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.work.slots import SlotPool
 
+LOOK_EVERY_S = 0.2
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
+STORE_PATIENCE = timedelta(hours=24)
+"""Age of a job that fails, because its recording cannot be had, for all that it may be there."""
+
+DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 
 P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Attempt:
+    """A job being tried, and the hold on it that the latest start gave."""
+
+    job_id: str
+    hold: Hold | None = None
 
 
 class JobRunner:
@@ -37,11 +54,12 @@ class JobRunner:
         self._analysis = analysis
         self._executor_id = executor_id
         self._stopping = threading.Event()
+        self._closing = threading.Event()
         self._under_way = 0
         self._idle = threading.Condition()
 
     def run(self, job_id: str) -> None:
-        """Run the job to its end, through crashes of the child and outages of the database.
+        """Run the job to its end, through crashes of the child and outages of the database and the store.
 
         Raises:
             HandedBack: this process stops first.
@@ -55,73 +73,99 @@ class JobRunner:
                 self._under_way -= 1
                 self._idle.notify_all()
 
-    def stop(self, grace_s: float) -> None:
-        """Take no new job; give those under way `grace_s` seconds, then end their children and hand them back."""
+    def drain(self, grace_s: float, haste: threading.Event) -> None:
+        """Take no new job, and wait for those under way, until the grace or `haste` ends that."""
         self._stopping.set()
+        ends_at = time.monotonic() + grace_s
         with self._idle:
-            self._idle.wait_for(lambda: self._under_way == 0, grace_s)
+            while self._under_way and time.monotonic() < ends_at and not haste.is_set():
+                self._idle.wait(LOOK_EVERY_S)
+
+    def stop(self) -> None:
+        """Take no new job; end the children of those under way and hand them back."""
+        self._stopping.set()
+        self._closing.set()
         self._slots.close()
         with self._idle:
             self._idle.wait_for(lambda: self._under_way == 0)
 
     def _run(self, job_id: str) -> None:
-        delay_s = FIRST_RETRY_S
+        pauses = _growing_pauses()
+        attempt = _Attempt(job_id)
         while True:
             if self._stopping.is_set():
                 raise HandedBack
             try:
-                ended = self._try(job_id)
+                ended = self._try(attempt)
             except SlotClosed:
                 raise HandedBack from None
-            except SQLAlchemyError:
-                log.exception("Job %s meets a database that does not work; it is tried again.", job_id)
+            except (SQLAlchemyError, StoreUnavailable) as error:
+                log.warning("Job %s waits for what it needs (%s).", job_id, type(error).__name__)
                 ended = False
-                self._stopping.wait(delay_s)
-                delay_s = min(2 * delay_s, LONGEST_RETRY_S)
+                self._stopping.wait(next(pauses))
             except Exception:
                 log.exception("Job %s met a fault of the service; it failed.", job_id)
-                self._record(self._lifecycle.fail, job_id)
+                self._record(self._lifecycle.fail, job_id, attempt.hold)
                 ended = True
             if ended:
                 return
 
-    def _try(self, job_id: str) -> bool:
+    def _try(self, attempt: _Attempt) -> bool:
         """One start of the job; whether that ended it."""
+        job_id = attempt.job_id
         with self._slots.borrow() as slot:
-            timeout_s = self._context.settings.job_timeout_s
             try:
                 slot.wait_ready()
             except ChildCrashed as crash:
                 log.error("The analysis process ends before it is ready. %s", crash)
-                return self._start(job_id, timeout_s) is None  # counts, lest it be tried for ever
-            run = self._start(job_id, timeout_s)
+                return self._start(attempt) is None  # counts, lest it be tried for ever
+            run = self._start(attempt)
             if run is None:
                 return self._conclude(job_id)
             try:
-                result = self._analyse(slot, run, timeout_s)
-            except SlotClosed:
-                self._record(self._lifecycle.hand_back, job_id)
+                result = self._analyse(slot, run)
+            except (SlotClosed, StoreUnavailable) as cut_short:
+                if isinstance(cut_short, StoreUnavailable) and self._is_too_old(run):
+                    self._record(self._lifecycle.fail, job_id, run.hold)
+                    return True
+                self._record(self._lifecycle.hand_back, job_id, run.hold)
+                attempt.hold = None
                 raise
             except ChildCrashed as crash:
                 log.warning("Job %s: %s It is started again.", job_id, crash)
                 return False
             except TaskTimedOut:
-                self._record(self._lifecycle.time_out, job_id)
+                self._record(self._lifecycle.time_out, job_id, run.hold)
             except (TaskFailed, ObjectMissing) as failure:
                 log.warning("Job %s failed: %s", job_id, failure)
-                self._record(self._lifecycle.fail, job_id)
+                self._record(self._lifecycle.fail, job_id, run.hold)
             else:
-                self._record(self._lifecycle.analysed, job_id, result)
+                self._record(self._lifecycle.analysed, job_id, result, run.hold)
         return True
 
+    def _is_too_old(self, run: Run) -> bool:
+        return self._context.clock.now() - run.created_at > STORE_PATIENCE
+
     def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
-        self._context.database.write(lambda connection: change(connection, *args, **kwargs))
+        """Write down how a run ended, as soon as the database lets us: it should not have run in vain."""
+        pauses = _growing_pauses()
+        while True:
+            try:
+                return self._context.database.write(lambda connection: change(connection, *args, **kwargs))
+            except DATABASE_AWAY as error:
+                if self._closing.is_set():
+                    raise
+                log.warning("The end of a run cannot be written down yet (%s).", type(error).__name__)
+                self._closing.wait(next(pauses))
 
-    def _start(self, job_id: str, timeout_s: float) -> Run | None:
+    def _start(self, attempt: _Attempt) -> Run | None:
+        timeout_s = self._context.settings.job_timeout_s
         with self._context.database.writing() as connection:
-            return self._lifecycle.start(connection, job_id, self._executor_id, timeout_s)
+            run = self._lifecycle.start(connection, attempt.job_id, self._executor_id, timeout_s, attempt.hold)
+        attempt.hold = None if run is None else run.hold
+        return run
 
-    def _analyse(self, slot: Slot, run: Run, timeout_s: float) -> str:
+    def _analyse(self, slot: Slot, run: Run) -> str:
         target, settings = run.target.analysed, self._context.settings
         kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
         with self._context.storage.local_copy(run.audio_key) as path:
@@ -134,7 +178,7 @@ class JobRunner:
                 settings.narrative_language,
                 settings.norms_file,
             )
-            result: str = slot.run(self._analysis, request, timeout_s=timeout_s)
+            result: str = slot.run(self._analysis, request, timeout_s=settings.job_timeout_s)
         return result
 
     def _conclude(self, job_id: str) -> bool:
@@ -144,3 +188,10 @@ class JobRunner:
         if row is not None and row.analysis is not None:
             self._record(self._lifecycle.settle, [row.history_key])
         return True
+
+
+def _growing_pauses() -> Iterator[float]:
+    pause_s = FIRST_RETRY_S
+    while True:
+        yield pause_s
+        pause_s = min(2 * pause_s, LONGEST_RETRY_S)

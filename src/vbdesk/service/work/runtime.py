@@ -1,5 +1,10 @@
 """Everything of a serving process that works in the background, started and stopped as one."""
 
+import threading
+from contextlib import suppress
+
+from sqlalchemy.exc import SQLAlchemyError
+
 from vbdesk.service.context import Context
 from vbdesk.service.webhooks.courier import WebhookCourier
 from vbdesk.service.webhooks.guard import AddressGuard
@@ -7,6 +12,7 @@ from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.work.analysis import Analysis, analyse_file, prepare
 from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
 from vbdesk.service.work.runner import JobRunner
+from vbdesk.service.work.shared_time import DatabaseTime, ProcessTime, SharedTime
 from vbdesk.service.work.slot import Prepare
 from vbdesk.service.work.slots import SlotPool
 from vbdesk.service.work.sweeper import Sweeper
@@ -50,7 +56,19 @@ class Runtime:
         self._courier = WebhookCourier(context.database, context.clock, context.secrets, WebhookSender(guard))
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
-        self._sweeper = Sweeper(context, self._engine, executor_id if workers else None)
+        on_server = context.database.engine.dialect.name == "postgresql"
+        shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
+        self._sweeper = Sweeper(context, self._engine, executor_id if workers else None, slots=workers, shared_time=shared_time)
+
+    @property
+    def executor_id(self) -> str:
+        """Name of this process among those that run jobs."""
+        return self._executor_id
+
+    @property
+    def taken_for_dead(self) -> bool:
+        """Whether others have given its jobs away; it should be stopped, and another started."""
+        return self._sweeper.taken_for_dead
 
     def start(self) -> None:
         """Start everything; children warm up in the background."""
@@ -62,10 +80,19 @@ class Runtime:
         if self._runner is not None:
             self._engine.start(self._runner.run, at_once=self._workers)
 
-    def stop(self, grace_s: float = 5.0) -> None:
-        """Finish or hand back the jobs under way, then stop everything."""
+    def drain(self, grace_s: float, haste: threading.Event) -> None:
+        """Take no new job and wait for those under way, until the grace or `haste` ends that; then `stop`."""
+        if self._runner is None:
+            return
+        self._engine.pause()
+        with suppress(SQLAlchemyError):  # where the database is away nobody can read it either
+            self._sweeper.set_draining()
+        self._runner.drain(grace_s, haste)
+
+    def stop(self) -> None:
+        """Hand back the jobs under way, then stop everything."""
         if self._runner is not None:
-            self._runner.stop(grace_s)
+            self._runner.stop()
             self._engine.stop()
         self._sweeper.stop()
         self._courier.stop()

@@ -1,10 +1,13 @@
 """The sweeper: what no single job can see to. One process at a time does it for all, by a lease."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Collection
 from datetime import timedelta
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.context import Context
@@ -13,8 +16,10 @@ from vbdesk.service.jobs import repository, retention
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.work import executors, leases
 from vbdesk.service.work.port import JobEngine
+from vbdesk.service.work.shared_time import ProcessTime, SharedTime
 
 SWEEP_EVERY_S = 5.0  # each is a write to the disk, also when nothing happens
+LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds of a process that sees how the others are
 TIDY_EVERY_S = 600.0
 KEEP_RUNS = timedelta(days=1)
 KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
@@ -29,44 +34,83 @@ class Sweeper:
     Every process has one. Each gives its own heartbeat; the rest is done by the one that holds the lease.
     """
 
-    def __init__(self, context: Context, engine: JobEngine, executor_id: str | None) -> None:
-        """Without an executor's name (a process that only serves the API) there is no heartbeat."""
+    def __init__(
+        self,
+        context: Context,
+        engine: JobEngine,
+        executor_id: str | None,
+        *,
+        slots: int = 0,
+        shared_time: SharedTime | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            context: what the service leans on.
+            engine: what runs the jobs.
+            executor_id: name of this process among those that run jobs; None where it runs none, and has no heartbeat.
+            slots: jobs it runs at once.
+            shared_time: what heartbeats and leases are measured by; the context's clock by default.
+        """
         self._context = context
         self._engine = engine
         self._executor_id = executor_id
         self._holder = executor_id or new_id()
         self._lifecycle = lifecycle_of(context)
         self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
+        self._slots = slots
+        self._time = shared_time or ProcessTime(context.clock)
+        self._taken_for_dead = threading.Event()
+        self._steady_since = self._last_round = -math.inf
         self._overdue_since: dict[str, float] = {}
         self._next_tidy = time.monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
 
+    @property
+    def taken_for_dead(self) -> bool:
+        """Whether another process has struck this executor out."""
+        return self._taken_for_dead.is_set()
+
     def start(self) -> None:
-        """Give the first heartbeat and begin."""
-        self._claim()
+        """Sign this executor on and begin."""
+        if self._executor_id is not None:
+            with self._context.database.writing() as connection:
+                executors.sign_on(connection, self._executor_id, self._slots, self._time.now(connection))
         self._thread.start()
+
+    def set_draining(self) -> None:
+        """Let the others know that this executor takes no more jobs."""
+        if self._executor_id is not None:
+            with self._context.database.writing() as connection:
+                executors.set_draining(connection, self._executor_id)
 
     def stop(self) -> None:
         """End, sign this executor off, and leave the rest to another."""
         self._stopping.set()
-        self._thread.join()
-        with self._context.database.writing() as connection:
-            leases.give_up(connection, TASK, self._holder)
-            if self._executor_id is not None:
-                executors.sign_off(connection, self._executor_id)
+        if self._thread.is_alive():
+            self._thread.join()
+        try:
+            with self._context.database.writing() as connection:
+                leases.give_up(connection, TASK, self._holder)
+                if self._executor_id is not None:
+                    executors.sign_off(connection, self._executor_id)
+        except SQLAlchemyError as error:
+            log.warning("The database is away (%s); the others will notice the silence.", type(error).__name__)
 
     def sweep(self) -> bool:
         """One round of what must happen within seconds; False when another process sees to it."""
         if not self._claim():
             self._overdue_since.clear()
             return False
-        now = self._context.clock.now()
+        if time.monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
+            self._strike_out_dead()
         with self._context.database.reading() as connection:
-            live = executors.list_live(connection, now)
-            overdue = repository.list_overdue(connection, now, live)
+            overdue = repository.list_overdue(
+                connection, self._context.clock.now(), executors.list_signed_on(connection)
+            )
             waiting = repository.list_set_aside(connection)
-        recovered = self._engine.recover(live)
+        recovered = self._engine.recover(self._list_signed_on)
         if recovered:
             log.warning("%d jobs of executors that died are run again.", recovered)
         self._end_overdue(overdue)
@@ -100,13 +144,35 @@ class Sweeper:
                 with self._context.database.writing() as connection:
                     self._lifecycle.time_out(connection, job_id)
 
+    def _list_signed_on(self) -> Collection[str]:
+        with self._context.database.reading() as connection:
+            return executors.list_signed_on(connection)
+
+    def _strike_out_dead(self) -> None:
+        """Take the jobs of silent executors from them, so that nothing they still do changes any.
+
+        Who has not seen the others for as long as that must not judge them: after an outage of the database, or of
+        this process, all look silent.
+        """
+        with self._context.database.writing() as connection:
+            dead = executors.remove_dead(connection, self._time.now(connection))
+            if dead:
+                repository.take_from(connection, dead)
+        for executor_id in dead:
+            log.warning("Executor %s gave no sign of life; its jobs are run again.", executor_id)
+
     def _claim(self) -> bool:
         """Give the heartbeat; whether the sweep is ours."""
-        now = self._context.clock.now()
         with self._context.database.writing() as connection:
-            if self._executor_id is not None:
-                executors.beat(connection, self._executor_id, now)
-            return leases.take(connection, TASK, self._holder, now)
+            now = self._time.now(connection)
+            if self._executor_id is not None and not executors.beat(connection, self._executor_id, now):
+                self._taken_for_dead.set()
+                return False
+            ours = leases.take(connection, TASK, self._holder, now)
+        began, self._last_round = self._last_round, time.monotonic()
+        if self._last_round - began > LONGEST_PAUSE_S:
+            self._steady_since = self._last_round
+        return ours
 
     def _work(self) -> None:
         while not self._stopping.is_set():

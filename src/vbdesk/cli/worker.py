@@ -1,0 +1,41 @@
+"""`vbdesk worker`: analyses for a service on PostgreSQL, without an API."""
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vbdesk.cli.output import fail
+
+
+def worker(
+    data_dir: Annotated[Path, typer.Option(help="Folder of vbdesk.toml and, unless it says otherwise, of the keys.")],
+    workers: Annotated[int | None, typer.Option(help="Analyses run at once. Default: one a processor.")] = None,
+    signs_dir: Annotated[
+        Path | None, typer.Option(help="Folder of your own signs. Default: signs in DATA_DIR.")
+    ] = None,
+    norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: those that ship.")] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once jobs are taken.")] = None,
+    parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
+    drain_seconds: Annotated[
+        float | None, typer.Option(help="Time for jobs under way after SIGTERM. Default: the job time-out.")
+    ] = None,
+) -> None:
+    """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until told to stop."""
+    from vbdesk.service.process import StartRefused
+    from vbdesk.service.settings import SettingsInvalid, load_settings
+    from vbdesk.service.worker import work
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("vbdesk").setLevel(logging.INFO)
+    try:
+        settings = load_settings(
+            data_dir, workers=workers, signs_dir=signs_dir, norms_file=norms, drain_s=drain_seconds
+        )
+        if "workers" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"workers": os.cpu_count() or 1})
+        work(settings, ready_file, parent_pid)
+    except (SettingsInvalid, StartRefused) as error:
+        fail(str(error))

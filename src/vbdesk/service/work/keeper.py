@@ -1,0 +1,95 @@
+"""Keeping the work of a process running, also when the others have taken the process for dead.
+
+A process that was cut off from the database, or stopped, for longer than others wait comes back to find its jobs given
+away. What it still holds of them is worth nothing: it ends their children and begins anew under another name.
+"""
+
+import logging
+import socket
+import threading
+from collections.abc import Callable
+
+from vbdesk.contract.ids import new_id
+from vbdesk.service.context import Context
+from vbdesk.service.work.dbos_engine import DbosQueue
+from vbdesk.service.work.runtime import EMBEDDED_EXECUTOR, Runtime
+
+LOOK_EVERY_S = 0.2
+RESTART_PAUSE_S = 2.0
+LONGEST_HOST = 40
+
+log = logging.getLogger(__name__)
+
+
+class RuntimeKeeper:
+    """Runs one runtime after another; never two at a time."""
+
+    def __init__(self, make: Callable[[], Runtime]) -> None:
+        """Prepare the first; `make` gives each a name of its own."""
+        self._make = make
+        self._runtime = make()
+        self._turn = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="vbdesk-keeper", daemon=True)
+
+    @property
+    def executor_id(self) -> str:
+        """The present name of this process among those that run jobs."""
+        return self._runtime.executor_id
+
+    def start(self) -> None:
+        """Start the runtime, and watch it."""
+        self._runtime.start()
+        self._thread.start()
+
+    def drain(self, grace_s: float, haste: threading.Event) -> None:
+        """Take no new job and wait for those under way, until the grace or `haste` ends that; then `stop`."""
+        self._stopping.set()
+        with self._turn:
+            self._runtime.drain(grace_s, haste)
+
+    def stop(self) -> None:
+        """Hand back what is still under way, and stop everything."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._runtime.stop()
+
+    def _keep(self) -> None:
+        while not self._stopping.wait(LOOK_EVERY_S):
+            with self._turn:
+                if self._runtime.taken_for_dead and not self._stopping.is_set():
+                    self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        log.warning("Executor %s was taken for dead; its work begins anew.", self.executor_id)
+        try:
+            self._runtime.stop()
+        except Exception:  # the others have its jobs already
+            log.exception("The work that was taken for dead did not end cleanly.")
+        while not self._stopping.is_set():
+            self._runtime = self._make()
+            try:
+                self._runtime.start()
+            except Exception:  # the database may be away again
+                log.exception("The work could not begin anew; trying again.")
+                self._runtime.stop()
+                self._stopping.wait(RESTART_PAUSE_S)
+            else:
+                return
+
+
+def keep_runtime(context: Context, queue: DbosQueue, *, workers: int) -> RuntimeKeeper:
+    """The kept runtime of a serving process."""
+
+    def make() -> Runtime:
+        return Runtime(context, queue, workers=workers, executor_id=_executor_name(context))
+
+    return RuntimeKeeper(make)
+
+
+def _executor_name(context: Context) -> str:
+    """A new name at every start where several processes share a database."""
+    if context.database.engine.dialect.name == "sqlite":
+        return EMBEDDED_EXECUTOR
+    return f"{socket.gethostname()[:LONGEST_HOST]}-{new_id()}"

@@ -1,0 +1,59 @@
+"""`vbdesk worker`: runs jobs and delivers webhooks for a service on PostgreSQL, on any number of machines; no API."""
+
+import asyncio
+import logging
+import os
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+
+from vbdesk.service.errors import ProcessingFailed
+from vbdesk.service.jobs.audio import AudioFacts
+from vbdesk.service.process import StartRefused, announced, live, opened, signals_raise
+from vbdesk.service.settings import Settings
+from vbdesk.service.work.keeper import RuntimeKeeper, keep_runtime
+
+log = logging.getLogger(__name__)
+
+
+class _NoInspector:
+    """Recordings are looked at where they are submitted, which is not here."""
+
+    async def inspect(self, path: Path, sender: str) -> AudioFacts:
+        """Refuse."""
+        raise ProcessingFailed
+
+
+def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | None = None) -> None:
+    """Run until SIGTERM, SIGINT or the end of the process `parent_pid`; then finish or hand back the jobs under way.
+
+    Several workers may share a folder: on a database server no two processes have one name.
+
+    Args:
+        settings: What to run.
+        ready_file: Written whole once jobs are taken, removed at the end.
+        parent_pid: Process whose end is ours.
+
+    Raises:
+        StartRefused: the database is SQLite, there is nothing to work with, or the stored data cannot be opened.
+    """
+    if not settings.database_url.startswith("postgresql"):
+        raise StartRefused("Workers need PostgreSQL: set database_url, or let vbdesk serve alone do the work.")
+    if not settings.workers:
+        raise StartRefused("A worker runs one analysis at least: give --workers 1 or more.")
+    with ExitStack() as stack:
+        stack.enter_context(signals_raise())
+        context, queue = stack.enter_context(opened(settings, _NoInspector(), storage_origin=""))
+        runtime = keep_runtime(context, queue, workers=settings.workers)
+        stack.callback(runtime.stop)
+        runtime.start()
+        drain_s = settings.drain_s or settings.job_timeout_s
+        with suppress(KeyboardInterrupt):
+            asyncio.run(live(runtime, drain_s, parent_pid, partial(_attend, runtime, ready_file)))
+
+
+async def _attend(runtime: RuntimeKeeper, ready_file: Path | None, stop: asyncio.Event) -> None:
+    ready = {"pid": os.getpid(), "executor_id": runtime.executor_id, "ops_url": None}
+    with announced(ready_file, ready):
+        log.info("The worker %s takes jobs.", runtime.executor_id)
+        await stop.wait()
