@@ -3,6 +3,9 @@
 By default the examiner starts services of its own and shares them. To examine another one, set VBDESK_CONFORMANCE_URL,
 _ACCOUNT_ID, _API_KEY and _SECRET_KEY (an enterprise account with many credits) and run with `--allow-hosts` naming the
 host; VBDESK_CONFORMANCE_OTHER_ACCOUNT_ID and so on name a second account. Clauses that need more are then skipped.
+
+With VBDESK_CONFORMANCE_ON=cluster every service of the examiner's own is a cluster: PostgreSQL, a store that speaks
+Google Cloud Storage, two API processes behind one address that take turns, and workers in processes of their own.
 """
 
 import sys
@@ -15,27 +18,48 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))  # the helpers' module, by name
 
-from examination import ADDRESS, Examined, OwnService, credits, submit
+from examination import ADDRESS, ON_CLUSTERS, Examined, OneMachine, OwnService, credits, submit
 
 
 @pytest.fixture(scope="session")
-def start_own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., OwnService]]:
+def make_own_service(request: pytest.FixtureRequest) -> Callable[..., OwnService]:
+    """What a service of the examiner's own is: one machine, or a cluster."""
+    return request.getfixturevalue("make_own_cluster") if ON_CLUSTERS else OneMachine
+
+
+@pytest.fixture(scope="session")
+def make_own_cluster() -> Iterator[Callable[..., OwnService]]:
+    from own_clusters import Ground  # here: it needs PostgreSQL
+
+    ground = Ground()
+    yield ground.make_cluster
+    ground.close()
+
+
+@pytest.fixture(scope="session")
+def start_own_service(
+    tmp_path_factory: pytest.TempPathFactory, make_own_service: Callable[..., OwnService]
+) -> Iterator[Callable[..., OwnService]]:
     """`start_own_service(workers=1, job_timeout_s="0.05")`: a service with settings of its own; all end together."""
     started: list[OwnService] = []
 
     def start(*, workers: int, **settings: str) -> OwnService:
         if ADDRESS:
             pytest.skip("needs a service of the examiner's own")
-        own = OwnService(tmp_path_factory.mktemp("own"), workers=workers, **settings)
-        own.start()
+        own = make_own_service(tmp_path_factory.mktemp("own"), workers=workers, **settings)
         started.append(own)
+        own.start()
         return own
 
     yield start
-    for own in started:
-        own.ask_to_stop()
-    for own in started:
-        own.wait_until_stopped()
+    try:
+        for own in started:
+            own.ask_to_stop()
+        for own in started:
+            own.wait_until_stopped()
+    finally:
+        for own in started:
+            own.close()
 
 
 @pytest.fixture(scope="session")

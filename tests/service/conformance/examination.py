@@ -1,15 +1,13 @@
 """What an examiner needs: accounts, requests as a caller writes them, and the shapes every answer must keep."""
 
-import json
 import os
 import re
-import signal
 import socket
 import ssl
-import subprocess
 import sys
 import time
 import uuid
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,14 +16,16 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
-from vbdesk.cli.admin import app as admin
+sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+
+from served import VbdeskProcess, operate, settings_as_environment
 
 DATA = Path(__file__).parents[2] / "data"
 SPEECH = (DATA / "speech_kathleen_20s.flac").read_bytes()
 MALE_SPEECH = (DATA / "speech_male_20s.flac").read_bytes()
 DIALOGUE = (DATA / "dialogue_two_speakers_40s.flac").read_bytes()
+BAD_AUDIO = b"this was a recording"
 
 MODELS = {
     "pulse": ["mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure"],
@@ -133,6 +133,10 @@ NAMED = {name: value for name, value in os.environ.items() if name.startswith("V
 """What the environment says of the service to examine; read now, since tests clear the service's own settings."""
 ADDRESS = NAMED.get("VBDESK_CONFORMANCE_URL", "")
 """Of a service that somebody else runs; empty where the examiner starts its own."""
+ON_CLUSTERS = NAMED.get("VBDESK_CONFORMANCE_ON", "") == "cluster"
+"""Whether the examiner's own services are clusters, with their audio in a store that speaks Google Cloud Storage."""
+LENGTH_RANGE = "X-Goog-Content-Length-Range" if ON_CLUSTERS else "X-Vbdesk-Content-Length-Range"
+"""How the store calls the header that bounds an upload's length."""
 WITHIN_S = 900 if ADDRESS else 90
 """For a job to end: elsewhere all clauses share one queue."""
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
@@ -155,47 +159,45 @@ class Account:
         return {"X-Account-ID": self.account_id, "X-Secret-Key": self.secret_key}
 
 
-class OwnService:
-    """A service of the examiner's own, started and looked after with the operator's documented commands."""
+class OwnService(ABC):
+    """A service of the examiner's own, looked after with the operator's documented commands."""
 
-    def __init__(self, folder: Path, *, workers: int, **settings: str) -> None:
-        self.data_dir = folder / "data"
-        self.base_url = ""
-        self._ready_file, self._log = folder / "ready.json", folder / "serve.log"
-        self._workers = workers
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
-        self._settings = {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
-        self._environment = kept | self._settings
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
 
+    @property
+    @abstractmethod
+    def base_url(self) -> str:
+        """Where callers find it."""
+
+    @property
+    @abstractmethod
+    def data_dir(self) -> Path:
+        """The folder that the operator's commands are given."""
+
+    @abstractmethod
     def start(self, workers: int | None = None) -> None:
-        self._workers = self._workers if workers is None else workers
-        self._ready_file.unlink(missing_ok=True)
-        arguments = ["--data-dir", str(self.data_dir), "--port", "0", "--storage-port", "0"]
-        arguments += ["--workers", str(self._workers), "--ready-file", str(self._ready_file)]
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "vbdesk", "serve", *arguments], env=self._environment, stdout=log, stderr=log
-            )
-        ends_at = time.monotonic() + 60
-        while not self._ready_file.exists():
-            if self._process.poll() is not None or time.monotonic() > ends_at:
-                raise AssertionError(f"the service did not start: {self._log.read_text()[-2000:]}")
-            time.sleep(0.02)
-        self.base_url = json.loads(self._ready_file.read_text())["base_url"]
+        """Start it, or start it again, with so many workers."""
 
+    @abstractmethod
     def ask_to_stop(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
+        """Begin its end."""
 
+    @abstractmethod
     def wait_until_stopped(self) -> None:
-        assert self._process is not None
-        try:
-            assert self._process.wait(30) == 0, f"the service did not end cleanly: {self._log.read_text()[-2000:]}"
-        finally:
-            self._process.kill()
-            self._process.wait()
+        """Wait for its end, which must be a clean one."""
+
+    @abstractmethod
+    def damage(self, recording: bytes) -> int:
+        """Let every stored copy of the recording go bad; how many."""
+
+    @abstractmethod
+    def admin(self, *arguments: str) -> Any:
+        """What an operator's command prints."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave nothing behind."""
 
     def stop(self) -> None:
         self.ask_to_stop()
@@ -211,12 +213,53 @@ class OwnService:
             self._accounts[name] = Account(made["account_id"], key["api_key"], made["secret_key"])
         return self._accounts[name]
 
+
+class OneMachine(OwnService):
+    """Everything in one process on one data folder."""
+
+    def __init__(self, folder: Path, *, workers: int, **settings: str) -> None:
+        super().__init__()
+        self._folder, self._workers = folder, workers
+        self._settings = settings_as_environment(**settings)
+        self._process: VbdeskProcess | None = None
+        self._base_url = ""
+
+    @property
+    def base_url(self) -> str:
+        return self._base_url
+
+    @property
+    def data_dir(self) -> Path:
+        return self._folder / "data"
+
+    def start(self, workers: int | None = None) -> None:
+        self._workers = self._workers if workers is None else workers
+        options = ["--port", 0, "--storage-port", 0, "--workers", self._workers]
+        command = ("serve", "--data-dir", self.data_dir, *options)
+        self._process = VbdeskProcess(self._folder, *command, environment=self._settings)
+        self._process.launch()
+        self._base_url = self._process.wait_ready()["base_url"]
+
+    def ask_to_stop(self) -> None:
+        assert self._process is not None
+        self._process.ask_to_stop()
+
+    def wait_until_stopped(self) -> None:
+        assert self._process is not None
+        self._process.wait_until_stopped()
+
+    def close(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+
+    def damage(self, recording: bytes) -> int:
+        copies = [path for path in self.data_dir.rglob("*") if path.is_file() and path.read_bytes() == recording]
+        for path in copies:
+            path.write_bytes(BAD_AUDIO)
+        return len(copies)
+
     def admin(self, *arguments: str) -> Any:
-        """What an operator's command prints; without a process of its own, which would take longer than the command."""
-        command = [*arguments, "--data-dir", str(self.data_dir), "--json"]
-        answer = CliRunner().invoke(admin, command, env=self._settings)
-        assert answer.exit_code == 0, answer.output
-        return json.loads(answer.stdout)
+        return operate(self.data_dir, *arguments, environment=self._settings)
 
 
 class Examined:

@@ -93,7 +93,7 @@ def test_upload_put_in_time_may_be_analysed_after_the_address_expired(impatient:
 
 @pytest.fixture(scope="module")
 def failing(start_own_service: Callable[..., OwnService], receiver: Receiver) -> Iterator[tuple[httpx.Client, Any]]:
-    """A job whose audio went bad on the disk before any worker lived, with a caller of its service."""
+    """A job whose audio went bad in the store before any worker lived, with a caller of its service."""
     service = start_own_service(workers=0, allow_private_addresses="true")
     headers = service.account("hundred").headers
     hook = {"webhook_url": f"{receiver.origin}/failed", "webhook_secret_key": SECRET}
@@ -101,10 +101,7 @@ def failing(start_own_service: Callable[..., OwnService], receiver: Receiver) ->
         job = submit(client, "/v2/models/pulse/groups/g/analyze", **hook)
         assert credits(client) == 40
     service.stop()
-    damaged = [path for path in service.data_dir.rglob("*") if path.is_file() and path.read_bytes() == SPEECH]
-    assert damaged
-    for path in damaged:
-        path.write_bytes(b"this was a recording")
+    assert service.damage(SPEECH)
     service.start(workers=1)
     with caller(service.base_url, headers) as client:
         yield client, ended(client, job["job_id"])

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from examination import (
+    LENGTH_RANGE,
     SPEECH,
     Examined,
     assert_error,
@@ -19,7 +20,6 @@ from examination import (
     upload,
 )
 
-LENGTH_RANGE = "X-Vbdesk-Content-Length-Range"
 MIB_32 = 32 * 1024 * 1024
 
 

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
+from typer.testing import CliRunner
 
+from vbdesk.cli.admin import app as admin
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.clock import SystemClock
@@ -21,41 +24,115 @@ COMMAND = [sys.executable, "-m", "vbdesk"]
 START_LIMIT_S = 60
 
 
-class Served:
+class ReadyProcess:
+    """A command that writes a ready file; its log is kept.
+
+    It sees none of this process's settings of vbdesk, only those given here (and those in its data folder).
+    """
+
+    def __init__(self, folder: Path, *command: object, environment: dict[str, str] | None = None) -> None:
+        self.name, self.log, self._ready_file = folder.name, folder / "log", folder / "ready.json"
+        self._command = [*map(str, command), "--ready-file", str(self._ready_file)]
+        quiet = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
+        self._environment = quiet | (environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        """Start without waiting until it is ready."""
+        self._ready_file.unlink(missing_ok=True)
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+
+    def wait_ready(self) -> dict[str, Any]:
+        """What the ready file says, once it is there."""
+        ends_at = time.monotonic() + START_LIMIT_S
+        while not self._ready_file.exists():
+            if not self.runs or time.monotonic() > ends_at:
+                raise AssertionError(f"{self.name} did not start: {self.log.read_text()[-2000:]}")
+            time.sleep(0.02)
+        ready: dict[str, Any] = json.loads(self._ready_file.read_text())
+        return ready
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "it was not started"
+        return self._process
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """As a power cut would, also while it is paused."""
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self) -> None:
+        """It stands still: neither dead nor alive to others."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def ask_to_stop(self) -> None:
+        if self.runs:
+            self.process.send_signal(signal.SIGTERM)
+
+    def stop(self, within_s: float = 20) -> int:
+        """Ask it to end; its exit status."""
+        self.ask_to_stop()
+        return self._wait(within_s)
+
+    def wait_until_stopped(self, within_s: float = 30) -> None:
+        """Wait for the end that it was asked for. Raises AssertionError unless that is a clean one."""
+        status = self._wait(within_s)
+        assert status == 0, f"{self.name} did not end cleanly ({status}): {self.log.read_text()[-2000:]}"
+
+    def _wait(self, within_s: float) -> int:
+        try:
+            return self.process.wait(within_s)
+        finally:
+            self.kill()
+
+
+class VbdeskProcess(ReadyProcess):
+    """A `vbdesk` command that runs until it is told to end."""
+
+    def __init__(self, folder: Path, *arguments: object, environment: dict[str, str] | None = None) -> None:
+        super().__init__(folder, *COMMAND, *arguments, environment=environment)
+
+
+def operate(data_dir: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
+    """What an operator's command prints; without a process of its own, which would take longer than the command."""
+    command = [*arguments, "--data-dir", str(data_dir), "--json"]
+    answer = CliRunner().invoke(admin, command, env=environment)
+    assert answer.exit_code == 0, answer.output
+    return json.loads(answer.stdout)
+
+
+def settings_as_environment(**settings: str) -> dict[str, str]:
+    return {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
+
+
+class Served(VbdeskProcess):
     """The service on a data folder, with one enterprise account."""
 
     def __init__(
         self, folder: Path, *, port: int = 0, storage_port: int = 0, workers: int = 1, **settings: str
     ) -> None:
         self.data_dir = folder / "data"
-        self._ready_file = folder / "ready.json"
-        self.log = folder / "serve.log"
-        self._ports = (port, storage_port)
-        self._workers = workers
-        self._environment = {**os.environ, **{f"VBDESK_{name.upper()}": value for name, value in settings.items()}}
-        self._process: subprocess.Popen[bytes] | None = None
+        options = ["--data-dir", self.data_dir, "--port", port, "--storage-port", storage_port, "--workers", workers]
+        super().__init__(folder, "serve", *options, environment=settings_as_environment(**settings))
         self.base_url = ""
         self.headers: dict[str, str] = {}
 
     def start(self) -> None:
-        self._ready_file.unlink(missing_ok=True)
-        options = ["--data-dir", self.data_dir, "--port", self._ports[0], "--storage-port", self._ports[1]]
-        options += ["--workers", self._workers, "--ready-file", self._ready_file]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*COMMAND, "serve", *map(str, options)], env=self._environment, stdout=log, stderr=log
-            )
-        ends_at = time.monotonic() + START_LIMIT_S
-        while not self._ready_file.exists():
-            if self._process.poll() is not None or time.monotonic() > ends_at:
-                raise AssertionError(f"the service did not start: {self.log.read_text()[-2000:]}")
-            time.sleep(0.05)
-        self.base_url = json.loads(self._ready_file.read_text())["base_url"]
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
+        self.launch()
+        self.base_url = self.wait_ready()["base_url"]
 
     def processes(self) -> list[int]:
         """The service and everything that descends from it."""
@@ -80,21 +157,6 @@ class Served:
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=20, trust_env=False)
-
-    def kill(self) -> None:
-        """As a power cut would."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait()
-
-    def stop(self, within_s: float = 20) -> int:
-        assert self._process is not None
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-        try:
-            return self._process.wait(within_s)
-        finally:
-            self._process.kill()
 
 
 def proportional_mb(pid: int) -> float:

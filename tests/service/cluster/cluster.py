@@ -1,0 +1,102 @@
+"""A whole cluster: API processes behind one address, workers, one PostgreSQL database, one object store.
+
+Every process has a data folder of its own with its settings in `vbdesk.toml`; they share the secrets file. PostgreSQL
+and the store's server belong to who makes the cluster, since several clusters may stand on them.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from own_postgresql import free_port
+from round_robin import RoundRobin
+from store_server import StoreAccess
+
+sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+
+from served import VbdeskProcess, operate
+
+
+class Cluster:
+    """API processes and workers on one database and one store; callers use `base_url`."""
+
+    def __init__(
+        self, folder: Path, database_url: str, store: StoreAccess, *, apis: int, workers: int, **settings: str
+    ) -> None:
+        """Nothing runs before `start`. `settings` are those of every process."""
+        self._folder, self._store = folder, store
+        secrets = folder / "secrets"
+        common = {"database_url": database_url, "secrets_file": str(secrets), **store.settings, **settings}
+        self._settings = common
+        self.proxy = RoundRobin()
+        self.apis = [self._make_api(f"api-{number}") for number in range(apis)]
+        self.workers = [self._make_worker(f"worker-{number}") for number in range(workers)]
+        self.data_dir = folder / "api-0" / "data"
+
+    @property
+    def base_url(self) -> str:
+        return self.proxy.origin
+
+    @property
+    def processes(self) -> Sequence[VbdeskProcess]:
+        return [*self.apis, *self.workers]
+
+    @property
+    def logs(self) -> str:
+        return "".join(process.log.read_text() for process in self.processes)
+
+    def start(self) -> None:
+        """Start what does not run; the first process alone, since it makes the secrets and the tables."""
+        first, *others = [process for process in self.processes if not process.runs] or [None]
+        if first is None:
+            return
+        first.launch()
+        if not (self._folder / "secrets").exists():
+            first.wait_ready()
+        for process in others:
+            process.launch()
+        for process in (first, *others):
+            process.wait_ready()
+
+    def add_workers(self, count: int) -> None:
+        """More workers, to be started."""
+        for _ in range(count):
+            self.workers.append(self._make_worker(f"worker-{len(self.workers)}"))
+
+    def operate(self, *arguments: str) -> Any:
+        """What an operator's command prints on one of the machines."""
+        return operate(self.data_dir, *arguments, environment=self._store.environment)
+
+    def ask_to_stop(self) -> None:
+        for process in self.processes:
+            process.ask_to_stop()
+
+    def wait_until_stopped(self) -> None:
+        """Wait for the end of every process. Raises AssertionError if one did not end cleanly."""
+        for process in self.processes:
+            process.wait_until_stopped()
+
+    def close(self) -> None:
+        """End everything, however."""
+        for process in self.processes:
+            if process.runs:
+                process.kill()
+        self.proxy.close()
+
+    def _make_api(self, name: str) -> VbdeskProcess:
+        port = free_port()
+        self.proxy.servers.append(("127.0.0.1", port))
+        return self._make(name, "serve", "--workers", 0, "--port", port, "--storage-port", 0)
+
+    def _make_worker(self, name: str) -> VbdeskProcess:
+        return self._make(name, "worker", "--workers", 1)
+
+    def _make(self, name: str, command: str, *options: object) -> VbdeskProcess:
+        folder = self._folder / name
+        data_dir = folder / "data"
+        data_dir.mkdir(parents=True)
+        lines = [f"{key} = {json.dumps(value)}\n" for key, value in self._settings.items()]
+        (data_dir / "vbdesk.toml").write_text("".join(lines))
+        return VbdeskProcess(folder, command, "--data-dir", data_dir, *options, environment=self._store.environment)

