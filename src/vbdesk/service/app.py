@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import sqlalchemy as sa
-from fastapi import APIRouter, FastAPI
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 
 from vbdesk.contract.errors import ErrorCode
@@ -12,7 +10,6 @@ from vbdesk.service.catalog.routes import router as catalog_router
 from vbdesk.service.console.app import console_routes
 from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import router as credits_router
-from vbdesk.service.dependencies import CurrentContext
 from vbdesk.service.groups import routes as groups_routes
 from vbdesk.service.http.description import refusals
 from vbdesk.service.http.description_page import reference_routes
@@ -20,6 +17,10 @@ from vbdesk.service.http.description_whole import complete
 from vbdesk.service.http.error_answers import install_error_handlers
 from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.legacy import earlier_routes, v1_routes
+from vbdesk.service.observe import ops
+from vbdesk.service.observe.readiness import api_readiness
+from vbdesk.service.observe.requests import MeasureRequests
+from vbdesk.service.observe.tracing import TraceRequests
 from vbdesk.service.uploads.routes import router as uploads_router
 from vbdesk.service.webhooks import routes as webhooks_routes
 
@@ -74,26 +75,23 @@ def create_app(context: Context) -> Api:
         generate_unique_id_function=_operation_id,
     )
     app.state.context = context
+    app.state.readiness = api_readiness(context)
     install_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.extend([*console_routes(context), *reference_routes(app)])
+    app.add_middleware(MeasureRequests, metrics=context.metrics)
+    if context.tracing.on:
+        app.add_middleware(TraceRequests, tracer=context.tracing.tracer)
     return app
 
-
 @_health.api_route("/healthz", methods=["GET", "HEAD"])
-def healthz() -> dict[str, str]:
+async def healthz(request: Request) -> Response:
     """Whether the process answers."""
-    return {"status": "ok"}
+    return await ops.healthz(request)
 
 
 @_health.api_route("/readyz", methods=["GET", "HEAD"])
-def readyz(context: CurrentContext) -> JSONResponse:
-    """Whether requests can be served: the database answers and the store takes files."""
-    try:
-        with context.database.reading() as connection:
-            connection.execute(sa.select(1))
-        ready = context.storage.incoming.is_dir()
-    except sa.exc.SQLAlchemyError:
-        ready = False
-    return JSONResponse({"status": "ok" if ready else "not ready"}, status_code=200 if ready else 503)
+async def readyz(request: Request) -> Response:
+    """Whether requests can be served, and if not, why."""
+    return await ops.readiness_answer(request.app.state.readiness)

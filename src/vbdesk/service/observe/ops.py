@@ -1,0 +1,71 @@
+"""The operations port: metrics and health, for those who run the service and nobody else."""
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from vbdesk.service.context import Context
+from vbdesk.service.observe.fresh import Fresh
+from vbdesk.service.observe.readiness import Readiness
+from vbdesk.service.observe.state import State, StateCollector, read_state
+
+STATE_GOOD_FOR_S = 5.0
+STATE_LIMIT_S = 3.0
+
+
+def create_ops_app(context: Context, readiness: Readiness) -> Starlette:
+    """`/metrics`, `/healthz` and `/readyz` of one process."""
+    port = _OperationsPort(context, readiness)
+    return Starlette(
+        routes=[
+            Route("/metrics", port.metrics, methods=["GET"]),
+            Route("/healthz", healthz, methods=["GET"]),
+            Route("/readyz", port.readyz, methods=["GET"]),
+        ]
+    )
+
+
+async def healthz(_request: Request) -> Response:
+    """Whether the process answers: its event loop turns. It must not be ended for the fault of another."""
+    return JSONResponse({"status": "ok"})
+
+
+async def readiness_answer(readiness: Readiness) -> Response:
+    """200, or 503 with the reasons."""
+    reasons = await readiness.reasons()
+    if not reasons:
+        return JSONResponse({"status": "ok"})
+    told = [{"check": reason.check, "reason": reason.reason} for reason in reasons]
+    return JSONResponse({"status": "not ready", "reasons": told}, status_code=503)
+
+
+class _OperationsPort:
+    def __init__(self, context: Context, readiness: Readiness) -> None:
+        self._registry = context.metrics.registry
+        self._readiness = readiness
+        self._collector = StateCollector(context)
+        self._registry.register(self._collector)
+
+        def look() -> State:
+            with context.database.reading() as connection:
+                return read_state(connection, context.clock.now())
+
+        self._state = Fresh(look, good_for_s=STATE_GOOD_FOR_S, limit_s=STATE_LIMIT_S)
+
+    async def metrics(self, _request: Request) -> Response:
+        """Everything, in the text form of Prometheus; what the database does not tell in time is left out."""
+        try:
+            self._collector.state = await self._state.get()
+        except Exception:  # away, slow, or in the middle of a migration: the process's own numbers still count
+            self._collector.state = None
+        failing = {reason.check for reason in await self._readiness.reasons()}
+        self._collector.failing = {check: check in failing for check in self._readiness.checks}
+        body = await run_in_threadpool(generate_latest, self._registry)
+        return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+    async def readyz(self, _request: Request) -> Response:
+        """Whether the process can do its part."""
+        return await readiness_answer(self._readiness)
