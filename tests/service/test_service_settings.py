@@ -2,7 +2,6 @@
 
 import os
 import stat
-import threading
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -15,7 +14,6 @@ from vbdesk.service.composition import open_database, open_storage
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.metadata import UtcDateTime
 from vbdesk.service.db.session import Database
-from vbdesk.service.secret_box import SecretsDamaged, load_or_create_secrets
 from vbdesk.service.settings import SettingsInvalid, load_settings
 
 
@@ -93,42 +91,6 @@ def test_what_is_stored_is_for_the_owner_alone_in_a_folder_that_others_read(tmp_
     with closing(open_database(settings)) as database, database.writing():
         files = [tmp_path / name for name in ("vbdesk.db", "vbdesk.db-wal", "objects")]
         assert [stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files] == [0, 0, 0]
-
-
-def test_keys_are_made_once_and_are_for_the_owner_alone(tmp_path):
-    sealed = load_or_create_secrets(tmp_path).seal("secret", "webhook")
-    assert load_or_create_secrets(tmp_path).unseal(sealed, "webhook") == "secret"
-    assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o600
-    assert b"secret" not in sealed
-
-
-def test_a_sealed_text_opens_for_its_purpose_only(tmp_path):
-    box = load_or_create_secrets(tmp_path)
-    sealed = box.seal("secret", "webhook")
-    for wrong, purpose in (
-        (sealed, "other"),
-        (sealed[:-1], "webhook"),
-        (bytes([sealed[0] ^ 1]) + sealed[1:], "webhook"),
-    ):
-        with pytest.raises(ValueError, match="cannot be read"):
-            box.unseal(wrong, purpose)
-
-
-def test_processes_starting_together_agree_on_the_keys(tmp_path):
-    boxes = []
-    threads = [threading.Thread(target=lambda: boxes.append(load_or_create_secrets(tmp_path))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({box.key_for("any") for box in boxes}) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["secrets"]
-
-
-def test_a_damaged_key_file_is_told_and_not_replaced(tmp_path):
-    (tmp_path / "secrets").write_text("{}")
-    with pytest.raises(SecretsDamaged, match="Restore it"):
-        load_or_create_secrets(tmp_path)
 
 
 @pytest.fixture

@@ -1,33 +1,30 @@
 """`vbdesk admin`: the operator's commands. They work on the data folder, also while the service runs on it."""
 
-import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail, table
+from vbdesk.cli import admin_operations, admin_secrets
+from vbdesk.cli.administration import AccountId, AsJson, DataDir, opened_database, show, show_list
+from vbdesk.cli.output import fail
 from vbdesk.contract.limits import Plan
-from vbdesk.contract.timestamps import format_timestamp
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from vbdesk.service.accounts.service import AccountService
     from vbdesk.service.credits.service import CreditsService
-    from vbdesk.service.db.session import Database
     from vbdesk.service.erasure.service import Eraser
-    from vbdesk.service.settings import Settings
 
 _MAX_NAME_LENGTH = 200
 _MAX_CREDITS = 10**12
 """At once. Some millions of such grants fit into a balance."""
 
-app = typer.Typer(no_args_is_help=True, help="Accounts, keys and credits of a service.")
+app = typer.Typer(no_args_is_help=True, help="The operator's commands of a service.")
 _account = typer.Typer(no_args_is_help=True, help="Accounts.")
 _key = typer.Typer(no_args_is_help=True, help="API keys.")
 _credits = typer.Typer(no_args_is_help=True, help="Credits.")
@@ -40,10 +37,12 @@ app.add_typer(_credits, name="credits")
 app.add_typer(_job, name="job")
 app.add_typer(_group, name="group")
 app.add_typer(_erasure, name="erasure")
+app.add_typer(admin_secrets.app, name="secrets")
+app.add_typer(admin_operations.database, name="database")
+app.add_typer(admin_operations.worker, name="worker")
+app.command("queue")(admin_operations.queue)
+app.command("reconcile")(admin_operations.reconcile)
 
-DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
 Name = Annotated[str, typer.Option(help="A name for people, up to 200 characters.")]
 
 
@@ -59,7 +58,7 @@ def create_account(
     checked = _checked_name(name)
     with _opened(data_dir, new=True) as service:
         made = service.accounts.create(service.connection, checked, plan, credits)
-    _show(asdict(made), as_json)
+    show(asdict(made), as_json)
 
 
 @_account.command("list")
@@ -67,7 +66,15 @@ def list_accounts(data_dir: DataDir, as_json: AsJson = False) -> None:
     """List the accounts, oldest first."""
     with _opened(data_dir) as service:
         accounts = service.accounts.list_accounts(service.connection)
-    _show_list([asdict(account) for account in accounts], as_json)
+    show_list([asdict(account) for account in accounts], as_json)
+
+
+@_account.command("rotate-secret")
+def rotate_secret(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """Give an account another secret key, shown now and never again. The one before ends at once, API keys go on."""
+    with _opened(data_dir) as service:
+        secret_key = service.accounts.rotate_secret(service.connection, account)
+    show({"account_id": account, "secret_key": secret_key}, as_json)
 
 
 @_key.command("create")
@@ -76,7 +83,7 @@ def create_key(data_dir: DataDir, account: AccountId, name: Name, as_json: AsJso
     checked = _checked_name(name)
     with _opened(data_dir) as service:
         made = service.accounts.create_key(service.connection, account, checked)
-    _show(asdict(made), as_json)
+    show(asdict(made), as_json)
 
 
 @_key.command("list")
@@ -84,7 +91,7 @@ def list_keys(data_dir: DataDir, account: AccountId, as_json: AsJson = False) ->
     """List an account's keys, without the keys themselves."""
     with _opened(data_dir) as service:
         keys = service.accounts.list_keys(service.connection, account)
-    _show_list([asdict(key) for key in keys], as_json)
+    show_list([asdict(key) for key in keys], as_json)
 
 
 @_key.command("revoke")
@@ -97,7 +104,7 @@ def revoke_key(
     """End a key at once."""
     with _opened(data_dir) as service:
         service.accounts.revoke_key(service.connection, account, key)
-    _show({"key_id": key, "revoked": True}, as_json)
+    show({"key_id": key, "revoked": True}, as_json)
 
 
 @_credits.command("grant")
@@ -110,7 +117,7 @@ def grant_credits(
     """Add credits to an account."""
     with _opened(data_dir) as service:
         balance = service.credits.grant(service.connection, account, amount)
-    _show({"account_id": account, "credits": balance}, as_json)
+    show({"account_id": account, "credits": balance}, as_json)
 
 
 @_job.command("delete")
@@ -126,7 +133,7 @@ def delete_job(
     """
     with _eraser(data_dir) as eraser:
         erasure = eraser.erase_job(account, job)
-    _show(asdict(erasure), as_json)
+    show(asdict(erasure), as_json)
 
 
 @_group.command("erase")
@@ -139,7 +146,7 @@ def erase_group(
     """Erase a group with all its jobs, also those that are in other groups too. It cannot be undone."""
     with _eraser(data_dir) as eraser:
         erasure = eraser.erase_group(account, group)
-    _show(asdict(erasure), as_json)
+    show(asdict(erasure), as_json)
 
 
 @_erasure.command("list")
@@ -149,7 +156,7 @@ def list_erasures(data_dir: DataDir, as_json: AsJson = False) -> None:
 
     with _opened(data_dir) as service:
         erasures = read(service.connection)
-    _show_list([asdict(erasure) for erasure in erasures], as_json)
+    show_list([asdict(erasure) for erasure in erasures], as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
     from vbdesk.service.credits.service import CreditsService
 
     clock = SystemClock()
-    with _database(data_dir, new=new) as (_, database), database.writing() as connection:
+    with opened_database(data_dir, new=new) as (_, database), database.writing() as connection:
         yield _Service(connection, AccountService(clock), CreditsService(clock))
 
 
@@ -177,63 +184,11 @@ def _eraser(data_dir: Path) -> Iterator["Eraser"]:
     from vbdesk.service.clock import SystemClock
     from vbdesk.service.erasure.wiring import open_eraser
 
-    with _database(data_dir) as (settings, database):
+    with opened_database(data_dir) as (settings, database):
         yield open_eraser(settings, database, SystemClock())
-
-
-@contextmanager
-def _database(data_dir: Path, *, new: bool = False) -> Iterator[tuple["Settings", "Database"]]:
-    """The migrated database; whatever goes wrong in the block is told in one line.
-
-    Args:
-        data_dir: folder of the service.
-        new: make the database if there is none. Elsewhere none means that the folder was mistyped.
-    """
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from vbdesk.service.composition import open_database
-    from vbdesk.service.db.migrate import MigrationFailed, upgrade
-    from vbdesk.service.errors import ServiceError
-    from vbdesk.service.secret_box import SecretsDamaged
-    from vbdesk.service.settings import SettingsInvalid, load_settings
-
-    try:
-        settings = load_settings(data_dir)
-        if not (new or settings.database_url or settings.database_file.exists()):
-            fail(f"There is no service in {data_dir}. Check --data-dir.")
-        with closing(open_database(settings)) as database:
-            upgrade(database, settings.data_dir)
-            yield settings, database
-    except (SettingsInvalid, ServiceError, SecretsDamaged) as error:
-        fail(str(error))
-    except OSError as error:
-        fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
-    except (SQLAlchemyError, MigrationFailed) as error:
-        fail(f"The database of {data_dir} cannot be used ({type(error).__name__}).")
 
 
 def _checked_name(name: str) -> str:
     if not (1 <= len(name.strip()) <= _MAX_NAME_LENGTH and name.isprintable()):
         fail(f"Give a name of 1 to {_MAX_NAME_LENGTH} characters.")
     return name.strip()
-
-
-def _show(item: dict[str, Any], as_json: bool) -> None:
-    plain = {name: _plain(value) for name, value in item.items()}
-    if as_json:
-        typer.echo(json.dumps(plain))
-        return
-    for name, value in plain.items():
-        typer.echo(f"{name:12} {'-' if value is None else value}")
-
-
-def _show_list(items: list[dict[str, Any]], as_json: bool) -> None:
-    plain = [{name: _plain(value) for name, value in item.items()} for item in items]
-    if as_json:
-        typer.echo(json.dumps(plain))
-        return
-    typer.echo(table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]))
-
-
-def _plain(value: Any) -> Any:
-    return format_timestamp(value) if isinstance(value, datetime) else value

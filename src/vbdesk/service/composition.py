@@ -14,8 +14,8 @@ from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.observe.tracing import open_tracing
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
-from vbdesk.service.storage.local import LocalObjectStore
-from vbdesk.service.storage.signing import UploadSigner
+from vbdesk.service.storage.opening import open_addresses, open_store
+from vbdesk.service.storage.store import ObjectStore
 
 
 def open_database(settings: Settings) -> Database:
@@ -59,12 +59,11 @@ def open_context(
         database=database,
         rates=open_rates(settings, clock),
         storage=open_storage(settings),
-        signer=UploadSigner(lambda: secrets.keys_for("upload addresses")),
+        addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,
         queue=queue,
         inspector=inspector,
-        storage_origin=settings.storage_url or storage_origin,
         plugin_signs=plugin_signs or {},
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
         metrics=metrics,
@@ -72,9 +71,9 @@ def open_context(
     )
 
 
-def open_storage(settings: Settings) -> LocalObjectStore:
-    """The object store."""
-    return LocalObjectStore(settings.data_dir / "objects")
+def open_storage(settings: Settings) -> ObjectStore:
+    """The object store. Raises StoreUnusable."""
+    return open_store(settings)
 
 
 def close_context(context: Context) -> None:

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from ipaddress import IPv4Network, IPv6Network
 
 import uvicorn
+from pydantic import IPvAnyNetwork
 from starlette.types import ASGIApp
 
 from vbdesk.service.http.dawdlers import Patience
@@ -15,6 +17,8 @@ from vbdesk.service.http.unreadable import protocol_for
 
 _GRACE_S = 3
 _BACKLOG = 512
+
+LOOPBACK = (IPv4Network("127.0.0.1"), IPv6Network("::1"))
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -58,12 +62,14 @@ async def run_servers(
     stop: asyncio.Event,
     on_ready: Callable[[], None],
     patience: Patience = Patience(),
+    trusted_proxies: Sequence[IPvAnyNetwork] = LOOPBACK,
 ) -> None:
     """Serve every app on its socket until `stop` is set; `on_ready` is called once all of them answer.
 
-    No access log: paths carry group ids, and signed addresses are secrets.
+    What `X-Forwarded-For` and `-Proto` say counts from `trusted_proxies` alone: refused credentials are counted by the
+    caller's address. No access log: paths carry group ids, and signed addresses are secrets.
     """
-    servers = [_Server(_configuration(app, patience)) for app, _ in apps]
+    servers = [_Server(_configuration(app, patience, trusted_proxies)) for app, _ in apps]
     running = [asyncio.ensure_future(server.serve([bound])) for server, (_, bound) in zip(servers, apps, strict=True)]
     try:
         while not all(server.started for server in servers):
@@ -77,7 +83,7 @@ async def run_servers(
         await asyncio.gather(*running)
 
 
-def _configuration(app: ASGIApp, patience: Patience) -> uvicorn.Config:
+def _configuration(app: ASGIApp, patience: Patience, trusted_proxies: Sequence[IPvAnyNetwork]) -> uvicorn.Config:
     return uvicorn.Config(
         DrainRefusedBodies(PlainTargets(app)),
         lifespan="off",
@@ -87,6 +93,7 @@ def _configuration(app: ASGIApp, patience: Patience) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        forwarded_allow_ips=[str(network) for network in trusted_proxies],
         backlog=_BACKLOG,
         timeout_graceful_shutdown=_GRACE_S,
     )

@@ -1,19 +1,22 @@
 """Settings of the service: flags before environment (`VBDESK_*`) before `DIR/vbdesk.toml`."""
 
 import tomllib
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    IPvAnyNetwork,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     ValidationError,
     field_validator,
+    model_validator,
 )
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -26,6 +29,7 @@ from pydantic_settings import (
 
 from vbdesk.contract.limits import PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.resource_files import resource
+from vbdesk.service.storage.location import Location, is_cloud, read_location
 from vbdesk.signs.plugins.source import PluginSource
 
 SETTINGS_FILE = "vbdesk.toml"
@@ -59,6 +63,8 @@ class Settings(BaseSettings):
         data_dir: Folder of the database, the audio and the service's own keys.
         host: Address both ports listen on.
         port: Port of the API; 0 picks a free one.
+        trusted_proxies: Addresses or networks of proxies whose word on the caller's address and scheme counts; those of
+            this computer by default.
         storage_port: Port of the embedded object store; 0 picks a free one.
         storage_url: Where audio lies: `s3://bucket/prefix` or `gs://bucket/prefix`; otherwise files under `data_dir`,
             and this is the public origin of the embedded store when a proxy stands before it.
@@ -95,6 +101,7 @@ class Settings(BaseSettings):
     data_dir: Path
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = (IPv4Network("127.0.0.1"), IPv6Network("::1"))
     storage_port: int = Field(default=8081, ge=0, le=65535)
     storage_url: str | None = None
     storage_endpoint: str | None = None
@@ -131,13 +138,36 @@ class Settings(BaseSettings):
 
     @field_validator("storage_url", mode="after")
     @classmethod
-    def _require_origin(cls, given: str | None) -> str | None:
+    def _require_place(cls, given: str | None) -> str | None:
         if given is None:
             return None
-        parts = urlsplit(given)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("Give an address such as https://storage.example.org")
+        if is_cloud(given):
+            read_location(given)
+        else:
+            _require_origin(given)
         return given.rstrip("/")
+
+    @field_validator("storage_endpoint", "storage_public_endpoint", mode="after")
+    @classmethod
+    def _require_endpoint(cls, given: str | None) -> str | None:
+        if given is None:
+            return None
+        _require_origin(given)
+        return given.rstrip("/")
+
+    @model_validator(mode="after")
+    def _require_one_store(self) -> Self:
+        location = self.storage_location
+        kind = "local" if location is None else location.kind
+        if self.object_store not in {None, kind}:
+            raise ValueError(f"object_store contradicts storage_url, which names a store of the kind {kind}")
+        if location is None and (self.storage_endpoint or self.storage_public_endpoint or self.storage_region):
+            raise ValueError(
+                "storage_endpoint, storage_public_endpoint and storage_region belong to a bucket: give one"
+            )
+        if self.storage_region and kind != "s3":
+            raise ValueError("storage_region belongs to a store that speaks S3")
+        return self
 
     @field_validator("narrative_language", mode="after")
     @classmethod
@@ -192,6 +222,13 @@ class Settings(BaseSettings):
         return init_settings, env_settings, file
 
     @property
+    def storage_location(self) -> Location | None:
+        """The bucket in which audio lies; None where it lies in files under `data_dir`."""
+        if self.storage_url is None or not is_cloud(self.storage_url):
+            return None
+        return read_location(self.storage_url)
+
+    @property
     def resolved_database_url(self) -> str:
         """The database's URL, with the embedded one filled in."""
         return self.database_url or f"sqlite:///{self.database_file.as_posix()}"
@@ -206,6 +243,13 @@ class Settings(BaseSettings):
         """Where signs of the lab's own are looked for."""
         folder = self.data_dir / "signs" if self.signs_dir is None else self.signs_dir.expanduser().absolute()
         return PluginSource(folder, self.allow_pickled_signs)
+
+
+def _require_origin(given: str) -> None:
+    """Refuse what is no plain address of a server; one with a password in it would end up in signed addresses."""
+    parts = urlsplit(given)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError("Give an address such as https://storage.example.org")
 
 
 class SettingsInvalid(ValueError):

@@ -27,6 +27,12 @@ def find_account(connection: Connection, account_id: str) -> sa.Row[str, str, by
     return connection.execute(sa.select(*columns).where(accounts.c.account_id == account_id)).one_or_none()
 
 
+def store_secret_key(connection: Connection, account_id: str, secret_key_hash: bytes) -> bool:
+    """Replace the account's secret key; whether there is such an account."""
+    mine = accounts.c.account_id == account_id
+    return connection.execute(sa.update(accounts).where(mine).values(secret_key_hash=secret_key_hash)).rowcount == 1
+
+
 def list_accounts(connection: Connection) -> list[sa.Row[str, str, str, int, datetime]]:
     """`(account_id, name, plan, credits, created_at)` of every account, oldest first."""
     columns = (

@@ -106,6 +106,13 @@ class AccountService:
             for row in repository.list_accounts(connection)
         ]
 
+    def rotate_secret(self, connection: Connection, account_id: str) -> str:
+        """Another secret key in place of the account's. Raises NotFound when there is no such account."""
+        secret_key = credentials.new_secret_key()
+        if not repository.store_secret_key(connection, account_id, credentials.hash_of(secret_key)):
+            raise NotFound("There is no account with this id.")
+        return secret_key
+
     def create_key(self, connection: Connection, account_id: str, name: str) -> NewKey:
         """Make an API key. Raises NotFound when there is no such account."""
         self._require(connection, account_id)

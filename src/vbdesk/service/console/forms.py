@@ -53,7 +53,7 @@ def new_visit() -> str:
 
 def form_token(box: SecretBox, cookie: str) -> str:
     """The token of forms on pages for the browser that has this cookie."""
-    return hmac.digest(box.key_for(_PURPOSE), cookie.encode("utf-8", "surrogateescape"), "sha256").hex()
+    return _tokens(box, cookie)[0]
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -81,8 +81,14 @@ async def read_form(request: Request) -> dict[str, str]:
 def check_token(box: SecretBox, cookie: str, fields: dict[str, str]) -> None:
     """Make sure that the form came from a page for the browser with this cookie. Raises FormRefused."""
     given = fields.get(TOKEN_FIELD, "").encode("utf-8", "surrogatepass")
-    if not cookie or not hmac.compare_digest(given, form_token(box, cookie).encode()):
+    if not cookie or not any(hmac.compare_digest(given, token.encode()) for token in _tokens(box, cookie)):
         raise FormRefused
+
+
+def _tokens(box: SecretBox, cookie: str) -> list[str]:
+    """The token that forms get now, then those of keys before, whose pages may still be open."""
+    content = cookie.encode("utf-8", "surrogateescape")
+    return [hmac.digest(key, content, "sha256").hex() for key in box.keys_for(_PURPOSE)]
 
 
 def _is_https(request: Request) -> bool:

@@ -7,7 +7,7 @@ from vbdesk.service.composition import open_storage
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.secret_box import load_or_create_secrets
+from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.service import WebhookService
@@ -16,7 +16,7 @@ from vbdesk.service.webhooks.service import WebhookService
 def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     """What erases jobs and groups, beside a service or without one."""
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
-    webhooks = WebhookService(load_or_create_secrets(settings.data_dir), clock, guard)
+    webhooks = WebhookService(open_secrets(settings), clock, guard)
     parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
     lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language, parameters)
     return Eraser(database, open_storage(settings), lifecycle, clock)

@@ -6,7 +6,7 @@ is hashed into a string to sign, and that is signed with a key derived from the 
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -37,8 +37,9 @@ class PutRequest:
 class UploadSigner:
     """Mints and checks signed PUT addresses."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, keys: Callable[[], Sequence[bytes]]) -> None:
+        """Sign with the first of `keys`, which are asked for at every use; what any of them signed holds."""
+        self._keys = keys
 
     def sign(self, origin: str, key: str, headers: Mapping[str, str], now: datetime, valid_s: float) -> str:
         """The address below `origin` at which `key` may be PUT with exactly `headers`, for `valid_s` seconds."""
@@ -52,7 +53,7 @@ class UploadSigner:
             f"{_PREFIX}-SignedHeaders": ";".join(sorted(signed)),
         }
         path = "/" + quote(key, safe="/-_.~")
-        signature = self._signature(path, query, signed)
+        signature = _signature(self._keys()[0], path, query, signed)
         return f"{origin}{path}?{_canonical_query(query)}&{_PREFIX}-Signature={signature}"
 
     def check(self, request: PutRequest, now: datetime) -> None:
@@ -76,7 +77,8 @@ class UploadSigner:
                 )
         given = query.pop(f"{_PREFIX}-Signature", "")
         signed = {name: request.headers[name] for name in names}
-        if not hmac.compare_digest(self._signature(request.raw_path, query, signed).encode(), given.encode()):
+        right = (_signature(key, request.raw_path, query, signed) for key in self._keys())
+        if not any(hmac.compare_digest(signature.encode(), given.encode()) for signature in right):
             raise AddressRefused(
                 403, "SignatureDoesNotMatch", "The signature does not match: send the address and headers unaltered."
             )
@@ -85,17 +87,18 @@ class UploadSigner:
         if now > minted_at + timedelta(seconds=float(query[f"{_PREFIX}-Expires"])):
             raise AddressRefused(400, "ExpiredToken", "The address has expired. Ask for a new one.")
 
-    def _signature(self, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> str:
-        names = sorted(headers)
-        lines = [f"{name}:{' '.join(headers[name].split())}" for name in names]
-        canonical = "\n".join(["PUT", path, _canonical_query(query), *lines, "", ";".join(names), "UNSIGNED-PAYLOAD"])
-        date = query.get(f"{_PREFIX}-Date", "")
-        scope = query.get(f"{_PREFIX}-Credential", "").partition("/")[2]
-        to_sign = "\n".join([ALGORITHM, date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
-        key = b"VBDESK4" + self._key
-        for part in scope.split("/"):
-            key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-        return hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+
+def _signature(root: bytes, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> str:
+    names = sorted(headers)
+    lines = [f"{name}:{' '.join(headers[name].split())}" for name in names]
+    canonical = "\n".join(["PUT", path, _canonical_query(query), *lines, "", ";".join(names), "UNSIGNED-PAYLOAD"])
+    date = query.get(f"{_PREFIX}-Date", "")
+    scope = query.get(f"{_PREFIX}-Credential", "").partition("/")[2]
+    to_sign = "\n".join([ALGORITHM, date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = b"VBDESK4" + root
+    for part in scope.split("/"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
 
 
 def _canonical_query(query: Mapping[str, str]) -> str:

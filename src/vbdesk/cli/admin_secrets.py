@@ -1,0 +1,120 @@
+"""`vbdesk admin secrets`: the service's own keys: made, listed, changed, and the old ones taken away."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.administration import AsJson, DataDir, opened_database, opened_settings, show, show_list
+from vbdesk.cli.output import fail
+
+if TYPE_CHECKING:
+    from vbdesk.service.secret_box import KeyFile, RootKeys
+    from vbdesk.service.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="The service's own keys. They are named, never shown.")
+
+
+@app.command("create")
+def create(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """Make the key file of a new service, to be copied to every machine of it."""
+    settings = opened_settings(data_dir, new=True)
+    file = _file_of(settings)
+    if file.path.exists():
+        fail(f"There is a key file already: {file.path}. To change the key, take vbdesk admin secrets rotate.")
+    try:
+        file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.create()
+    except OSError as error:
+        fail(f"{file.path} cannot be written: {error.strerror}.")
+    show({"key": _keys_in(file)[0].name, "file": str(file.path)}, as_json)
+
+
+@app.command("list")
+def list_keys(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """List the keys in the file, youngest first: the same on every machine, or the copies differ."""
+    from vbdesk.service.secret_box import sealing_first
+
+    keys = _keys_in(_file_of(opened_settings(data_dir)))
+    sealing = sealing_first(keys, datetime.now(UTC))[0]
+    show_list([{"key": key.name, "seals_from": key.seals_from, "seals": key is sealing} for key in keys], as_json)
+
+
+@app.command("rotate")
+def rotate(
+    data_dir: DataDir,
+    in_minutes: Annotated[
+        int, typer.Option(min=0, help="When the new key begins to seal: time to copy the file to every machine.")
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Add a key. What older keys sealed and signed stays valid; running processes notice by themselves."""
+    file = _file_of(opened_settings(data_dir))
+    _keys_in(file)
+    try:
+        added = file.rotate(datetime.now(UTC) + timedelta(minutes=in_minutes))
+    except OSError as error:
+        fail(f"{file.path} cannot be written: {error.strerror}. Rotate where the file is kept, then copy it.")
+    show({"key": added.name, "seals_from": added.seals_from, "file": str(file.path)}, as_json)
+
+
+@app.command("reseal")
+def reseal(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """Seal anew what older keys sealed: the secrets of webhooks. The service may run, and it may be repeated."""
+    from vbdesk.service.resealing import reseal as seal_anew
+    from vbdesk.service.secret_box import open_secrets
+
+    with opened_database(data_dir) as (settings, database):
+        count = seal_anew(database, open_secrets(settings))
+    show({"resealed": count.older, "present": count.present, "unreadable": count.unreadable}, as_json)
+
+
+@app.command("prune")
+def prune(
+    data_dir: DataDir,
+    now: Annotated[bool, typer.Option("--now", help="Also if upload addresses end that are still open.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take away the keys before the one that seals, once nothing needs them."""
+    from vbdesk.service.resealing import count_seals
+    from vbdesk.service.secret_box import open_secrets, sealing_first
+
+    with opened_database(data_dir) as (settings, database):
+        file = _file_of(settings)
+        keys, moment = _keys_in(file), datetime.now(UTC)
+        sealing = sealing_first(keys, moment)[0]
+        if not now and (moment - sealing.seals_from).total_seconds() < settings.upload_valid_s:
+            fail(
+                f"The key that seals now has done so for less than {settings.upload_valid_s / 60:g} minutes, so upload "
+                "addresses of the key before are still open. Wait, or say --now."
+            )
+        older = count_seals(database, open_secrets(settings)).older
+        if older:
+            fail(f"{older} secrets are sealed by an older key: reseal first with vbdesk admin secrets reseal.")
+    kept, removed = _parted(keys, sealing.seals_from)
+    try:
+        file.replace(kept)
+    except OSError as error:
+        fail(f"{file.path} cannot be written: {error.strerror}.")
+    show({"removed": [key.name for key in removed], "kept": [key.name for key in kept]}, as_json)
+
+
+def _parted(keys: "RootKeys", seals_from: datetime) -> tuple["RootKeys", "RootKeys"]:
+    """Those that seal or will, and those before."""
+    kept = tuple(key for key in keys if key.seals_from >= seals_from)
+    return kept, tuple(key for key in keys if key not in kept)
+
+
+def _file_of(settings: "Settings") -> "KeyFile":
+    from vbdesk.service.secret_box import key_file_of
+
+    return key_file_of(settings)
+
+
+def _keys_in(file: "KeyFile") -> "RootKeys":
+    from vbdesk.service.secret_box import SecretsDamaged
+
+    try:
+        return file.read()
+    except SecretsDamaged as error:
+        fail(str(error))

@@ -1,0 +1,97 @@
+"""What the operator's commands share: the data folder opened, faults in one line, answers for people and programs."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vbdesk.cli.output import fail, table
+from vbdesk.contract.timestamps import format_timestamp
+
+if TYPE_CHECKING:
+    from vbdesk.service.db.session import Database
+    from vbdesk.service.settings import Settings
+
+DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
+
+
+@contextmanager
+def opened_database(
+    data_dir: Path, *, new: bool = False, migrate: bool = True
+) -> Iterator[tuple["Settings", "Database"]]:
+    """The migrated database; whatever goes wrong in the block is told in one line.
+
+    Args:
+        data_dir: folder of the service.
+        new: make the database if there is none. Elsewhere none means that the folder was mistyped.
+        migrate: bring its tables up to date first.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from vbdesk.service.composition import open_database
+    from vbdesk.service.db.migrate import MigrationFailed, upgrade
+    from vbdesk.service.errors import ServiceError
+    from vbdesk.service.secret_box import SecretsDamaged
+
+    settings = opened_settings(data_dir, new=new)
+    try:
+        with closing(open_database(settings)) as database:
+            if migrate:
+                upgrade(database, settings.data_dir)
+            yield settings, database
+    except (ServiceError, SecretsDamaged, MigrationFailed) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
+    except SQLAlchemyError as error:
+        fail(f"The database of {data_dir} cannot be used ({type(error).__name__}).")
+
+
+def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":
+    """The settings of a service that is there; or, if `new`, that may come to be."""
+    from vbdesk.service.settings import SETTINGS_FILE, SettingsInvalid, load_settings
+
+    try:
+        settings = load_settings(data_dir)
+    except SettingsInvalid as error:
+        fail(str(error))
+    begun = settings.database_url or settings.database_file.exists() or (settings.data_dir / SETTINGS_FILE).exists()
+    if not (new or begun):
+        fail(f"There is no service in {data_dir}. Check --data-dir.")
+    return settings
+
+
+def show(item: dict[str, Any], as_json: bool) -> None:
+    """One thing: its fields under one another, or JSON."""
+    plain = {name: _plain(value) for name, value in item.items()}
+    if as_json:
+        typer.echo(json.dumps(plain))
+        return
+    width = max(12, *map(len, plain))
+    for name, value in plain.items():
+        typer.echo(f"{name:{width}} {_worded(value)}")
+
+
+def show_list(items: list[dict[str, Any]], as_json: bool) -> None:
+    """Several of a kind: a table, or JSON."""
+    plain = [{name: _plain(value) for name, value in item.items()} for item in items]
+    if as_json:
+        typer.echo(json.dumps(plain))
+        return
+    typer.echo(table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]))
+
+
+def _plain(value: Any) -> Any:
+    return format_timestamp(value) if isinstance(value, datetime) else value
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)
