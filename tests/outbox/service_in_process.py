@@ -33,7 +33,7 @@ from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.servers import run_servers
 from vbdesk.service.settings import load_settings
-from vbdesk.service.storage.origin import create_storage_app
+from vbdesk.service.storage.embedded import embedded_origin
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
 
@@ -67,7 +67,7 @@ class _Queue:
     def __init__(self) -> None:
         self.job_ids: list[str] = []
 
-    def enqueue(self, connection: Any, job_id: str) -> None:
+    def enqueue(self, connection: Any, job_id: str, queue_tag: int) -> None:
         self.job_ids.append(job_id)
 
 
@@ -87,7 +87,7 @@ class ServiceInProcess:
         self._queue = _Queue()
         self.context = open_context(settings, database, self._queue, _Inspector(), clock, storage_origin)
         self._api = create_app(self.context)
-        self._store = create_storage_app(self.context.storage, self.context.signer, clock)
+        self._store = embedded_origin(self.context)
         self._lifecycle = lifecycle_of(self.context)
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)

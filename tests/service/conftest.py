@@ -32,7 +32,7 @@ from vbdesk.service.http.dawdlers import Patience
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import load_settings
-from vbdesk.service.storage.origin import create_storage_app
+from vbdesk.service.storage.embedded import embedded_origin
 
 
 class FakeClock:
@@ -57,7 +57,7 @@ class RecordingQueue:
     def __init__(self) -> None:
         self.job_ids: list[str] = []
 
-    def enqueue(self, connection: Connection, job_id: str) -> None:
+    def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
         self.job_ids.append(job_id)
 
 
@@ -261,10 +261,8 @@ def _start(
     api_socket, storage_socket = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
     queue = queue or RecordingQueue()
     context = open_context(settings, database, queue, inspector, clock, origin_of(storage_socket))
-    stop = _serve(
-        (create_app(context), api_socket),
-        (create_storage_app(context.storage, context.signer, clock), storage_socket),
-    )
+    origin = embedded_origin(context)
+    stop = _serve((create_app(context), api_socket), *([(origin, storage_socket)] if origin else ()))
     running = RunningService(origin_of(api_socket), origin_of(storage_socket), context, clock, queue)
 
     def end() -> None:

@@ -17,7 +17,7 @@ from vbdesk.service.clock import SystemClock
 from vbdesk.service.errors import InvalidRequest
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing
-from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.uploads.wiring import uploads_of
 
 
 @pytest.fixture
@@ -39,9 +39,7 @@ def code_of(answer: httpx.Response) -> str:
 
 def resolve(service, account, upload_ref: str):
     context = service.context
-    uploads = UploadService(context.storage, context.signer, context.clock, 900)
-    with context.database.reading() as connection:
-        return uploads.resolve(connection, Account(account.account_id, "enterprise"), upload_ref)
+    return uploads_of(context).resolve(Account(account.account_id, "enterprise"), upload_ref)
 
 
 def leftovers(service) -> list:
@@ -212,10 +210,9 @@ def test_an_upload_is_usable_for_a_day_and_then_removed(service, account, grant)
     service.clock.advance(900 + 1)
     with pytest.raises(InvalidRequest):
         resolve(service, account, grant["upload_ref"])
-    uploads = UploadService(service.context.storage, service.context.signer, service.clock, 900)
-    with service.context.database.writing() as connection:
-        assert uploads.remove_past(connection) >= 1
-        assert uploads.remove_past(connection) == 0
+    uploads = uploads_of(service.context)
+    assert uploads.remove_past() >= 1
+    assert uploads.remove_past() == 0
     assert not service.context.storage.exists(stored.key)
 
 

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from vbdesk.contract.base import WireModel
+from pydantic import Field
+
+from vbdesk.contract.base import WireModel, is_none
 from vbdesk.contract.timestamps import Timestamp
 
 AudioContentType = Literal["audio/wav", "audio/flac", "audio/mpeg", "audio/mp4"]
@@ -10,10 +12,15 @@ LENGTH_RANGE_HEADER = "X-Vbdesk-Content-Length-Range"
 
 
 class UploadRequest(WireModel):
-    """Request for a place to put one file."""
+    """Request for a place to put one file.
+
+    Attributes:
+        size_bytes: Size of the file, if it is known: the place then takes exactly so many. Servers need not know it.
+    """
 
     content_type: AudioContentType
     filename: str | None = None
+    size_bytes: int | None = Field(default=None, ge=1, exclude_if=is_none)
 
 
 class UploadGrant(WireModel):

@@ -16,7 +16,7 @@ from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.observe.tracing import Tracing
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
-from vbdesk.service.storage.signing import UploadSigner
+from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 class JobQueue(Protocol):
     """Where an accepted job goes to be run."""
 
-    def enqueue(self, connection: Connection, job_id: str) -> None:
-        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits."""
+    def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
+        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits.
+
+        Of waiting jobs the one with the lowest `queue_tag` is run next.
+        """
         ...
 
 
@@ -36,7 +39,7 @@ class Context:
     """The outside world of the service, each part behind its own type.
 
     Attributes:
-        storage_origin: public origin of the object store, such as `http://127.0.0.1:8081`.
+        addresses: where callers put recordings, without passing through the API.
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
         metrics: what this process counts.
@@ -48,12 +51,11 @@ class Context:
     database: Database
     rates: RateWindows
     storage: ObjectStore
-    signer: UploadSigner
+    addresses: UploadAddresses
     clock: Clock
     secrets: SecretBox
     queue: JobQueue
     inspector: AudioInspector
-    storage_origin: str
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
     metrics: Metrics = field(default_factory=Metrics)

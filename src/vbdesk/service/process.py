@@ -26,6 +26,7 @@ from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.parent import parent_gone
 from vbdesk.service.secret_box import SecretsDamaged
 from vbdesk.service.settings import Settings
+from vbdesk.service.storage.store import StoreUnusable
 from vbdesk.service.work.dbos_engine import DbosQueue
 from vbdesk.service.work.keeper import RuntimeKeeper
 
@@ -53,7 +54,8 @@ def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -
         signs = offered_signs(settings)
         try:
             context = open_context(settings, database, queue, inspector, SystemClock(), storage_origin, signs)
-        except SecretsDamaged as error:
+            context.storage.clear_incoming()
+        except (SecretsDamaged, StoreUnusable) as error:
             raise StartRefused(str(error)) from None
         stack.callback(close_context, context)
         yield context, queue

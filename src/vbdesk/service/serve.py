@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp
 
 from vbdesk.service.app import create_app
 from vbdesk.service.context import Context
 from vbdesk.service.process import StartRefused, announced, live, locked, opened, signals_raise
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import Settings
-from vbdesk.service.storage.local import LocalObjectStore
-from vbdesk.service.storage.origin import create_storage_app
-from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.storage.embedded import embedded_origin
+from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.keeper import keep_runtime
 
@@ -44,12 +44,13 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         stack.enter_context(signals_raise())
         stack.enter_context(locked(settings.data_dir))
         api_socket = stack.enter_context(_bound(settings.host, settings.port))
-        storage_socket = stack.enter_context(_bound(settings.host, settings.storage_port))
+        storage_socket = None
+        if settings.storage_location is None:  # else callers put recordings into a cloud
+            storage_socket = stack.enter_context(_bound(settings.host, settings.storage_port))
         inspector = FencedInspector()
         stack.callback(inspector.close)
-        context, queue = stack.enter_context(opened(settings, inspector, origin_of(storage_socket)))
-        if isinstance(context.storage, LocalObjectStore):
-            context.storage.clear_incoming()
+        origin = origin_of(storage_socket) if storage_socket else ""
+        context, queue = stack.enter_context(opened(settings, inspector, origin))
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         runtime.start()
@@ -61,17 +62,20 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
 async def _answer_requests(
     context: Context,
     api_socket: socket.socket,
-    storage_socket: socket.socket,
+    storage_socket: socket.socket | None,
     ready_file: Path | None,
     stop: asyncio.Event,
 ) -> None:
     ready = {
         "base_url": origin_of(api_socket),
-        "storage_url": origin_of(storage_socket),
+        "storage_url": origin_of(storage_socket) if storage_socket else context.settings.storage_url,
         "pid": os.getpid(),
         "ops_url": None,
     }
-    storage_app = create_storage_app(context.storage, context.signer, context.clock)
+    apps: list[tuple[ASGIApp, socket.socket]] = [(create_app(context), api_socket)]
+    storage_app = embedded_origin(context)
+    if storage_app is not None and storage_socket is not None:
+        apps.append((storage_app, storage_socket))
     house = asyncio.create_task(_keep_house(context))
     with ExitStack() as stack:
 
@@ -83,7 +87,7 @@ async def _answer_requests(
 
         try:
             await run_servers(
-                [(create_app(context), api_socket), (storage_app, storage_socket)],
+                apps,
                 stop,
                 announce,
                 trusted_proxies=context.settings.trusted_proxies,
@@ -105,9 +109,7 @@ async def _keep_house(context: Context) -> None:
 
 def _remove_past(context: Context) -> None:
     context.rates.remove_past(context.clock.now())
-    uploads = UploadService(context.storage, context.signer, context.clock, context.settings.upload_valid_s)
-    with context.database.writing() as connection:
-        uploads.remove_past(connection)
+    uploads_of(context).remove_past()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from vbdesk.service.db.jobs import jobs
 from vbdesk.service.groups.cohort import CohortSnapshots
 from vbdesk.service.jobs.retention import remove_old_audio
 from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.webhooks.courier import WebhookCourier
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import WebhookSender
@@ -268,6 +268,5 @@ def test_past_uploads_are_removed_from_the_store(service: Any, client: httpx.Cli
     httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
     context = service.context
     service.clock.advance(900 + DAY_S + 1)
-    with context.database.writing() as connection:
-        UploadService(context.storage, context.signer, context.clock, 900).remove_past(connection)
+    uploads_of(context).remove_past()
     assert not context.storage.exists(f"uploads/{grant['upload_ref']}")

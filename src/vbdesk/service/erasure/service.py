@@ -15,7 +15,7 @@ from vbdesk.service.errors import NotFound
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.jobs.repository import AnyRow
-from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.uploads.service import upload_key
 
 
@@ -116,7 +116,7 @@ class Eraser:
         for key in keys:
             try:
                 self._storage.delete(key)
-            except OSError:
+            except (OSError, StoreUnavailable):
                 continue
         return erasure
 

@@ -12,6 +12,7 @@ from starlette.routing import Match
 
 from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode, ErrorDetail, error_body
 from vbdesk.service.errors import AudioRejected, ProcessingFailed, RateLimited, ServiceError, ValidationFailed
+from vbdesk.service.storage.store import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _framework_error)
+    app.add_exception_handler(StoreUnavailable, _store_unavailable)
     app.add_exception_handler(Exception, _crash)
 
 
@@ -76,6 +78,9 @@ def _methods_at(request: Request) -> list[str]:
     return [method for method, scope in asked if any(route.matches(scope)[0] is Match.FULL for route in routes)]
 
 
+_STORE_UNAVAILABLE = (
+    "The store of the recordings does not answer. Nothing was stored or charged. Try again in a moment."
+)
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 _SENTENCES = {
@@ -89,6 +94,11 @@ _FRAMEWORK_BODIES = {
     405: error_body(ErrorCode.METHOD_NOT_ALLOWED, "This address does not take this method. See the Allow header."),
     400: error_body(ErrorCode.INVALID_REQUEST, "The body cannot be read. Check its encoding and content type."),
 }
+
+
+async def _store_unavailable(request: Request, error: Exception) -> JSONResponse:
+    log.warning("%s on %s", error, _route_of(request))
+    return await _service_error(request, ProcessingFailed(_STORE_UNAVAILABLE))
 
 
 async def _crash(request: Request, error: Exception) -> JSONResponse:

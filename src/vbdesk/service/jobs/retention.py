@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 
 from sqlalchemy import Connection
 
@@ -28,10 +29,11 @@ def remove_old_audio(context: Context) -> int:
     before = context.clock.now() - timedelta(days=context.settings.audio_retention_days)
     removed = 0
     while True:
-        with context.database.writing() as connection:
+        with context.database.reading() as connection:
             old = jobs.list_old_audio(connection, before, AT_ONCE)
-            for row in old:
-                context.storage.delete(row.audio_key)
+        for row in old:
+            context.storage.delete(row.audio_key)
+        with context.database.writing() as connection:
             jobs.forget_audio(connection, [row.job_id for row in old])
         removed += len(old)
         if len(old) < AT_ONCE:
@@ -48,10 +50,9 @@ def remove_orphans(context: Context) -> int:
 
 
 def _orphans(context: Context, folder: str, before: datetime) -> Iterator[str]:
-    names = [key.removeprefix(f"{folder}/") for key in context.storage.keys(folder)]
-    old = [name for name in names if _is_older(name, before)]
-    for start in range(0, len(old), AT_ONCE):
-        some = old[start : start + AT_ONCE]
+    names = (key.removeprefix(f"{folder}/") for key in context.storage.keys(folder))
+    old = (name for name in names if _is_older(name, before))
+    while some := list(islice(old, AT_ONCE)):
         with context.database.reading() as connection:
             existing = _EXISTING[folder](connection, some)
         yield from (f"{folder}/{name}" for name in some if name not in existing)

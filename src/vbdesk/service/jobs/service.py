@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,17 +16,18 @@ from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound
+from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import AnalyzeForm
+from vbdesk.service.jobs.order import next_tag
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
-from vbdesk.service.storage.store import ObjectMissing
-from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
+from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.webhooks.guard import AddressRefused
 
 IDEMPOTENCY_WINDOW = timedelta(hours=24)
@@ -112,6 +114,7 @@ class JobService:
 
         Raises:
             InvalidRequest: the webhook's address is refused, or the upload reference does not resolve.
+            AudioTooLarge: the upload is larger than its address allowed.
             InsufficientCredits: the balance does not cover it.
         """
         form, account = submission.form, submission.account
@@ -121,9 +124,8 @@ class JobService:
             except AddressRefused as refusal:
                 raise InvalidRequest(str(refusal)) from None
         context = self._context
-        uploads = UploadService(context.storage, context.signer, context.clock, context.settings.upload_valid_s)
+        upload = None if form.upload_ref is None else uploads_of(context).resolve(account, form.upload_ref)
         with context.database.reading() as connection:
-            upload = None if form.upload_ref is None else uploads.resolve(connection, account, form.upload_ref)
             if self._credits.balance(connection, account.account_id) < self._cost(submission):
                 raise InsufficientCredits
         return None if upload is None else upload.key
@@ -143,15 +145,20 @@ class JobService:
                 self._store(connection, submission, audio, job_id, audio_key)
                 row = require(connection, submission.account, job_id)
         except IntegrityError:
-            self._context.storage.delete(audio_key)
+            self._discard(audio_key)
             repeat = self.find_repeat(submission)  # a submit with the same key was faster
             if repeat is None:
                 raise
             return repeat
-        except BaseException:
-            self._context.storage.delete(audio_key)
+        except ServiceError:
+            self._discard(audio_key)
             raise
         return Submitted(as_submitted(row), submission.form.recorded_at)
+
+    def _discard(self, audio_key: str) -> None:
+        """Remove audio of no job. What stays, here or after a fault that leaves the commit in doubt, is swept later."""
+        with suppress(StoreUnavailable):
+            self._context.storage.delete(audio_key)
 
     def _keep_audio(self, form: AnalyzeForm, job_id: str, upload_key: str | None) -> str:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
@@ -173,6 +180,7 @@ class JobService:
         if submission.group_id is not None:  # before the credits: whoever ends a job takes them in this order too
             group_key = self._groups.ensure(connection, account, submission.group_id)
         self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
+        queue_tag = next_tag(connection, account.account_id, audio.duration_s, diarize=form.diarize)
         repository.insert(
             connection,
             job_id=job_id,
@@ -190,6 +198,7 @@ class JobService:
             audio_duration_seconds=audio.duration_s,
             audio_sample_rate=audio.sample_rate,
             history_key=group_key if submission.longitudinal else None,
+            queue_tag=queue_tag,
             webhook_url=form.webhook and form.webhook.url,
             webhook_secret=form.webhook and self._webhooks.seal(form.webhook.secret_key),
         )
@@ -197,7 +206,7 @@ class JobService:
             self._groups.register(connection, group_key, job_id)
         if submission.idempotency_key is not None:
             self._remember(connection, submission, job_id, now)
-        self._context.queue.enqueue(connection, job_id)
+        self._context.queue.enqueue(connection, job_id, queue_tag)
 
     def _remember(self, connection: Connection, submission: Submission, job_id: str, now: datetime) -> None:
         repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)

@@ -1,5 +1,7 @@
 """One analyze request, from its form to its job."""
 
+from contextlib import ExitStack
+
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
@@ -70,7 +72,8 @@ async def _inspect(context: Context, submission: Submission, upload_key: str | N
     if submission.form.audio is not None:
         return await context.inspector.inspect(submission.form.audio.path, sender)
     try:
-        with context.storage.local_copy(str(upload_key)) as path:
+        with ExitStack() as stack:
+            path = await run_in_threadpool(stack.enter_context, context.storage.local_copy(str(upload_key)))
             return await context.inspector.inspect(path, sender)
     except ObjectMissing:  # its time was over just now
         raise InvalidRequest(INVALID_UPLOAD_REF) from None

@@ -1,16 +1,16 @@
 """The object store in a folder."""
 
 import os
-import time
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from vbdesk.service.storage.store import ObjectExists, ObjectMissing, checked_key
+from vbdesk.service.storage.incoming import clear_abandoned
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
 _INCOMING = ".incoming"
-_ABANDONED_AFTER_S = 3600.0  # far longer than any request lives
 
 
 class LocalObjectStore:
@@ -65,12 +65,16 @@ class LocalObjectStore:
                 yield path.relative_to(self._root).as_posix()
 
     def clear_incoming(self) -> None:
-        """Remove what killed processes left half-written; what another process still writes to is young."""
-        before = time.time() - _ABANDONED_AFTER_S
-        for path in self.incoming.iterdir():
-            with suppress(FileNotFoundError):  # it was moved in meanwhile
-                if path.stat().st_mtime < before:
-                    path.unlink()
+        """Remove what killed processes left half-written."""
+        clear_abandoned(self.incoming)
+
+    def check(self) -> None:
+        """Write and remove a file."""
+        try:
+            with tempfile.TemporaryFile(dir=self.incoming) as file:
+                file.write(b"probe")
+        except OSError as error:
+            raise StoreUnavailable(f"The folder of the recordings takes no files: {error.strerror}.") from None
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)

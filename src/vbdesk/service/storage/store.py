@@ -17,12 +17,27 @@ class ObjectMissing(Exception):
     """No object lies under this key."""
 
 
+class StoreUnavailable(Exception):
+    """The store is away or refuses: nothing is known of the object. Try again later; one sentence, without secrets."""
+
+
+class StoreUnusable(Exception):
+    """The store of these settings cannot be used from here; one sentence for the operator."""
+
+
 class ObjectStore(Protocol):
-    """Keeps objects whole: an object is there with all its bytes, or not at all."""
+    """Keeps objects whole: an object is there with all its bytes, or not at all.
+
+    Where the store is elsewhere, every method may raise StoreUnavailable; a write that raised it may have been made.
+    """
 
     @property
     def incoming(self) -> Path:
         """A local folder for files on their way in; `adopt` moves them from here without copying."""
+        ...
+
+    def clear_incoming(self) -> None:
+        """Remove from that folder what killed processes left half-written."""
         ...
 
     def adopt(self, key: str, path: Path) -> None:
@@ -55,6 +70,10 @@ class ObjectStore(Protocol):
 
     def keys(self, folder: str) -> Iterator[str]:
         """Keys that begin with `folder/`."""
+        ...
+
+    def check(self) -> None:
+        """See, within seconds, whether the store takes, keeps and gives back files. Raises StoreUnavailable."""
         ...
 
 

@@ -46,9 +46,10 @@ def existing(connection: Connection, upload_refs: Collection[str]) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
-def list_past(connection: Connection, now: datetime) -> list[str]:
-    """References that may no longer be used."""
-    return list(connection.execute(sa.select(uploads.c.upload_ref).where(uploads.c.usable_until < now)).scalars())
+def list_past(connection: Connection, now: datetime, limit: int) -> list[str]:
+    """Some of the references that may no longer be used."""
+    query = sa.select(uploads.c.upload_ref).where(uploads.c.usable_until < now).limit(limit)
+    return list(connection.execute(query).scalars())
 
 
 def delete(connection: Connection, upload_refs: list[str]) -> None:

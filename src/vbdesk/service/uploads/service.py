@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Connection
-
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, UploadGrant, UploadRequest
+from vbdesk.contract.uploads import UploadGrant, UploadRequest
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.clock import Clock
-from vbdesk.service.errors import InvalidRequest
-from vbdesk.service.storage.signing import UploadSigner
+from vbdesk.service.db.session import Database
+from vbdesk.service.errors import AudioTooLarge, InvalidRequest
+from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddresses
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 from vbdesk.service.uploads import repository
 
@@ -20,6 +19,7 @@ USABLE = timedelta(hours=24)
 """How long an upload may be analysed, counted from the end of its address's validity."""
 
 UPLOADS_FOLDER = "uploads"
+AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,61 +32,85 @@ class StoredAudio:
 
 
 class UploadService:
-    """Rules of uploads."""
+    """Rules of uploads. The store may be far away: no connection to the database is held while it is asked."""
 
-    def __init__(self, store: ObjectStore, signer: UploadSigner, clock: Clock, valid_s: float) -> None:
+    def __init__(
+        self, database: Database, store: ObjectStore, addresses: UploadAddresses, clock: Clock, valid_s: float
+    ) -> None:
+        self._database = database
         self._store = store
-        self._signer = signer
+        self._addresses = addresses
         self._clock = clock
         self._valid_s = valid_s
 
-    def mint(self, connection: Connection, account: Account, body: UploadRequest, origin: str) -> UploadGrant:
-        """Grant one upload below the store's `origin`. The file's name is not kept: it may name a person."""
+    def mint(self, account: Account, body: UploadRequest) -> UploadGrant:
+        """Grant one upload. The file's name is not kept: it may name a person.
+
+        Raises:
+            AudioTooLarge: the caller announces more than may be taken.
+        """
+        length = ANY_AUDIO
+        if body.size_bytes is not None:
+            if body.size_bytes > MAX_AUDIO_BYTES:
+                raise AudioTooLarge
+            length = LengthRange(body.size_bytes, body.size_bytes)
         now = self._clock.now()
         upload_ref = new_id()
-        expires_at = now + timedelta(seconds=self._valid_s)
-        headers = {"Content-Type": body.content_type, LENGTH_RANGE_HEADER: f"1,{MAX_AUDIO_BYTES}"}
-        repository.insert(
-            connection,
-            upload_ref=upload_ref,
-            account_id=account.account_id,
-            content_type=body.content_type,
-            created_at=now,
-            expires_at=expires_at,
-            usable_until=expires_at + USABLE,
-        )
+        address = self._addresses.mint(upload_key(upload_ref), body.content_type, length, now, self._valid_s)
+        with self._database.writing() as connection:
+            repository.insert(
+                connection,
+                upload_ref=upload_ref,
+                account_id=account.account_id,
+                content_type=body.content_type,
+                created_at=now,
+                expires_at=address.expires_at,
+                usable_until=address.expires_at + USABLE,
+            )
         return UploadGrant(
-            upload_url=self._signer.sign(origin, upload_key(upload_ref), headers, now, self._valid_s),
+            upload_url=address.url,
             upload_ref=upload_ref,
-            expires_at=expires_at,
-            required_headers=headers,
+            expires_at=address.expires_at,
+            required_headers=address.required_headers,
         )
 
-    def resolve(self, connection: Connection, account: Account, upload_ref: str) -> StoredAudio:
+    def resolve(self, account: Account, upload_ref: str) -> StoredAudio:
         """The uploaded file behind a reference.
 
         Raises:
             InvalidRequest: unknown, another account's, never written, or too old.
+            AudioTooLarge: larger than the address allowed, on a store that cannot hold it; the file is removed.
         """
         if "\0" in upload_ref:  # PostgreSQL cannot even be asked for it
             raise InvalidRequest(INVALID_UPLOAD_REF)
-        content_type = repository.find_content_type(connection, account.account_id, upload_ref, self._clock.now())
+        with self._database.reading() as connection:
+            content_type = repository.find_content_type(connection, account.account_id, upload_ref, self._clock.now())
         if content_type is None:
             raise InvalidRequest(INVALID_UPLOAD_REF)
         key = upload_key(upload_ref)
         try:
-            return StoredAudio(key, content_type, self._store.size(key))
+            size = self._store.size(key)
         except ObjectMissing:
             raise InvalidRequest(INVALID_UPLOAD_REF) from None
+        if size > MAX_AUDIO_BYTES:
+            self._store.delete(key)
+            raise AudioTooLarge
+        return StoredAudio(key, content_type, size)
 
-    def remove_past(self, connection: Connection) -> int:
+    def remove_past(self) -> int:
         """Delete uploads that may no longer be used, file first; how many."""
-        past = repository.list_past(connection, self._clock.now())
-        for upload_ref in past:
-            self._store.delete(upload_key(upload_ref))
-        if past:
-            repository.delete(connection, past)
-        return len(past)
+        removed = 0
+        while True:
+            with self._database.reading() as connection:
+                past = repository.list_past(connection, self._clock.now(), AT_ONCE)
+            for upload_ref in past:
+                self._store.delete(upload_key(upload_ref))
+            if past:
+                with self._database.writing() as connection:
+                    repository.delete(connection, past)
+            removed += len(past)
+            if len(past) < AT_ONCE:
+                return removed
 
 
 def upload_key(upload_ref: str) -> str:

@@ -1,0 +1,79 @@
+"""The store and the upload addresses that the settings name. A maker's library is loaded only where it is used."""
+
+from collections.abc import Callable
+
+from vbdesk.service.settings import Settings
+from vbdesk.service.storage.addresses import EmbeddedAddresses, UploadAddresses
+from vbdesk.service.storage.local import LocalObjectStore
+from vbdesk.service.storage.location import Location
+from vbdesk.service.storage.remote import PROBING_PATIENCE, USUAL_PATIENCE, RemoteObjectStore
+from vbdesk.service.storage.signing import UploadSigner
+from vbdesk.service.storage.store import ObjectStore, StoreUnusable
+
+_OBJECTS = "objects"
+_INCOMING = "incoming"
+
+
+def open_store(settings: Settings) -> ObjectStore:
+    """Where audio lies.
+
+    Raises:
+        StoreUnusable: a library or the credentials for it are missing.
+    """
+    location = settings.storage_location
+    if location is None:
+        return LocalObjectStore(settings.data_dir / _OBJECTS)
+    return _open_remote(settings, location)
+
+
+def open_addresses(settings: Settings, keys: Callable[[], tuple[bytes, ...]], origin: str) -> UploadAddresses:
+    """Addresses for callers: of the embedded store at `origin`, signed with our own keys, or of the maker's.
+
+    Raises:
+        StoreUnusable: a library or the credentials for it are missing, or they cannot sign.
+    """
+    location = settings.storage_location
+    if location is None:
+        return EmbeddedAddresses(UploadSigner(keys), settings.storage_url or origin)
+    return _open_remote_addresses(settings, location)
+
+
+def _open_remote(settings: Settings, location: Location) -> RemoteObjectStore:
+    incoming = settings.data_dir / _INCOMING
+    if location.kind == "s3":
+        try:
+            from vbdesk.service.storage import s3
+        except ImportError:
+            raise _without_library("S3") from None
+
+        bucket, probing = (
+            s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, patience), location.bucket)
+            for patience in (USUAL_PATIENCE, PROBING_PATIENCE)
+        )
+        return RemoteObjectStore(bucket, probing, location.prefix, incoming)
+    try:
+        from vbdesk.service.storage import gcs
+    except ImportError:
+        raise _without_library("Google Cloud Storage") from None
+
+    client = gcs.make_client(settings.storage_endpoint)
+    patient, impatient = (
+        gcs.GcsBucket(client, location.bucket, patience) for patience in (USUAL_PATIENCE, PROBING_PATIENCE)
+    )
+    return RemoteObjectStore(patient, impatient, location.prefix, incoming)
+
+
+def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddresses:
+    endpoint = settings.storage_public_endpoint or settings.storage_endpoint
+    if location.kind == "s3":
+        from vbdesk.service.storage import s3
+
+        client = s3.make_client(settings.storage_region, endpoint, USUAL_PATIENCE)
+        return s3.S3Addresses(client, location.bucket, location.prefix)
+    from vbdesk.service.storage import gcs
+
+    return gcs.GcsAddresses(gcs.make_client(settings.storage_endpoint), location.bucket, location.prefix, endpoint)
+
+
+def _without_library(maker: str) -> StoreUnusable:
+    return StoreUnusable(f"Audio in {maker} needs the maker's library: install vbdesk[cloud].")

@@ -1,0 +1,177 @@
+"""Audio in a store that speaks S3. Credentials come from the places where boto3 looks for them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from typing import Any, BinaryIO
+from urllib.parse import parse_qs, urlsplit
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
+from vbdesk.service.storage.remote import Patience
+from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
+
+_CONNECTIONS = 32
+_STREAMS = 3  # how often a download that breaks off is begun
+_CHUNK_BYTES = 256 * 1024
+_MARK = "vbdesk-write"
+_LENGTH_RANGE = "content-length-range"
+
+
+def make_client(region: str | None, endpoint: str | None, patience: Patience) -> Any:
+    """A client of the store at `endpoint`, or of the maker's own.
+
+    Raises:
+        StoreUnusable: it cannot be made of these settings.
+    """
+    config = Config(
+        signature_version="s3v4",
+        s3={"addressing_style": "path" if endpoint else "virtual"},
+        connect_timeout=patience.connect_s,
+        read_timeout=patience.read_s,
+        retries={"mode": "standard", "total_max_attempts": patience.attempts},
+        max_pool_connections=_CONNECTIONS,
+        request_checksum_calculation="when_required",  # stores of other makers do not know the newer checksums
+        response_checksum_validation="when_required",
+    )
+    try:
+        return boto3.session.Session().client("s3", region_name=region, endpoint_url=endpoint, config=config)
+    except (BotoCoreError, ValueError) as error:
+        raise StoreUnusable(
+            f"Audio in S3 cannot be reached with these settings ({type(error).__name__}). "
+            "Check storage_region, storage_endpoint and the AWS_* variables."
+        ) from None
+
+
+class S3Bucket:
+    """A bucket, by the calls of S3."""
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def put(self, key: str, file: BinaryIO, mark: str) -> bool:
+        """One request: recordings are far below the size that takes several."""
+        return self._write(self._client.put_object, key, mark, Body=file)
+
+    def copy(self, source_key: str, key: str, mark: str) -> bool:
+        """One request, for the same reason."""
+        source = {"Bucket": self._bucket, "Key": source_key}
+        return self._write(self._client.copy_object, key, mark, CopySource=source, MetadataDirective="REPLACE")
+
+    def mark(self, key: str) -> str | None:
+        """Kept in the object's metadata."""
+        mark: str | None = self._head(key)["Metadata"].get(_MARK)
+        return mark
+
+    def fetch(self, key: str, file: BinaryIO) -> None:
+        """A stream that breaks off is begun again."""
+        for left in reversed(range(_STREAMS)):
+            with self._asking():
+                body = self._client.get_object(Bucket=self._bucket, Key=key)["Body"]
+                try:
+                    with closing(body):
+                        for chunk in body.iter_chunks(_CHUNK_BYTES):
+                            file.write(chunk)
+                except BotoCoreError:
+                    if not left:
+                        raise
+                    file.seek(0)
+                    file.truncate()
+                else:
+                    return
+
+    def size(self, key: str) -> int:
+        """As the object's head says."""
+        return int(self._head(key)["ContentLength"])
+
+    def delete(self, key: str) -> None:
+        """The store does not mind what is not there."""
+        with self._asking():
+            self._client.delete_object(Bucket=self._bucket, Key=key)
+
+    def keys(self, start: str) -> Iterator[str]:
+        """A thousand keys a request."""
+        pages = iter(self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start))
+        while True:
+            with self._asking():
+                page = next(pages, None)
+            if page is None:
+                return
+            yield from (item["Key"] for item in page.get("Contents", ()))
+
+    def _write(self, call: Callable[..., Any], key: str, mark: str, **what: Any) -> bool:
+        with self._asking():
+            try:
+                call(Bucket=self._bucket, Key=key, IfNoneMatch="*", Metadata={_MARK: mark}, **what)
+            except ClientError as error:
+                if _code_of(error) in {"PreconditionFailed", "412"}:
+                    return False
+                raise
+        return True
+
+    def _head(self, key: str) -> Any:
+        with self._asking():
+            try:
+                return self._client.head_object(Bucket=self._bucket, Key=key)
+            except ClientError as error:
+                if _code_of(error) == "404":  # a head has no body to say whether the object or the bucket is missing
+                    self._client.head_bucket(Bucket=self._bucket)
+                    raise ObjectMissing(key) from None
+                raise
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Tell what the store says of an object from a store that does not work."""
+        try:
+            yield
+        except ClientError as error:
+            if _code_of(error) == "NoSuchKey":
+                raise ObjectMissing from None
+            raise StoreUnavailable(f"The object store refuses a request ({_code_of(error)}).") from None
+        except BotoCoreError as error:
+            raise StoreUnavailable(f"The object store cannot be reached ({type(error).__name__}).") from None
+
+
+class S3Addresses:
+    """Signed addresses of a bucket, at the endpoint that callers reach.
+
+    S3 has no length range for a PUT. It travels as a signed entry of the object's metadata, which tells the caller;
+    where the caller said the size, a signed `Content-Length` has the store itself hold it.
+    """
+
+    def __init__(self, client: Any, bucket: str, prefix: str) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._prefix = f"{prefix}/" if prefix else ""
+
+    def mint(self, key: str, content_type: str, length: LengthRange, now: datetime, valid_s: float) -> UploadAddress:
+        """Sign with the credentials of this moment; the maker's signer reads the clock of the computer."""
+        what: dict[str, Any] = {
+            "Bucket": self._bucket,
+            "Key": self._prefix + key,
+            "ContentType": content_type,
+            "IfNoneMatch": "*",
+            "Metadata": {_LENGTH_RANGE: str(length)},
+        }
+        headers = {
+            "Content-Type": content_type,
+            "If-None-Match": "*",
+            "X-Amz-Meta-Content-Length-Range": str(length),
+        }
+        if length.exact is not None:
+            what["ContentLength"] = length.exact
+            headers["Content-Length"] = str(length.exact)
+        try:
+            url = self._client.generate_presigned_url("put_object", what, ExpiresIn=max(1, int(valid_s)))
+        except BotoCoreError as error:
+            raise StoreUnavailable(f"No address of the object store can be signed ({type(error).__name__}).") from None
+        query = parse_qs(urlsplit(url).query)
+        return UploadAddress(url, headers, signed_end(query["X-Amz-Date"][0], query["X-Amz-Expires"][0]))
+
+
+def _code_of(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", "unknown"))
