@@ -155,8 +155,8 @@ def test_the_engine_runs_what_was_submitted(make_pg_bench):
     class LateQueue:
         """The database does not exist before the bench does."""
 
-        def enqueue(self, connection, job_id):
-            opened[0].enqueue(connection, job_id)
+        def enqueue(self, connection, job_id, queue_tag):
+            opened[0].enqueue(connection, job_id, queue_tag)
 
     bench = make_pg_bench(clock=SystemClock(), queue=LateQueue())
     context = bench.service.context

@@ -22,8 +22,8 @@ def engine_bench(make_bench):
     class LateQueue:
         """The database does not exist before the bench does."""
 
-        def enqueue(self, connection, job_id):
-            opened[0].enqueue(connection, job_id)
+        def enqueue(self, connection, job_id, queue_tag):
+            opened[0].enqueue(connection, job_id, queue_tag)
 
     bench = make_bench(clock=SystemClock(), queue=LateQueue())
     opened.append(DbosQueue(bench.service.context.settings.resolved_database_url))
@@ -91,7 +91,7 @@ def test_a_submit_that_is_rolled_back_is_never_run(engine_bench):
     job_id = engine_bench.submit()
     database = engine_bench.service.context.database
     with pytest.raises(RuntimeError), database.writing() as connection:
-        engine_bench.queue.enqueue(connection, "never")
+        engine_bench.queue.enqueue(connection, "never", 1)
         raise RuntimeError
     assert [workflow.workflow_id for workflow in engine_bench.queue.client.list_workflows()] == [job_id]
 

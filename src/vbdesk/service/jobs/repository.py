@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
-from vbdesk.service.db.jobs import idempotency_keys, jobs
+from vbdesk.service.db.jobs import idempotency_keys, job_days, jobs
 from vbdesk.service.http.paging import Page
 
 AnyRow = Row[*tuple[Any, ...]]
@@ -41,20 +41,54 @@ def existing(connection: Connection, job_ids: Collection[str]) -> set[str]:
 
 def count(connection: Connection, account_id: str) -> int:
     """Jobs of the account."""
-    query = sa.select(sa.func.count()).select_from(jobs).where(jobs.c.account_id == account_id)
-    return connection.execute(query).scalar_one()
+    query = sa.select(sa.func.coalesce(sa.func.sum(job_days.c.jobs), 0)).where(job_days.c.account_id == account_id)
+    return int(connection.execute(query).scalar_one())
 
 
 def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
     """`job_id`, `status`, `job_type`, `created_at` of the account's jobs, newest first."""
+    before, skipped = _day_of(connection, account_id, page.offset) if page.offset else (None, 0)
     query = (
         sa.select(jobs.c.job_id, jobs.c.status, jobs.c.job_type, jobs.c.created_at)
         .where(jobs.c.account_id == account_id)
         .order_by(jobs.c.created_at.desc(), jobs.c.job_id.desc())
         .limit(page.size)
-        .offset(page.offset)
+        .offset(page.offset - skipped)
     )
-    return connection.execute(query).all()
+    return connection.execute(query if before is None else query.where(jobs.c.created_at < before)).all()
+
+
+def _day_of(connection: Connection, account_id: str, offset: int) -> tuple[datetime | None, int]:
+    """The end of the day on which the job at `offset` was created, and how many jobs are newer than that day.
+
+    A database finds a far page only by walking over all before it; so it has to walk over those of one day.
+    """
+    newer = sa.func.sum(job_days.c.jobs).over(order_by=job_days.c.day.desc()) - job_days.c.jobs
+    days = sa.select(job_days.c.day, newer.label("newer")).where(job_days.c.account_id == account_id).subquery()
+    query = sa.select(days).where(days.c.newer <= offset).order_by(days.c.day).limit(1)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None, 0
+    return datetime.combine(row.day, time.min, UTC) + timedelta(days=1), int(row.newer)
+
+
+_QUEUED = jobs.c.status == JobStatus.QUEUED.value
+_LOWEST_TAG = sa.select(sa.func.coalesce(sa.func.min(jobs.c.queue_tag), 0)).where(_QUEUED)
+
+
+def look_ahead(
+    connection: Connection, account_id: str, weighed_s: float, diarize_factor: float
+) -> tuple[int, int, float]:
+    """The lowest tag of all queued jobs, 0 if there are none; of the account's that are not longer, number and seconds.
+
+    Seconds are those of the recordings, times `diarize_factor` where speakers are told apart.
+    """
+    seconds = jobs.c.audio_duration_seconds * sa.case((jobs.c.diarize, diarize_factor), else_=1.0)
+    query = sa.select(
+        _LOWEST_TAG.scalar_subquery(), sa.func.count(), sa.func.coalesce(sa.func.sum(seconds), 0.0)
+    ).where(_QUEUED, jobs.c.account_id == account_id, seconds <= weighed_s)
+    lowest, ahead, ahead_s = connection.execute(query).one()
+    return lowest, ahead, ahead_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +204,7 @@ def list_overdue(connection: Connection, before: datetime, executor_ids: Collect
 
 def list_set_aside(connection: Connection) -> list[str]:
     """History keys of groups in which an analysis waits for its turn."""
-    query = sa.select(jobs.c.history_key).where(jobs.c.analysis.is_not(None)).distinct()
+    query = sa.select(jobs.c.history_key).where(jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_not(None)).distinct()
     return [key for key in connection.execute(query).scalars() if key is not None]
 
 

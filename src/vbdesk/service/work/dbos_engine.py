@@ -65,9 +65,14 @@ class DbosQueue:
         """DBOS seen from outside."""
         return self._client
 
-    def enqueue(self, connection: Connection, job_id: str) -> None:
+    def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
         """Enqueue the job in the caller's transaction."""
-        options: EnqueueOptions = {"workflow_name": WORKFLOW, "queue_name": QUEUE, "workflow_id": job_id}
+        options: EnqueueOptions = {
+            "workflow_name": WORKFLOW,
+            "queue_name": QUEUE,
+            "workflow_id": job_id,
+            "priority": queue_tag,
+        }
         self._client.enqueue_in_transaction(connection, options, job_id)
 
     def close(self) -> None:
@@ -84,9 +89,9 @@ class DbosEngine:
         self._executor_id = executor_id
         self._at_once = 0
 
-    def enqueue(self, connection: Connection, job_id: str) -> None:
+    def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
         """Enqueue the job in the caller's transaction."""
-        self._queue.enqueue(connection, job_id)
+        self._queue.enqueue(connection, job_id, queue_tag)
 
     def start(self, run: RunJob, *, at_once: int) -> None:
         """Begin to run jobs in this process; first those that this executor left behind."""

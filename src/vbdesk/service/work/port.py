@@ -24,8 +24,11 @@ class HandedBack(BaseException):
 class JobEngine(Protocol):
     """Keeps what was enqueued until it was run, whatever process dies."""
 
-    def enqueue(self, connection: Connection, job_id: str) -> None:
-        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits."""
+    def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
+        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits.
+
+        Of waiting jobs the one with the lowest `queue_tag` is run next.
+        """
         ...
 
     def start(self, run: RunJob, *, at_once: int) -> None:
