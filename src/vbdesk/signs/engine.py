@@ -12,14 +12,15 @@ from vbdesk.signs.metrics import extended_metrics
 from vbdesk.signs.passage import Listening, Passage, hear, own_turns
 from vbdesk.signs.reference import Reference, load_reference
 from vbdesk.signs.scoring import Conditions, Reading, read_sign
+from vbdesk.signs.stages import ACTIVITY, FEATURES, NARRATIVE, QUALITY, SCORING, SPEAKERS, Stages, untimed
 from vbdesk.signs.summary import make_signal, summarise_readings
 from vbdesk.signs.target import Target
 from vbdesk.signs.uncertainty import with_interval
 from vbdesk.signs.wording import DEFAULT_LANGUAGE
 from vbdesk.voice.activity import detect_speech
-from vbdesk.voice.features import analyse_frames
+from vbdesk.voice.features import FrameAnalysis, analyse_frames
 from vbdesk.voice.quality import Quality, assess
-from vbdesk.voice.recording import Recording
+from vbdesk.voice.recording import Recording, Samples
 from vbdesk.voice.speakers import SpeakerTurns, alone
 from vbdesk.voice.speakers import diarize as find_speakers
 
@@ -54,6 +55,7 @@ def analyze(
     diarize: bool = False,
     language: str = DEFAULT_LANGUAGE,
     norms_file: Path | None = None,
+    stages: Stages = untimed,
 ) -> ModelResult | SignResult:
     """Analyse `recording` for a model or a sign.
 
@@ -63,15 +65,19 @@ def analyze(
         diarize: tell speakers apart and read each by itself; the usual fields then speak for the one who speaks most.
         language: of the summary, as a BCP 47 tag.
         norms_file: norms of a site's own, in place of those that ship.
+        stages: is told what is being done.
 
     Raises:
         DataFileError: the norms cannot be used.
         UnknownLanguage: there are no words for `language`.
     """
-    return read(listen(recording, diarize=diarize, norms_file=norms_file), target, language=language)
+    heard = listen(recording, diarize=diarize, norms_file=norms_file, stages=stages)
+    return read(heard, target, language=language, stages=stages)
 
 
-def listen(recording: Recording, *, diarize: bool = False, norms_file: Path | None = None) -> Heard:
+def listen(
+    recording: Recording, *, diarize: bool = False, norms_file: Path | None = None, stages: Stages = untimed
+) -> Heard:
     """Measure everything that any target may need of `recording`; arguments as `analyze`.
 
     A short recording is judged and measured at once, on two threads that share nothing; of a long one that would take
@@ -79,28 +85,40 @@ def listen(recording: Recording, *, diarize: bool = False, norms_file: Path | No
     """
     with ThreadPoolExecutor(1) as pool:
         at_once = not diarize and recording.duration_s <= AT_ONCE_S
-        measuring = pool.submit(analyse_frames, recording.samples) if at_once else None
-        activity = detect_speech(recording)
-        quality = assess(recording, activity, told_apart=diarize)
+        measuring = pool.submit(_measure, recording.samples, stages) if at_once else None
+        with stages(ACTIVITY):
+            activity = detect_speech(recording)
+        with stages(QUALITY):
+            quality = assess(recording, activity, told_apart=diarize)
     listening = listening_for(quality, load_reference(norms_file=norms_file))
-    speakers = find_speakers(recording, activity) if diarize else None
+    speakers = None
+    if diarize:
+        with stages(SPEAKERS):
+            speakers = find_speakers(recording, activity)
     if speakers is None or len(speakers) < 2:
-        frames = measuring.result() if measuring else analyse_frames(recording.samples)
+        frames = measuring.result() if measuring else _measure(recording.samples, stages)
         passages = [hear(frames, activity.segments, activity.speech_s, None, listening)]
         return Heard(quality, passages, speakers, norms_file)
     passages = []
     for speaker in speakers:
         others = [segment for other in speakers if other is not speaker for segment in other.segments]
         turns = own_turns(speaker.segments, others)
-        frames = analyse_frames(alone(recording.samples, turns))
+        frames = _measure(alone(recording.samples, turns), stages)
         passages.append(hear(frames, speaker.segments, speaker.speech_seconds, turns, listening))
     return Heard(quality, passages, speakers, norms_file)
 
 
-def read(heard: Heard, target: Target, *, language: str = DEFAULT_LANGUAGE) -> ModelResult | SignResult:
+def _measure(samples: Samples, stages: Stages) -> FrameAnalysis | None:
+    with stages(FEATURES):
+        return analyse_frames(samples)
+
+
+def read(
+    heard: Heard, target: Target, *, language: str = DEFAULT_LANGUAGE, stages: Stages = untimed
+) -> ModelResult | SignResult:
     """Read what was heard for `target`; the summary is in `language`, a BCP 47 tag."""
     reference = load_reference(language, heard.norms_file)
-    return read_voices(heard, lambda passage: _result(passage, heard.quality, target, reference))
+    return read_voices(heard, lambda passage: _result(passage, heard.quality, target, reference, stages))
 
 
 def read_voices(heard: Heard, read_voice: Callable[[Passage], AnyResult]) -> AnyResult:
@@ -123,14 +141,19 @@ def listening_for(quality: Quality, reference: Reference) -> Listening:
     )
 
 
-def _result(passage: Passage, quality: Quality, target: Target, reference: Reference) -> ModelResult | SignResult:
-    readings = _readings(passage, quality, target, reference)
-    signals = [make_signal(reading, reference) for reading in readings]
+def _result(
+    passage: Passage, quality: Quality, target: Target, reference: Reference, stages: Stages
+) -> ModelResult | SignResult:
+    with stages(SCORING):
+        readings = _readings(passage, quality, target, reference)
+        signals = [make_signal(reading, reference) for reading in readings]
     audio_quality = wire_quality(quality)
     if target.kind == "sign":
         return SignResult(signal=signals[0], audio_quality=audio_quality)
+    with stages(NARRATIVE):
+        summary = summarise_readings(readings, passage, quality.issues, reference)
     return ModelResult(
-        summary=summarise_readings(readings, passage, quality.issues, reference),
+        summary=summary,
         signals=signals,
         audio_quality=audio_quality,
         extended_metrics=extended_metrics(

@@ -19,7 +19,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
     def summary(language: str) -> str:
         request = AnalysisRequest(SPEECH, "model", "pulse", diarize=False, plugins=no_own_signs, language=language)
-        text: str = json.loads(analyse_file(request))["summary"]["description"]["summary"]
+        text: str = json.loads(analyse_file(request).result)["summary"]["description"]["summary"]
         return text
 
     return {language: summary(language) for language in ("en", "de")}
@@ -31,7 +31,7 @@ def test_the_analysis_is_on_the_norms_of_the_site(tmp_path: Path, kind: Literal[
     own = tmp_path / "site.toml"
     own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
     request = AnalysisRequest(SPEECH, kind, name, False, PluginSource(tmp_path / "none"), "en", own)
-    result = json.loads(analyse_file(request))
+    result = json.loads(analyse_file(request).result)
     signal = result["signals"][0] if kind == "model" else result["signal"]
     assert signal["sign_version"] == "1.0.0+norms.2.0.site"
 

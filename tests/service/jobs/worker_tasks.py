@@ -9,7 +9,7 @@ from pathlib import Path
 import soundfile
 from sample_results import result_json
 
-from vbdesk.service.work.analysis import AnalysisRequest
+from vbdesk.service.work.analysis import Analysed, AnalysisRequest
 
 
 def nothing_to_prepare() -> None:
@@ -46,41 +46,41 @@ def refuse() -> None:
     raise ValueError("bad audio")
 
 
-def analyse_at_once(request: AnalysisRequest) -> str:
+def analyse_at_once(request: AnalysisRequest) -> Analysed:
     """A result whose every score is the recording's mean square: it depends on the file, as a real one does."""
     samples, _ = soundfile.read(request.path)
-    return result_json(request.kind, request.name, min(1.0, float((samples**2).mean())))
+    return Analysed(result_json(request.kind, request.name, min(1.0, float((samples**2).mean()))))
 
 
-def analyse_slowly(request: AnalysisRequest) -> str:
+def analyse_slowly(request: AnalysisRequest) -> Analysed:
     time.sleep(1)
     return analyse_at_once(request)
 
 
-def analyse_never(request: AnalysisRequest) -> str:
+def analyse_never(request: AnalysisRequest) -> Analysed:
     """Stuck for models, in native code that keeps the interpreter; quick for signs."""
     if request.kind == "model":
         ctypes.PyDLL(None).sleep(600)
     return analyse_at_once(request)
 
 
-def analyse_in_a_loop(request: AnalysisRequest) -> str:
+def analyse_in_a_loop(request: AnalysisRequest) -> Analysed:
     """Stuck for models, quick for signs."""
     while request.kind == "model":
         pass
     return analyse_at_once(request)
 
 
-def analyse_badly(_request: AnalysisRequest) -> str:
+def analyse_badly(_request: AnalysisRequest) -> Analysed:
     raise ValueError("nothing comes of this")
 
 
-def analyse_and_die(_request: AnalysisRequest) -> str:
+def analyse_and_die(_request: AnalysisRequest) -> Analysed:
     ctypes.string_at(0)
-    return ""
+    return Analysed("")
 
 
-def analyse_at_the_second_try(request: AnalysisRequest) -> str:
+def analyse_at_the_second_try(request: AnalysisRequest) -> Analysed:
     marker = Path(f"{request.path}.tried")
     if not marker.exists():
         marker.touch()
@@ -88,8 +88,8 @@ def analyse_at_the_second_try(request: AnalysisRequest) -> str:
     return analyse_at_once(request)
 
 
-def analyse_into_nonsense(_request: AnalysisRequest) -> str:
-    return "no result"
+def analyse_into_nonsense(_request: AnalysisRequest) -> Analysed:
+    return Analysed("no result")
 
 
 def crash_at_a_look() -> None:

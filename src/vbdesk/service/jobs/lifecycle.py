@@ -42,6 +42,7 @@ class Run:
     created_at: datetime
     hold: Hold
     trace_parent: str | None
+    audio_s: float
 
 
 class JobLifecycle:
@@ -70,7 +71,16 @@ class JobLifecycle:
             self.fail(connection, job_id)
             return None
         hold = Hold(executor_id, row.starts)
-        return Run(job_id, Target.of_row(row), row.diarize, row.audio_key, row.created_at, hold, row.trace_parent)
+        return Run(
+            job_id,
+            Target.of_row(row),
+            row.diarize,
+            row.audio_key,
+            row.created_at,
+            hold,
+            row.trace_parent,
+            row.audio_duration_seconds,
+        )
 
     def hand_back(self, connection: Connection, job_id: str, by: Hold) -> None:
         """Undo a start that was cut short for no fault of the job's, so that it does not count."""

@@ -1,10 +1,13 @@
 """The analysis as a child process runs it: a file in, a result as JSON out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from vbdesk.contract.results import ModelResult, SignResult
 from vbdesk.signs.plugins.source import PluginSource
+from vbdesk.signs.stages import Lap, Stopwatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,19 @@ class AnalysisRequest:
     norms_file: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What comes back from the child: the result as JSON, and how long each stage of its making took."""
+
+    result: str
+    laps: Sequence[Lap] = ()
+
+
 class Analysis(Protocol):
     """A function at the top level of a module, so that a child can import it by name."""
 
-    def __call__(self, request: AnalysisRequest) -> str:
-        """The result as JSON. Raises what it likes: then the job fails."""
+    def __call__(self, request: AnalysisRequest) -> Analysed:
+        """The result. Raises what it likes: then the job fails."""
         ...
 
 
@@ -47,21 +58,22 @@ def prepare() -> None:
     load_reference()
 
 
-def analyse_file(request: AnalysisRequest) -> str:
+def analyse_file(request: AnalysisRequest) -> Analysed:
     """Decode and analyse one recording."""
     from vbdesk.signs.engine import Target, analyze
     from vbdesk.signs.plugins.reading import analyze_sign
     from vbdesk.voice.decode import decode
 
-    recording = decode(request.path)
+    stages = Stopwatch()
+    with stages("decode"):
+        recording = decode(request.path)
+    diarize, norms_file = request.diarize, request.norms_file
+    result: ModelResult | SignResult
     if request.kind == "sign":
-        return analyze_sign(
-            recording, request.name, request.plugins, diarize=request.diarize, norms_file=request.norms_file
-        ).model_dump_json()
-    return analyze(
-        recording,
-        Target.model(request.name),
-        diarize=request.diarize,
-        language=request.language,
-        norms_file=request.norms_file,
-    ).model_dump_json()
+        result = analyze_sign(
+            recording, request.name, request.plugins, diarize=diarize, norms_file=norms_file, stages=stages
+        )
+    else:
+        target, language = Target.model(request.name), request.language
+        result = analyze(recording, target, diarize=diarize, language=language, norms_file=norms_file, stages=stages)
+    return Analysed(result.model_dump_json(), stages.laps)

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Concatenate, Literal, ParamSpec
@@ -17,8 +18,9 @@ from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import Run
 from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.observe.runs import ANALYSE, FETCH, SETTLE, RunStages, observed_run
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
-from vbdesk.service.work.analysis import Analysis, AnalysisRequest
+from vbdesk.service.work.analysis import Analysed, Analysis, AnalysisRequest
 from vbdesk.service.work.port import HandedBack
 from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.work.slots import SlotPool
@@ -45,7 +47,11 @@ class _Attempt:
 
 
 class JobRunner:
-    """Runs jobs in the slots of this process; `run` is what the engine calls, from as many threads as it likes."""
+    """Runs jobs in the slots of this process; `run` is what the engine calls, from as many threads as it likes.
+
+    Attributes:
+        children_start: whether the newest child became ready, as far as one was wanted.
+    """
 
     def __init__(self, context: Context, slots: SlotPool, analysis: Analysis, executor_id: str) -> None:
         self._context = context
@@ -53,6 +59,7 @@ class JobRunner:
         self._slots = slots
         self._analysis = analysis
         self._executor_id = executor_id
+        self.children_start = True
         self._stopping = threading.Event()
         self._closing = threading.Event()
         self._under_way = 0
@@ -116,31 +123,42 @@ class JobRunner:
         with self._slots.borrow() as slot:
             try:
                 slot.wait_ready()
+                self.children_start = True
             except ChildCrashed as crash:
+                self.children_start = False
                 log.error("The analysis process ends before it is ready. %s", crash)
                 return self._start(attempt) is None  # counts, lest it be tried for ever
             run = self._start(attempt)
             if run is None:
                 return self._conclude(job_id)
-            try:
-                result = self._analyse(slot, run)
-            except (SlotClosed, StoreUnavailable) as cut_short:
-                if isinstance(cut_short, StoreUnavailable) and self._is_too_old(run):
-                    self._record(self._lifecycle.fail, job_id, run.hold)
-                    return True
-                self._record(self._lifecycle.hand_back, job_id, run.hold)
-                attempt.hold = None
-                raise
-            except ChildCrashed as crash:
-                log.warning("Job %s: %s It is started again.", job_id, crash)
-                return False
-            except TaskTimedOut:
-                self._record(self._lifecycle.time_out, job_id, run.hold)
-            except (TaskFailed, ObjectMissing) as failure:
-                log.warning("Job %s failed: %s", job_id, failure)
+            with observed_run(self._context, run) as stages:
+                return self._try_to_end(attempt, run, slot, stages)
+
+    def _try_to_end(self, attempt: _Attempt, run: Run, slot: Slot, stages: RunStages) -> bool:
+        """Analyse and write the end down; whether that ended the job."""
+        job_id = attempt.job_id
+        try:
+            analysed = self._analyse(slot, run, stages)
+        except (SlotClosed, StoreUnavailable) as cut_short:
+            if isinstance(cut_short, StoreUnavailable) and self._is_too_old(run):
                 self._record(self._lifecycle.fail, job_id, run.hold)
-            else:
-                self._record(self._lifecycle.analysed, job_id, result, run.hold)
+                return True
+            self._record(self._lifecycle.hand_back, job_id, run.hold)
+            attempt.hold = None
+            raise
+        except ChildCrashed as crash:
+            self._context.metrics.children_crashed.inc()
+            log.warning("Job %s: %s It is started again.", job_id, crash)
+            return False
+        except TaskTimedOut:
+            self._record(self._lifecycle.time_out, job_id, run.hold)
+        except (TaskFailed, ObjectMissing) as failure:
+            log.warning("Job %s failed: %s", job_id, failure)
+            self._record(self._lifecycle.fail, job_id, run.hold)
+        else:
+            self._context.metrics.analysed_audio.inc(run.audio_s)
+            with stages(SETTLE):
+                self._record(self._lifecycle.analysed, job_id, analysed.result, run.hold)
         return True
 
     def _is_too_old(self, run: Run) -> bool:
@@ -165,10 +183,12 @@ class JobRunner:
         attempt.hold = None if run is None else run.hold
         return run
 
-    def _analyse(self, slot: Slot, run: Run) -> str:
+    def _analyse(self, slot: Slot, run: Run, stages: RunStages) -> Analysed:
         target, settings = run.target.analysed, self._context.settings
         kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
-        with self._context.storage.local_copy(run.audio_key) as path:
+        with ExitStack() as stack:
+            with stages(FETCH):
+                path = stack.enter_context(self._context.storage.local_copy(run.audio_key))
             request = AnalysisRequest(
                 path,
                 kind,
@@ -178,8 +198,11 @@ class JobRunner:
                 settings.narrative_language,
                 settings.norms_file,
             )
-            result: str = slot.run(self._analysis, request, timeout_s=settings.job_timeout_s)
-        return result
+            with stages(ANALYSE):
+                began_ns = time.time_ns()
+                analysed: Analysed = slot.run(self._analysis, request, timeout_s=settings.job_timeout_s)
+                stages.add(analysed.laps, began_ns)
+        return analysed
 
     def _conclude(self, job_id: str) -> bool:
         """Nothing was left to analyse; an analysis that was set aside may have its turn now."""

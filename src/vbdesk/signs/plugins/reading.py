@@ -12,6 +12,7 @@ from vbdesk.signs.plugins.discovery import PluginSign, load_plugins
 from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference import load_reference
 from vbdesk.signs.scoring import Conditions, carries_enough, level_of, score_of
+from vbdesk.signs.stages import SCORING, Stages, untimed
 from vbdesk.signs.target import Target, UnknownTarget, standalone_names
 from vbdesk.signs.uncertainty import NORMAL_90, standard_error
 from vbdesk.voice.recording import Recording
@@ -36,7 +37,13 @@ def find_sign(name: str, source: PluginSource) -> Target | PluginSign:
 
 
 def analyze_sign(
-    recording: Recording, name: str, source: PluginSource, *, diarize: bool = False, norms_file: Path | None = None
+    recording: Recording,
+    name: str,
+    source: PluginSource,
+    *,
+    diarize: bool = False,
+    norms_file: Path | None = None,
+    stages: Stages = untimed,
 ) -> SignResult:
     """Analyse `recording` for the sign of this name, as `find_sign` finds it; further arguments as `engine.analyze`.
 
@@ -45,18 +52,25 @@ def analyze_sign(
     """
     sign = find_sign(name, source)
     if isinstance(sign, PluginSign):
-        return analyze_plugin(recording, sign, diarize=diarize, norms_file=norms_file)
-    result = analyze(recording, sign, diarize=diarize, norms_file=norms_file)
+        return analyze_plugin(recording, sign, diarize=diarize, norms_file=norms_file, stages=stages)
+    result = analyze(recording, sign, diarize=diarize, norms_file=norms_file, stages=stages)
     if isinstance(result, SignResult):
         return result
     raise TypeError(f"the result of a sign is not a {type(result).__name__}")
 
 
 def analyze_plugin(
-    recording: Recording, sign: PluginSign, *, diarize: bool = False, norms_file: Path | None = None
+    recording: Recording,
+    sign: PluginSign,
+    *,
+    diarize: bool = False,
+    norms_file: Path | None = None,
+    stages: Stages = untimed,
 ) -> SignResult:
     """Analyse `recording` for a sign of a lab's own. Raises PluginError when its model fails, and DataFileError."""
-    return read_plugin(listen(recording, diarize=diarize, norms_file=norms_file), sign)
+    heard = listen(recording, diarize=diarize, norms_file=norms_file, stages=stages)
+    with stages(SCORING):
+        return read_plugin(heard, sign)
 
 
 def read_plugin(heard: Heard, sign: PluginSign) -> SignResult:
