@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, BinaryIO
 from urllib.parse import parse_qs, urlsplit
 
+import google.auth
 import requests.exceptions
 from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import GoogleAPICallError, NotFound, PreconditionFailed, RetryError
@@ -20,6 +21,7 @@ from vbdesk.service.storage.remote import Patience
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
 
 _MARK = "vbdesk-write"
+_SCOPES = ["https://www.googleapis.com/auth/devstorage.read_write"]
 _PROJECT = "unused"  # buckets are named without one; the library asks for it all the same
 
 
@@ -30,7 +32,9 @@ def make_client(endpoint: str | None) -> Client:
         StoreUnusable: there are no credentials here.
     """
     try:
-        return Client(project=_PROJECT, client_options=ClientOptions(api_endpoint=endpoint))
+        credentials, _ = google.auth.default(scopes=_SCOPES)
+        options = ClientOptions(api_endpoint=endpoint, universe_domain=credentials.universe_domain)
+        return Client(project=_PROJECT, credentials=credentials, client_options=options)
     except (GoogleAuthError, OSError, ValueError) as error:
         raise StoreUnusable(
             f"Audio in Google Cloud Storage needs credentials ({type(error).__name__}). "
