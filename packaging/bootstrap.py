@@ -27,10 +27,29 @@ CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
 # Rooms whose tests may share the processors; the others watch a window, a microphone or the time a block takes.
-SHARING_ROOMS = tuple(
-    f"tests/{room}"
-    for room in ("contract", "voice", "signs", "longitudinal", "service", "client", "report", "outbox", "cli", "desk")
+SHARING_ROOMS = (
+    *(
+        f"tests/{room}"
+        for room in (
+            "contract",
+            "voice",
+            "signs",
+            "longitudinal",
+            "service",
+            "client",
+            "report",
+            "outbox",
+            "cli",
+            "desk",
+        )
+    ),
+    *(f"tests/{path.name}" for path in sorted((ROOT / "tests").glob("test_*.py"))),
 )
+# Many tests wait for what they have started, so one process more than processors; each takes its share of the files
+# and whoever is done first takes some of another's.
+SHARING = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
+# On the rig most of the time passes in waiting for sounds, windows and dialogs.
+WAITING = ("-n", "3", "--dist", "load", "--maxschedchunk", "1")
 TEST_CACHE = ROOT / ".pytest_cache" / "tries"
 TESTS_FAILED = 1  # pytest's exit status when tests ran and some failed
 MOST_TRIED_AGAIN = 3
@@ -201,13 +220,15 @@ def check_everything(pytest_args: list[str]) -> int:
         if start(*command):
             failed.append(name)
     if not pytest_args:
-        name = "pytest, rooms that may share the processors"
-        if run_tests(name, pytest, "-n", "auto", "--dist", "loadfile", *SHARING_ROOMS, alone=(pytest, *SHARING_ROOMS)):
-            failed.append(name)
-        name = "pytest, rooms that watch windows, sound and clocks"
-        others = (pytest, *(f"--ignore={room}" for room in SHARING_ROOMS))
-        if run_tests(name, *others, alone=others):
-            failed.append(name)
+        others = [f"--ignore={room}" for room in SHARING_ROOMS]
+        parts: list[tuple[str, tuple[str, ...], list[str]]] = [
+            ("pytest, rooms that may share the processors", SHARING, list(SHARING_ROOMS)),
+            ("pytest, the rig, some of it at a time", WAITING, [*others, "-m", "not alone"]),
+            ("pytest, what watches a window's thread or counts processor time", (), [*others, "-m", "alone"]),
+        ]
+        for name, together, chosen in parts:
+            if run_tests(name, pytest, *together, *chosen, alone=(pytest, *chosen)):
+                failed.append(name)
     if failed:
         print(f"bootstrap: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

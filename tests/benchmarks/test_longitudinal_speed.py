@@ -17,6 +17,8 @@ from vbdesk.longitudinal.case_report import trajectory_numbers
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
 BAR_S = 0.010
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def history():

@@ -8,7 +8,7 @@ import pytest
 HERE = Path(__file__).parent
 LONGEST_MS = 50.0
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 def test_going_through_subjects_and_cohort_at_large_text_never_stalls_the_window(desk_session, tmp_path):

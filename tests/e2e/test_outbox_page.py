@@ -10,7 +10,7 @@ SPEECH = HERE.parent / "data" / "speech_kathleen_20s.flac"
 LONGEST_MS = 50.0
 BUILDING_ACCOUNT_MS = 80.0  # its first opening makes every card at once; the same bound as in test_reading_pages
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 def bound_ms(stall: dict) -> float:

@@ -11,7 +11,7 @@ LONGEST_MS = 50.0
 FIRST_MS = {"subject": 80.0, "compare": 90.0, "three clicks": 120.0, "cohort": 80.0, "account": 80.0}
 """Where building a page, or painting all its charts, in one go still takes longer than it may: never longer again."""
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 @pytest.mark.parametrize(("colours", "percent"), [("light", 100), ("dark", 200)])

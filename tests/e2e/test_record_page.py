@@ -38,6 +38,7 @@ def stalls(found: dict[str, list]) -> list[dict[str, object]]:
     return [stall for stall in found["stalls"] if stall["desk_ms"] > LONGEST_MS]
 
 
+@pytest.mark.alone
 def test_a_session_by_keyboard_is_announced_and_never_stalls(drive, tmp_path):
     found = drive("by_keyboard")
     assert stalls(found) == []
@@ -49,6 +50,7 @@ def test_a_session_by_keyboard_is_announced_and_never_stalls(drive, tmp_path):
     assert any(sentence.startswith("Good to send.") for sentence in heard)
 
 
+@pytest.mark.alone
 def test_a_session_by_mouse_never_stalls(drive):
     assert stalls(drive("by_mouse")) == []
 
@@ -57,6 +59,7 @@ def test_a_session_by_the_accessibility_tree_at_large_text(drive):
     drive("by_tree")
 
 
+@pytest.mark.alone
 def test_each_fault_ends_in_a_sentence_and_a_kept_recording_and_never_stalls(drive):
     assert stalls(drive("through_faults")) == []
 
