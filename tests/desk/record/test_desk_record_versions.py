@@ -118,7 +118,7 @@ def test_the_check_says_how_far_it_is_and_what_no_row_is_about(open_page):
     user.sees_check()
     assert not user.page.check.verdict.progress.isVisible()
     notes = user.page.check.verdict._notes
-    assert notes.itemAt(0).widget().isVisible()
+    user.waits_for(lambda: notes.itemAt(0).widget().isVisible())  # a layout shows what it is given a turn later
 
 
 def test_another_voice_is_warned_of_and_can_still_be_sent(user):
