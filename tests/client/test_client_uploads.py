@@ -2,6 +2,7 @@
 
 import email.parser
 import email.policy
+import json
 from datetime import UTC, datetime
 from threading import Event
 
@@ -110,6 +111,26 @@ def test_an_expired_address_is_minted_anew_once(client, service, audio):
     with pytest.raises(UploadFailed) as raised:
         client.uploads.send(audio)
     assert raised.value.kind is Kind.RETRYABLE
+
+
+def test_an_address_of_s3_tells_otherwise_that_it_expired(client, service, audio):
+    text = "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>"
+    service.will_answer(service.json(MINTED), httpx.Response(403, text=text), service.json(MINTED), httpx.Response(200))
+    assert client.uploads.send(audio) == "ref-1"
+
+
+def test_an_earlier_attempt_that_s3_is_still_storing_is_waited_for(client, service, audio):
+    service.will_answer(service.json(MINTED), httpx.ReadError("gone"), storage_error(409, "ConditionalRequestConflict"))
+    service.will_answer(storage_error(412, "PreconditionFailed"))
+    assert client.uploads.send(audio) == "ref-1"
+
+
+@pytest.mark.parametrize(("content", "told"), [(DATA, {"size_bytes": len(DATA)}), (b"", {})])
+def test_the_service_is_told_the_size_of_what_will_come(client, service, content, told):
+    service.will_answer(service.json(MINTED), httpx.Response(200))
+    client.uploads.send(AudioSource.from_bytes(content, "audio/flac"))
+    asked = json.loads(service.requests[0].content)
+    assert {name: value for name, value in asked.items() if name == "size_bytes"} == told
 
 
 def test_an_upload_can_be_stopped_midway(client, service, audio):

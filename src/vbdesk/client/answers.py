@@ -133,6 +133,11 @@ _STORAGE_SENTENCES = {
 }
 
 
+_EXPIRED_AT_S3 = "Request has expired"
+_WRITTEN_TO_AT_S3 = "ConditionalRequestConflict"
+"""An earlier attempt of ours is being stored at this moment."""
+
+
 def storage_error_of(response: httpx.Response) -> ClientError:
     """The error that an answer of the object storage (XML) stands for."""
     between = _of_something_between(response)
@@ -140,6 +145,8 @@ def storage_error_of(response: httpx.Response) -> ClientError:
         return between
     found = re.search(r"<Code>(\w{1,64})</Code>", response.text)
     code = found[1] if found else None
-    if code == "ExpiredToken":
+    if code == "ExpiredToken" or (code == "AccessDenied" and _EXPIRED_AT_S3 in response.text):
         return UploadExpired(code=code, status=response.status_code)
+    if code == _WRITTEN_TO_AT_S3:
+        return ServiceUnavailable(code=code, status=response.status_code)
     return UploadFailed(_STORAGE_SENTENCES.get(code or ""), code=code, status=response.status_code)

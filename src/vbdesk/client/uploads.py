@@ -32,19 +32,26 @@ class Uploads:
         Raises:
             ClientError: see `vbdesk.client.errors`.
         """
-        grant = self.mint(audio.content_type, audio.filename, cancel)
+        grant = self.mint(audio.content_type, audio.filename, cancel, size_bytes=audio.size_bytes)
         try:
             self.put(grant, audio, progress=progress, cancel=cancel)
         except UploadExpired:
-            grant = self.mint(audio.content_type, audio.filename, cancel)
+            grant = self.mint(audio.content_type, audio.filename, cancel, size_bytes=audio.size_bytes)
             self.put(grant, audio, progress=progress, cancel=cancel)
         return grant.upload_ref
 
     def mint(
-        self, content_type: AudioContentType, filename: str | None = None, cancel: CancelFlag | None = None
+        self,
+        content_type: AudioContentType,
+        filename: str | None = None,
+        cancel: CancelFlag | None = None,
+        *,
+        size_bytes: int | None = None,
     ) -> UploadGrant:
-        """Ask for a place to put one file."""
-        body = UploadRequest(content_type=content_type, filename=filename).model_dump(mode="json")
+        """Ask for a place to put one file; told its size, a storage that can takes no other."""
+        body = UploadRequest(content_type=content_type, filename=filename, size_bytes=size_bytes or None).model_dump(
+            mode="json"
+        )
         call = Call("POST", path("audio", "uploads"), bucket=Bucket.ANALYZE, repeatable=True, json=body)
         return self._transport.read(call, UploadGrant.model_validate_json, cancel)
 

@@ -204,7 +204,7 @@ class Steps:
     def _mint(self, upload: Upload, cancel: "_NotWanted") -> _Granted:
         began = self._clock.monotonic()
         with self._connection.asking(Bucket.ANALYZE) as client:
-            grant = client.uploads.mint(upload.content_type, None, cancel)
+            grant = client.uploads.mint(upload.content_type, None, cancel, size_bytes=len(upload.content))
         self._measured.request(self._clock.monotonic() - began)
         if grant.expires_at <= self._now() or self._connection.clock_is_wrong:
             raise ClockWrong
