@@ -18,6 +18,8 @@ sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 
 from served import VbdeskProcess, operate
 
+from vbdesk.service.secret_box import KeyFile
+
 
 class Cluster:
     """API processes and workers on one database and one store; callers use `base_url`."""
@@ -27,12 +29,15 @@ class Cluster:
     ) -> None:
         """Nothing runs before `start`. `settings` are those of every process."""
         self._folder, self._store = folder, store
-        secrets = folder / "secrets"
-        common = {"database_url": database_url, "secrets_file": str(secrets), **store.settings, **settings}
-        self._settings = common
+        self.secrets_file = folder / "secrets"
+        folder.mkdir(parents=True, exist_ok=True)
+        KeyFile(self.secrets_file).create()  # no process makes by the way what all must share
+        shared = {"database_url": database_url, "secrets_file": str(self.secrets_file)}
+        self._settings = {**shared, **store.settings, **settings}
         self.proxy = RoundRobin()
         self.apis = [self._make_api(f"api-{number}") for number in range(apis)]
         self.workers = [self._make_worker(f"worker-{number}") for number in range(workers)]
+        self.lost: list[VbdeskProcess] = []
         self.data_dir = folder / "api-0" / "data"
 
     @property
@@ -45,25 +50,26 @@ class Cluster:
 
     @property
     def logs(self) -> str:
-        return "".join(process.log.read_text() for process in self.processes)
+        return "".join(process.log.read_text() for process in [*self.processes, *self.lost])
 
     def start(self) -> None:
-        """Start what does not run; the first process alone, since it makes the secrets and the tables."""
-        first, *others = [process for process in self.processes if not process.runs] or [None]
-        if first is None:
-            return
-        first.launch()
-        if not (self._folder / "secrets").exists():
-            first.wait_ready()
-        for process in others:
+        """Start what does not run, all at once."""
+        starting = [process for process in self.processes if not process.runs]
+        for process in starting:
             process.launch()
-        for process in (first, *others):
+        for process in starting:
             process.wait_ready()
 
     def add_workers(self, count: int) -> None:
         """More workers, to be started."""
         for _ in range(count):
-            self.workers.append(self._make_worker(f"worker-{len(self.workers)}"))
+            self.workers.append(self._make_worker(f"worker-{len(self.workers) + len(self.lost)}"))
+
+    def lose(self, worker: VbdeskProcess) -> None:
+        """Kill the worker for ever; its log is kept."""
+        worker.kill()
+        self.workers.remove(worker)
+        self.lost.append(worker)
 
     def operate(self, *arguments: str) -> Any:
         """What an operator's command prints on one of the machines."""

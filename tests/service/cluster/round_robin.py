@@ -7,6 +7,8 @@ does not take connections is passed over.
 
 import asyncio
 import re
+import socket
+import struct
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -79,6 +81,13 @@ class RequestWatch:
         self.lost = len(self._chunks) > LONGEST_HEAD
 
 
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Break the connection, which its other end learns as an error."""
+    with suppress(OSError):
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
 class RoundRobin:
     """The proxy, on a loop in a thread of its own; `address` stays the same for its life."""
 
@@ -116,7 +125,7 @@ class RoundRobin:
     async def _cut(self) -> None:
         self.cut_connections += len(self._open)
         for writer in list(self._open):
-            writer.transport.abort()
+            reset(writer)
 
     async def _end(self) -> None:
         self._server.close()
@@ -132,7 +141,7 @@ class RoundRobin:
         try:
             await connection.run(reader)
         except OSError:
-            writer.transport.abort()
+            reset(writer)
         finally:
             self._open.discard(writer)
             connection.close()
@@ -190,6 +199,6 @@ class _Connection:
                 self._writer.write(data)
                 await self._writer.drain()
         except OSError:
-            self._writer.transport.abort()
+            reset(self._writer)
             return
         self._writer.close()

@@ -38,21 +38,16 @@ class StoreServer(ReadyProcess):
         super().__init__(self._folder, *command)
         self.start()
 
-    def start(self) -> None:
-        """Start, or start again with what it kept."""
-        self.launch()
-        self._ready = self.wait_ready()
-
     def access(self, prefix: str) -> StoreAccess:
         """For a service whose audio lies under `prefix`."""
-        settings = dict(self._ready["settings"])
+        settings = dict(self.ready["settings"])
         bucket = settings["storage_url"].split("/")[2]
         settings["storage_url"] = f"{settings['storage_url'].split(':')[0]}://{bucket}/{prefix}"
-        return StoreAccess(settings, dict(self._ready["environment"]))
+        return StoreAccess(settings, dict(self.ready["environment"]))
 
     def set_mood(self, **mood: Any) -> None:
         """How it treats requests from now on, as `moods.Mood` says; without words as it should."""
-        httpx.put(f"{self._ready['endpoint']}/_control", json=mood, trust_env=False).raise_for_status()
+        httpx.put(f"{self.ready['endpoint']}/_control", json=mood, trust_env=False).raise_for_status()
 
     def kept(self) -> ObjectFiles:
         """Everything that it keeps, as it stands in its folder."""

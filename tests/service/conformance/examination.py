@@ -237,8 +237,8 @@ class OneMachine(OwnService):
         options = ["--port", 0, "--storage-port", 0, "--workers", self._workers]
         command = ("serve", "--data-dir", self.data_dir, *options)
         self._process = VbdeskProcess(self._folder, *command, environment=self._settings)
-        self._process.launch()
-        self._base_url = self._process.wait_ready()["base_url"]
+        self._process.start()
+        self._base_url = self._process.ready["base_url"]
 
     def ask_to_stop(self) -> None:
         assert self._process is not None

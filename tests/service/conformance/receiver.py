@@ -40,6 +40,12 @@ class Receiver:
         self._thread.start()
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
 
+    def status_for(self, delivery: Delivery) -> int:
+        """What this delivery, already kept, is answered."""
+        if delivery.path == "/moved":
+            return 302
+        return 500 if delivery.path.startswith("/fail-once") and len(self.to(delivery.path)) == 1 else 200
+
     def to(self, path: str) -> list[Delivery]:
         return [delivery for delivery in list(self.deliveries) if delivery.path == path]
 
@@ -62,9 +68,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        first = not self.receiver.to(self.path)
-        self.receiver.deliveries.append(Delivery("POST", self.path, headers, body, time.monotonic()))
-        status = 500 if first and self.path.startswith("/fail-once") else 302 if self.path == "/moved" else 200
+        delivery = Delivery("POST", self.path, headers, body, time.monotonic())
+        self.receiver.deliveries.append(delivery)
+        status = self.receiver.status_for(delivery)
         self.send_response(status)
         if status == 302:
             self.send_header("Location", f"{self.receiver.origin}/ok-after-moving")

@@ -36,6 +36,7 @@ class ReadyProcess:
         quiet = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
         self._environment = quiet | (environment or {})
         self._process: subprocess.Popen[bytes] | None = None
+        self.ready: dict[str, Any] = {}
 
     def launch(self) -> None:
         """Start without waiting until it is ready."""
@@ -43,15 +44,19 @@ class ReadyProcess:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
 
-    def wait_ready(self) -> dict[str, Any]:
-        """What the ready file says, once it is there."""
+    def start(self) -> None:
+        """Start, and wait until it is ready."""
+        self.launch()
+        self.wait_ready()
+
+    def wait_ready(self) -> None:
+        """Wait for the ready file; `ready` is what it says."""
         ends_at = time.monotonic() + START_LIMIT_S
         while not self._ready_file.exists():
             if not self.runs or time.monotonic() > ends_at:
                 raise AssertionError(f"{self.name} did not start: {self.log.read_text()[-2000:]}")
             time.sleep(0.02)
-        ready: dict[str, Any] = json.loads(self._ready_file.read_text())
-        return ready
+        self.ready = json.loads(self._ready_file.read_text())
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -65,6 +70,14 @@ class ReadyProcess:
     @property
     def runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    def processes(self) -> list[int]:
+        """This process and everything that descends from it."""
+        found = [self.pid]
+        for parent in found:  # grows on the way
+            listed = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+            found += map(int, listed.stdout.split())
+        return found
 
     def kill(self) -> None:
         """As a power cut would, also while it is paused."""
@@ -131,16 +144,8 @@ class Served(VbdeskProcess):
         self.headers: dict[str, str] = {}
 
     def start(self) -> None:
-        self.launch()
-        self.base_url = self.wait_ready()["base_url"]
-
-    def processes(self) -> list[int]:
-        """The service and everything that descends from it."""
-        found = [self.pid]
-        for parent in found:  # grows on the way
-            listed = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
-            found += map(int, listed.stdout.split())
-        return found
+        super().start()
+        self.base_url = self.ready["base_url"]
 
     def memory_mb(self) -> float:
         """What all of it takes, each shared page divided among those who share it (Linux)."""

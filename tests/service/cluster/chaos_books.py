@@ -1,0 +1,197 @@
+"""What must be true of a cluster that has come to rest, read from its database, its store and what callers were sent.
+
+Every method tells what is wrong; nothing of what it tells is empty by chance, since each is tried by spoiling the books
+in test_cluster_books.py.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from receiver import Delivery
+
+from vbdesk.contract.ids import made_at
+from vbdesk.contract.webhooks import signature_matches
+from vbdesk.service.db.credits import credit_balances, credit_entries
+from vbdesk.service.db.groups import memberships
+from vbdesk.service.db.jobs import jobs
+from vbdesk.service.db.webhooks import webhook_deliveries
+from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.uploads.service import UPLOADS_FOLDER
+
+TERMINAL = ("done", "failed", "timed-out")
+MAX_STARTS = 3
+CREATED_BEFORE_SEEN = timedelta(seconds=5)
+"""A job's time of creation is taken before it is committed, and so before others can wait for it."""
+SIGNS_OF_A_CRASH = ("Traceback", 'File "', ".py", "psycopg", "sqlalchemy")
+
+
+@dataclass(frozen=True)
+class Books:
+    """A snapshot of the tables."""
+
+    jobs: Mapping[str, sa.Row[Any]]
+    entries: Collection[sa.Row[Any]]
+    balances: Mapping[str, int]
+    deliveries: Mapping[str, sa.Row[Any]]
+    groups: Mapping[str, list[str]]
+
+    @classmethod
+    def read(cls, engine: sa.Engine) -> "Books":
+        with engine.connect() as connection:
+
+            def rows(table: sa.Table) -> Collection[sa.Row[Any]]:
+                return connection.execute(sa.select(table)).all()
+
+            groups = defaultdict(list)
+            for member in rows(memberships):
+                groups[member.group_key].append(member.job_id)
+            return cls(
+                {row.job_id: row for row in rows(jobs)},
+                rows(credit_entries),
+                {row.account_id: row.credits for row in rows(credit_balances)},
+                {row.job_id: row for row in rows(webhook_deliveries)},
+                groups,
+            )
+
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(job.status for job in self.jobs.values())
+
+    def at_rest(self, with_webhooks: bool = True) -> bool:
+        """Whether nothing is left to be done."""
+        ended = all(job.status in TERMINAL for job in self.jobs.values())
+        return ended and (not with_webhooks or all(row.state == "sent" for row in self.deliveries.values()))
+
+    def unfinished(self) -> list[str]:
+        """Jobs that never ended, or ended and are still held by somebody."""
+        return [
+            f"{job.job_id} {job.status}"
+            for job in self.jobs.values()
+            if job.status not in TERMINAL or job.executor_id or job.run_deadline or job.analysis
+        ]
+
+    def wrong_ends(self) -> list[str]:
+        """Jobs whose end is not as their status says, and failures that no number of starts explains."""
+        wrong = []
+        for job in self.jobs.values():
+            result = job.status == "done"
+            completed = job.status in ("done", "failed")
+            if bool(job.result) != result or (job.completed_at is not None) != completed:
+                wrong.append(f"{job.job_id} {job.status} with result {bool(job.result)}, end {job.completed_at}")
+            elif job.status == "failed" and job.starts <= MAX_STARTS:
+                wrong.append(f"{job.job_id} failed after {job.starts} starts")
+        return wrong
+
+    def ledger_faults(self) -> list[str]:
+        """Jobs that were not held once and settled once as they ended, and balances that are not their entries' sum."""
+        kinds, sums = defaultdict(list), Counter[str]()
+        for entry in self.entries:
+            sums[entry.account_id] += entry.delta
+            if entry.job_id is not None:
+                kinds[entry.job_id].append((entry.kind, entry.amount))
+        faults = [f"entries of no job: {job_id}" for job_id in kinds.keys() - self.jobs.keys()]
+        for job_id, job in self.jobs.items():
+            end = "capture" if job.status == "done" else "release"
+            found = sorted(kinds[job_id])
+            if [kind for kind, _ in found] != sorted(["hold", end]) or len({amount for _, amount in found}) != 1:
+                faults.append(f"{job_id} {job.status}: {found}")
+        faults += [
+            f"account {account}: balance {balance}, entries {sums[account]}"
+            for account, balance in self.balances.items()
+            if balance != sums[account]
+        ]
+        return faults
+
+    def lost(self, accepted: Iterable[str]) -> list[str]:
+        """Accepted jobs that are not there."""
+        return [job_id for job_id in accepted if job_id not in self.jobs]
+
+    def doubled(self, accepted: Collection[str]) -> list[str]:
+        """Jobs of which no caller was told, although every caller asked until it was answered."""
+        return [job_id for job_id in self.jobs if job_id not in accepted]
+
+    def out_of_order(self) -> list[str]:
+        """Recordings that were read into a history before an older one, which had been accepted by then."""
+        found = []
+        for members in self.groups.values():
+            history = sorted(
+                (self.jobs[job_id] for job_id in members if self.jobs[job_id].status == "done"),
+                key=lambda job: (job.recorded_at, job.job_id),
+            )
+            for place, later in enumerate(history):
+                found += [
+                    f"{later.job_id} before {older.job_id}"
+                    for older in history[:place]
+                    if older.completed_at > later.completed_at
+                    and older.created_at + CREATED_BEFORE_SEEN < later.completed_at
+                ]
+        return found
+
+    def wrong_deliveries(self, received: Collection[Delivery], secrets: Mapping[str, str]) -> list[str]:
+        """Jobs of which nobody was told, or not what they are, or with a wrong signature, or under several names."""
+        told: dict[str, list[Delivery]] = defaultdict(list)
+        for delivery in received:
+            told[str(delivery.job["job_id"])].append(delivery)
+        wrong = [f"nothing is known of {job_id}" for job_id in told.keys() - self.jobs.keys()]
+        for job_id, job in self.jobs.items():
+            of_job, row = told[job_id], self.deliveries.get(job_id)
+            if not of_job or row is None or row.state != "sent":
+                wrong.append(f"{job_id}: {len(of_job)} deliveries, {row and row.state}")
+            if len({delivery.headers["x-webhook-delivery"] for delivery in of_job}) > 1:
+                wrong.append(f"{job_id}: deliveries of several names")
+            for delivery in of_job:
+                secret = secrets.get(job_id)
+                signature = delivery.headers["x-webhook-signature"]
+                if secret is not None and not signature_matches(delivery.body, secret, signature):
+                    wrong.append(f"{job_id}: wrong signature")
+                if delivery.job["status"] != job.status or bool(delivery.job["result"]) != bool(job.result):
+                    wrong.append(f"{job_id}: {delivery.job['status']} was delivered, {job.status} is true")
+        return wrong
+
+    def missing_audio(self, keys: Collection[str]) -> list[str]:
+        """Jobs whose recording is gone."""
+        return [job.audio_key for job in self.jobs.values() if job.audio_key and job.audio_key not in keys]
+
+    def unremovable(self, keys: Iterable[str]) -> list[str]:
+        """Objects that no retention would ever remove: of no job or upload, and not named as those are."""
+        return [key for key in keys if not _named_as_ours(key)]
+
+    def orphans(self, keys: Iterable[str]) -> list[str]:
+        """Recordings of no job, which retention removes once they are old enough."""
+        names = (key.removeprefix(f"{AUDIO_FOLDER}/") for key in keys if key.startswith(f"{AUDIO_FOLDER}/"))
+        return [name for name in names if name not in self.jobs]
+
+
+def crashes_shown(bodies: Iterable[str]) -> list[str]:
+    """Answers to failed requests that say more than the interface has them say."""
+    shown = []
+    for body in bodies:
+        try:
+            words = json.loads(body)
+            plain = set(words) == {"code", "message", "status"}
+        except ValueError:
+            plain = False
+        if not plain or any(sign in body for sign in SIGNS_OF_A_CRASH):
+            shown.append(body[:300])
+    return shown
+
+
+def secrets_shown(text: str, secrets: Iterable[str]) -> list[str]:
+    """Which of the secrets, by their first characters, stand in the text."""
+    return [secret[:6] + "..." for secret in secrets if secret in text]
+
+
+def _named_as_ours(key: str) -> bool:
+    folder, _, name = key.partition("/")
+    if folder not in (AUDIO_FOLDER, UPLOADS_FOLDER):
+        return False
+    try:
+        made_at(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,168 @@
+"""Strike a whole cluster again and again while callers submit; then prove that nothing was lost, stuck or paid twice.
+
+    python tests/soak/cluster_chaos.py [--seconds 600] [--seed 1] [--clients 3] [--store s3] [--gap 6] [--pause 60]
+
+Two API processes behind one address, two workers, PostgreSQL and an object store are killed, stopped, cut off and put
+into moods, each kind at least once. Prints one JSON object with counts of everything tried and lost; ends with 0 when
+nothing was.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "service" / "cluster"))
+
+from chaos_books import Books, crashes_shown, secrets_shown  # noqa: E402
+from chaos_faults import Faults  # noqa: E402
+from chaos_load import Caller, CallerAccount, RefusingReceiver, World  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from own_postgresql import OwnPostgresql  # noqa: E402
+from store_server import StoreServer  # noqa: E402
+
+from vbdesk.service.db.engine import create_engine  # noqa: E402
+
+ACCOUNTS = 2
+CREDITS = 10_000_000
+SETTLE_LIMIT_S = 300
+PREFIX = "chaos/audio"
+DATABASE_PASSWORD = "not-asked-for-but-not-to-be-shown"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clients", type=int, default=3)
+    parser.add_argument("--store", choices=["s3", "gcs"], default="s3")
+    parser.add_argument("--gap", type=float, default=6, help="longest time between two strikes")
+    parser.add_argument("--pause", type=float, default=60, help="longest time that a worker stands still")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="vbdesk-chaos-"))
+    postgresql, store = OwnPostgresql(), StoreServer(options.store)
+    world = World(RefusingReceiver())
+    cluster = None
+    try:
+        database_url = postgresql.make_database("chaos").replace("@", f":{DATABASE_PASSWORD}@")
+        access = store.access(PREFIX)
+        settings = {"allow_private_addresses": "true"}
+        cluster = Cluster(folder, database_url, access, apis=2, workers=2, **settings)
+        cluster.start()
+        tried = torment(cluster, postgresql, store, world, options)
+        settled_s = settle(database_url)
+        figures = judge(database_url, cluster, store, world)
+    finally:
+        if cluster is not None:
+            cluster.close()
+        world.receiver.close()
+        store.close()
+        postgresql.close()
+    lost = figures.pop("lost")
+    good = not any(lost.values())
+    counts = {what: len(found) for what, found in lost.items()}
+    print(
+        json.dumps({"seed": options.seed, **tried, "settled_after_s": settled_s, **figures, "lost": counts}, indent=1)
+    )
+    if good:
+        shutil.rmtree(folder)
+    else:
+        print(json.dumps({what: found[:5] for what, found in lost.items() if found}, indent=1), file=sys.stderr)
+        print(f"kept for a look: {folder}", file=sys.stderr)
+    return 0 if good else 1
+
+
+def torment(
+    cluster: Cluster, postgresql: OwnPostgresql, store: StoreServer, world: World, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Let callers submit while one fault after the other strikes."""
+    accounts = [make_account(cluster, world, number) for number in range(ACCOUNTS)]
+    callers = [
+        Caller(number, options.seed, cluster.base_url, accounts[number % ACCOUNTS], world)
+        for number in range(options.clients)
+    ]
+    faults = Faults(cluster, postgresql, store, random.Random(options.seed), options.pause)
+    for caller in callers:
+        caller.start()
+    try:
+        faults.strike(options.seconds, longest_gap_s=options.gap)
+    finally:
+        world.stop.set()
+        faults.mend()
+    for caller in callers:
+        caller.join()
+    return {"faults": dict(faults.counts), "connections_cut": cluster.proxy.cut_connections}
+
+
+def make_account(cluster: Cluster, world: World, number: int) -> CallerAccount:
+    bought = ["--plan", "enterprise", "--credits", str(CREDITS)]
+    made = cluster.operate("account", "create", "--name", f"Chaos {number}", *bought)
+    key = cluster.operate("key", "create", "--account", made["account_id"], "--name", "chaos")
+    headers = {"X-Account-ID": made["account_id"], "X-API-Key": key["api_key"]}
+    account = CallerAccount(made["account_id"], headers)
+    world.secrets += [made["secret_key"], key["api_key"], account.webhook_secret]
+    hook = {"url": f"{world.receiver.origin}/account-{number}", "secret_key": account.webhook_secret}
+    url = f"{cluster.base_url}/v2/account/webhook"
+    httpx.post(url, json=hook, headers=headers, trust_env=False).raise_for_status()
+    return account
+
+
+def settle(database_url: str) -> float:
+    """Leave everything alone until nothing is left to be done, or for so long that it never will be; the seconds."""
+    engine = create_engine(database_url)
+    began = time.monotonic()
+    while not Books.read(engine).at_rest() and time.monotonic() - began < SETTLE_LIMIT_S:
+        time.sleep(1)
+    engine.dispose()
+    return round(time.monotonic() - began, 1)
+
+
+def judge(database_url: str, cluster: Cluster, store: StoreServer, world: World) -> dict[str, Any]:
+    """Counts of what was tried; `lost` has whatever is not as it must be."""
+    engine = create_engine(database_url)
+    books = Books.read(engine)
+    engine.dispose()
+    tried, received = world.tried, world.receiver.deliveries
+    names = [stored.name for stored in store.kept().below("")]
+    keys = [name.split(f"/{PREFIX}/", 1)[1] for name in names if f"/{PREFIX}/" in name]
+    logs = cluster.logs
+    secrets = [*world.secrets, DATABASE_PASSWORD, (cluster.secrets_file).read_text().strip(), "X-Amz-Signature="]
+    return {
+        "accepted": len(tried.accepted),
+        "submits": dict(tried.submits),
+        "repeats": dict(tried.repeats),
+        "statuses": dict(books.statuses),
+        "run_again": sum(job.starts > 1 for job in books.jobs.values()),
+        "most_starts": max(job.starts for job in books.jobs.values()),
+        "deliveries": len(received),
+        "delivered_again": len(received) - len({delivery.headers["x-webhook-delivery"] for delivery in received}),
+        "objects": len(keys),
+        "orphans_for_retention": len(books.orphans(keys)),
+        "lost": {
+            "jobs": books.lost(tried.accepted),
+            "doubled": books.doubled(tried.accepted),
+            "unfinished": books.unfinished(),
+            "wrong_ends": books.wrong_ends(),
+            "ledger": books.ledger_faults(),
+            "histories": books.out_of_order(),
+            "webhooks": books.wrong_deliveries(received, tried.accepted),
+            "audio": books.missing_audio(keys),
+            "objects_for_ever": books.unremovable(keys) + [name for name in names if f"/{PREFIX}/" not in name],
+            "refused": tried.refused,
+            "given_up": tried.given_up,
+            "crashes_shown": crashes_shown(tried.server_errors),
+            "secrets_shown": secrets_shown(logs + "".join(tried.server_errors), secrets),
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
