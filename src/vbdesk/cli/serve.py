@@ -1,6 +1,5 @@
 """`vbdesk serve`: the whole service in one process."""
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -23,12 +22,11 @@ def serve(
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
 ) -> None:
     """Serve the API, the object store and the analysis until told to stop."""
+    from vbdesk.service.observe.logs import configure_logs
     from vbdesk.service.process import StartRefused
     from vbdesk.service.serve import serve as run
     from vbdesk.service.settings import SettingsInvalid, load_settings
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("vbdesk").setLevel(logging.INFO)
     try:
         settings = load_settings(
             data_dir,
@@ -39,6 +37,7 @@ def serve(
             signs_dir=signs_dir,
             norms_file=norms,
         )
+        configure_logs(settings.log_format)
         run(settings, ready_file, parent_pid)
     except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

@@ -1,6 +1,5 @@
 """`vbdesk worker`: analyses for a service on PostgreSQL, without an API."""
 
-import logging
 import os
 from pathlib import Path
 from typing import Annotated
@@ -24,18 +23,18 @@ def worker(
     ] = None,
 ) -> None:
     """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until told to stop."""
+    from vbdesk.service.observe.logs import configure_logs
     from vbdesk.service.process import StartRefused
     from vbdesk.service.settings import SettingsInvalid, load_settings
     from vbdesk.service.worker import work
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("vbdesk").setLevel(logging.INFO)
     try:
         settings = load_settings(
             data_dir, workers=workers, signs_dir=signs_dir, norms_file=norms, drain_s=drain_seconds
         )
         if "workers" not in settings.model_fields_set:
             settings = settings.model_copy(update={"workers": os.cpu_count() or 1})
+        configure_logs(settings.log_format)
         work(settings, ready_file, parent_pid)
     except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

@@ -10,6 +10,7 @@ from vbdesk.service.db.session import Database
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
+from vbdesk.service.observe.measured_store import MeasuredStore
 from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.observe.tracing import open_tracing
 from vbdesk.service.secret_box import open_secrets
@@ -58,7 +59,7 @@ def open_context(
         settings=settings,
         database=database,
         rates=open_rates(settings, clock),
-        storage=open_storage(settings),
+        storage=MeasuredStore(open_storage(settings), metrics),
         addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,

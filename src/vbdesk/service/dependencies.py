@@ -100,6 +100,7 @@ def _admit(
             limit = context.settings.rate_limits[account.plan][bucket]
             retry_after_s = context.rates.hit(account.account_id, bucket.value, limit, context.clock.now())
             if retry_after_s:
+                context.metrics.rate_limited.labels(bucket.value).inc()
                 raise RateLimited(retry_after_s)
             request.state.account = account
             if bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
@@ -134,6 +135,7 @@ def _authenticate(
             f"address {address}", "unauthorized", MAX_UNAUTHORIZED_PER_WINDOW, context.clock.now()
         )
         if retry_after_s:
+            context.metrics.rate_limited.labels("unauthorized").inc()
             raise RateLimited(retry_after_s) from None
         raise
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.db.credits import credit_balances, credit_entries
+from vbdesk.service.db.facts import CreditsMoved, tell
 
 
 def balance(connection: Connection, account_id: str) -> int | None:
@@ -48,6 +49,7 @@ def append(
             created_at=created_at,
         )
     )
+    tell(connection, CreditsMoved(kind, amount))
 
 
 def find_open_hold(connection: Connection, job_id: str) -> sa.Row[str, int] | None:

@@ -1,7 +1,6 @@
 """What a transaction tells once it is committed: counted exactly once, and not at all when it is rolled back."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -37,7 +36,7 @@ class UploadMinted:
 class DeliveryTried:
     """One attempt at a webhook delivery: sent, to be tried again, or given up."""
 
-    outcome: Literal["sent", "pending", "given_up"]
+    outcome: str
 
 
 Fact = CreditsMoved | JobAccepted | JobEnded | UploadMinted | DeliveryTried

@@ -12,6 +12,7 @@ from starlette.routing import Match
 
 from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode, ErrorDetail, error_body
 from vbdesk.service.errors import AudioRejected, ProcessingFailed, RateLimited, ServiceError, ValidationFailed
+from vbdesk.service.observe.requests import REFUSED
 from vbdesk.service.storage.store import StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ def _answer(body: ErrorBody, headers: dict[str, str] | None = None) -> JSONRespo
 
 async def _service_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ServiceError)  # noqa: S101  (narrows the handler's type)
+    request.scope[REFUSED] = error.code
     body = error_body(error.code, error.message)
     if isinstance(error, ValidationFailed):
         body = body.model_copy(update={"detail": error.detail})
@@ -68,6 +70,7 @@ async def _framework_error(request: Request, error: Exception) -> JSONResponse:
         code = ErrorCode.INVALID_REQUEST if error.status_code < 500 else ErrorCode.PROCESSING_ERROR
         phrase = http.HTTPStatus(error.status_code).phrase
         body = ErrorBody(code=code, message=f"The request was refused: {phrase}.", status=error.status_code)
+    request.scope[REFUSED] = body.code
     return _answer(body, headers)
 
 

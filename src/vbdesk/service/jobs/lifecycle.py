@@ -17,6 +17,7 @@ from vbdesk.contract.results import ModelResult, Result
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.db.facts import JobEnded, tell
 from vbdesk.service.groups import history
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs import repository
@@ -182,6 +183,7 @@ class JobLifecycle:
             connection, row.job_id, status, completed_at=completed_at, result=result, reading=reading, by=by
         ):
             return set()
+        tell(connection, JobEnded(status.value))
         if status is JobStatus.DONE:
             self._credits.capture(connection, row.job_id)
         else:

@@ -16,6 +16,7 @@ from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.db.facts import JobAccepted, tell
 from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.http.paging import Page
@@ -26,6 +27,7 @@ from vbdesk.service.jobs.order import next_tag
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
+from vbdesk.service.observe.tracing import trace_parent
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
 from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.webhooks.guard import AddressRefused
@@ -199,6 +201,7 @@ class JobService:
             audio_sample_rate=audio.sample_rate,
             history_key=group_key if submission.longitudinal else None,
             queue_tag=queue_tag,
+            trace_parent=trace_parent(),
             webhook_url=form.webhook and form.webhook.url,
             webhook_secret=form.webhook and self._webhooks.seal(form.webhook.secret_key),
         )
@@ -207,6 +210,7 @@ class JobService:
         if submission.idempotency_key is not None:
             self._remember(connection, submission, job_id, now)
         self._context.queue.enqueue(connection, job_id, queue_tag)
+        tell(connection, JobAccepted())
 
     def _remember(self, connection: Connection, submission: Submission, job_id: str, now: datetime) -> None:
         repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)

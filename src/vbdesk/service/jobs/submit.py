@@ -9,13 +9,15 @@ from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest
+from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ServiceError
 from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import read_analyze_form
 from vbdesk.service.jobs.service import JobService, Submission, Submitted
 from vbdesk.service.jobs.target import Target
+from vbdesk.service.observe.metrics import ACCEPTED
+from vbdesk.service.observe.tracing import traced
 from vbdesk.service.storage.store import ObjectMissing
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -68,6 +70,19 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
 
 
 async def _inspect(context: Context, submission: Submission, upload_key: str | None) -> AudioFacts:
+    """Look at the recording, and count how it went."""
+    metrics = context.metrics
+    try:
+        with metrics.inspection_seconds.time(), traced(context.tracing.tracer, "inspect"):
+            seen = await _look(context, submission, upload_key)
+    except ServiceError as refusal:
+        metrics.inspections.labels(refusal.code.value).inc()
+        raise
+    metrics.inspections.labels(ACCEPTED).inc()
+    return seen
+
+
+async def _look(context: Context, submission: Submission, upload_key: str | None) -> AudioFacts:
     sender = submission.account.account_id
     if submission.form.audio is not None:
         return await context.inspector.inspect(submission.form.audio.path, sender)

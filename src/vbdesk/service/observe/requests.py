@@ -9,6 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from vbdesk.service.observe.metrics import Metrics
 
 UNKNOWN = "unknown"
+REFUSED = "vbdesk.refused"
+"""Where a request's scope holds the error code of its refusal."""
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -39,6 +42,8 @@ class MeasureRequests:
         finally:
             requests, seconds = self._instruments_for(route_of(scope), scope["method"], status // 100)
             requests.inc()
+            if REFUSED in scope:
+                self._metrics.refusals.labels(str(scope[REFUSED])).inc()
             seconds.observe(time.perf_counter() - began)
 
     def _instruments_for(self, route: str, method: str, hundreds: int) -> tuple[Counter, Histogram]:

@@ -9,6 +9,7 @@ from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.contract.uploads import UploadGrant, UploadRequest
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.clock import Clock
+from vbdesk.service.db.facts import UploadMinted, tell
 from vbdesk.service.db.session import Database
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddresses
@@ -67,6 +68,7 @@ class UploadService:
                 expires_at=address.expires_at,
                 usable_until=address.expires_at + USABLE,
             )
+            tell(connection, UploadMinted())
         return UploadGrant(
             upload_url=address.url,
             upload_ref=upload_ref,

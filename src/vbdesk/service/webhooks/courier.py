@@ -3,18 +3,24 @@
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import httpcore
+from opentelemetry.trace import Span, SpanKind
 from sqlalchemy import Row
 from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
 from vbdesk.service.clock import Clock
+from vbdesk.service.db.facts import DeliveryTried, tell
 from vbdesk.service.db.session import Database
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.view import job_json
+from vbdesk.service.observe.metrics import Metrics
+from vbdesk.service.observe.tracing import Tracing, continued, traced
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.guard import AddressRefused
@@ -34,11 +40,21 @@ log = logging.getLogger(__name__)
 class WebhookCourier:
     """Carries the deliveries that are due; several processes may do so side by side."""
 
-    def __init__(self, database: Database, clock: Clock, secrets: SecretBox, sender: WebhookSender) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        secrets: SecretBox,
+        sender: WebhookSender,
+        metrics: Metrics | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
         self._database = database
         self._clock = clock
         self._secrets = secrets
         self._sender = sender
+        self._metrics = metrics or Metrics()
+        self._tracer = (tracing or Tracing()).tracer
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-courier", daemon=True)
 
@@ -89,21 +105,35 @@ class WebhookCourier:
             job = jobs.find(connection, delivery.job_id)
         if job is None:
             return  # erased meanwhile, and the delivery with it
-        status, error = self._send(delivery, job_json(job))
+        with self._observed(job) as span:
+            status, error = self._send(delivery, job_json(job))
+            if status is not None:
+                span.set_attribute("http.response.status_code", status)
         succeeded = status is not None and 200 <= status < 300
         attempts = delivery.attempts + 1
         exhausted = attempts > len(RETRY_DELAYS_S)
         delay_s = 0 if succeeded or exhausted else RETRY_DELAYS_S[attempts - 1]
+        state = repository.SENT if succeeded else repository.GIVEN_UP if exhausted else repository.PENDING
         with self._database.writing() as connection:
+            tell(connection, DeliveryTried(state))
             repository.record_attempt(
                 connection,
                 delivery.delivery_id,
-                state=repository.SENT if succeeded else repository.GIVEN_UP if exhausted else repository.PENDING,
+                state=state,
                 attempts=attempts,
                 due_at=self._clock.now() + timedelta(seconds=delay_s),
                 status=status,
                 error=error,
             )
+
+    @contextmanager
+    def _observed(self, job: Row[Any]) -> Iterator[Span]:
+        parent, told = continued(job.trace_parent), {"vbdesk.job_id": job.job_id}
+        with (
+            self._metrics.webhook_seconds.time(),
+            traced(self._tracer, "webhook", parent=parent, kind=SpanKind.CLIENT, attributes=told) as span,
+        ):
+            yield span
 
     def _send(self, delivery: Row[Any], body: bytes) -> tuple[int | None, str | None]:
         """The receiver's HTTP status, or why there was none."""

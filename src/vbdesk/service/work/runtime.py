@@ -53,12 +53,16 @@ class Runtime:
         self._analysis = analysis
         self._prepare_child = prepare_child
         guard = AddressGuard(allow_private=context.settings.allow_private_addresses)
-        self._courier = WebhookCourier(context.database, context.clock, context.secrets, WebhookSender(guard))
+        self._courier = WebhookCourier(
+            context.database, context.clock, context.secrets, WebhookSender(guard), context.metrics, context.tracing
+        )
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
         on_server = context.database.engine.dialect.name == "postgresql"
         shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
-        self._sweeper = Sweeper(context, self._engine, executor_id if workers else None, slots=workers, shared_time=shared_time)
+        self._sweeper = Sweeper(
+            context, self._engine, executor_id if workers else None, slots=workers, shared_time=shared_time
+        )
 
     @property
     def executor_id(self) -> str:
