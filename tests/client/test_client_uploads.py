@@ -120,8 +120,8 @@ def test_an_address_of_s3_tells_otherwise_that_it_expired(client, service, audio
 
 
 def test_an_earlier_attempt_that_s3_is_still_storing_is_waited_for(client, service, audio):
-    service.will_answer(service.json(MINTED), httpx.ReadError("gone"), storage_error(409, "ConditionalRequestConflict"))
-    service.will_answer(storage_error(412, "PreconditionFailed"))
+    storing, stored = storage_error(409, "ConditionalRequestConflict"), storage_error(412, "PreconditionFailed")
+    service.will_answer(service.json(MINTED), httpx.ReadError("gone"), storing, stored)
     assert client.uploads.send(audio) == "ref-1"
 
 
