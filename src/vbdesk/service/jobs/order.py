@@ -1,9 +1,9 @@
 """The fair order of waiting jobs, as one number a job: the lowest runs next.
 
-Start-time fair queueing: time in the queue is measured in work, V, and advances as the lowest number leaves. A job gets
-the moment at which it would end if its account had a worker to itself from V on and gave its shortest jobs first. So
-the burst of one account stands behind itself and not before others, short recordings go before long ones, and because V
-only rises while anything waits, nothing is passed by for ever.
+Weighted fair queueing: the queue has a time of its own, measured in work, which advances with every job that is run by
+its work divided by the number of accounts that wait. A job gets the moment of that time at which it would end if its
+account were alone and gave its shortest jobs first. So the burst of one account stands behind itself and not before
+others, short recordings go before long ones, and since every run moves the time on, none is passed by for ever.
 """
 
 import tomllib
@@ -46,8 +46,9 @@ def next_tag(connection: Connection, account_id: str, duration_s: float, *, diar
     Whoever asks holds the account's balance, so that two submits of one account cannot get the same place.
     """
     figures = queue_figures()
+    weights = repository.Weights(figures.start_seconds, figures.diarize_factor)
     work_s = figures.work_s(duration_s, diarize=diarize)
-    lowest, ahead, ahead_s = repository.look_ahead(
-        connection, account_id, work_s - figures.start_seconds, figures.diarize_factor
-    )
-    return min(lowest + round(work_s + ahead * figures.start_seconds + ahead_s), LAST)
+    queued = repository.look_at_queued(connection, account_id, work_s, weights)
+    progress = repository.find_progress(connection, 1 / max(1, queued.accounts), weights)
+    now = queued.begins if progress is None else progress
+    return max(1, min(round(now + queued.ahead + work_s), LAST))

@@ -72,23 +72,53 @@ def _day_of(connection: Connection, account_id: str, offset: int) -> tuple[datet
     return datetime.combine(row.day, time.min, UTC) + timedelta(days=1), int(row.newer)
 
 
-_QUEUED = jobs.c.status == JobStatus.QUEUED.value
-_LOWEST_TAG = sa.select(sa.func.coalesce(sa.func.min(jobs.c.queue_tag), 0)).where(_QUEUED)
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a job weighs in the order of jobs: seconds of audio, times a factor where speakers are told apart."""
+
+    start_seconds: float
+    diarize_factor: float
+
+    @property
+    def work(self) -> sa.ColumnElement[float]:
+        """The weight of a stored job."""
+        factor = sa.case((jobs.c.diarize, self.diarize_factor), else_=1.0)
+        return self.start_seconds + jobs.c.audio_duration_seconds * factor
 
 
-def look_ahead(
-    connection: Connection, account_id: str, weighed_s: float, diarize_factor: float
-) -> tuple[int, int, float]:
-    """The lowest tag of all queued jobs, 0 if there are none; of the account's that are not longer, number and seconds.
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """The queued jobs, as one account sees them.
 
-    Seconds are those of the recordings, times `diarize_factor` where speakers are told apart.
+    Attributes:
+        accounts: how many have any.
+        begins: the lowest tag less its work; 0 if there is none.
+        ahead: work of the account's own that is not more than a given weight.
     """
-    seconds = jobs.c.audio_duration_seconds * sa.case((jobs.c.diarize, diarize_factor), else_=1.0)
+
+    accounts: int
+    begins: float
+    ahead: float
+
+
+def look_at_queued(connection: Connection, account_id: str, work_s: float, weights: Weights) -> Queued:
+    """What a job of this weight and account finds queued."""
+    before_it = sa.and_(jobs.c.account_id == account_id, weights.work <= work_s)
     query = sa.select(
-        _LOWEST_TAG.scalar_subquery(), sa.func.count(), sa.func.coalesce(sa.func.sum(seconds), 0.0)
-    ).where(_QUEUED, jobs.c.account_id == account_id, seconds <= weighed_s)
-    lowest, ahead, ahead_s = connection.execute(query).one()
-    return lowest, ahead, ahead_s
+        sa.func.count(jobs.c.account_id.distinct()),
+        sa.func.coalesce(sa.func.min(jobs.c.queue_tag - weights.work), 0.0),
+        sa.func.coalesce(sa.func.sum(sa.case((before_it, weights.work), else_=0.0)), 0.0),
+    ).where(jobs.c.status == JobStatus.QUEUED.value)
+    return Queued(*connection.execute(query).one())
+
+
+def find_progress(connection: Connection, share: float, weights: Weights) -> float | None:
+    """How far running jobs have brought the order, if each counts by this share of its work; None where none runs."""
+    query = sa.select(sa.func.max(jobs.c.queue_tag - (1 - share) * weights.work)).where(
+        jobs.c.status == JobStatus.RUNNING.value, jobs.c.executor_id.is_not(None)
+    )
+    progress: float | None = connection.execute(query).scalar_one()
+    return progress
 
 
 @dataclass(frozen=True, slots=True)
