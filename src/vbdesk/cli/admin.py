@@ -40,6 +40,7 @@ app.add_typer(_erasure, name="erasure")
 app.add_typer(admin_secrets.app, name="secrets")
 app.add_typer(admin_operations.database, name="database")
 app.add_typer(admin_operations.worker, name="worker")
+app.add_typer(admin_operations.audio, name="audio")
 app.command("queue")(admin_operations.queue)
 app.command("reconcile")(admin_operations.reconcile)
 

@@ -1,14 +1,17 @@
-"""`vbdesk admin database|queue|worker|reconcile`: what stands where, across all machines of a service."""
+"""`vbdesk admin database|worker|queue|audio|reconcile`: what stands where, across all machines of a service."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from vbdesk.cli.administration import AsJson, DataDir, opened_database, show, show_list
+from vbdesk.cli.output import fail
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
+audio = typer.Typer(no_args_is_help=True, help="Recordings, wherever they lie.")
 
 
 @database.command("status")
@@ -39,6 +42,41 @@ def list_workers(data_dir: DataDir, as_json: AsJson = False) -> None:
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
         found = list_executors(connection)
     show_list([asdict(executor) for executor in found], as_json)
+
+
+@audio.command("save")
+def save(
+    data_dir: DataDir,
+    to: Annotated[Path, typer.Option(help="Folder of the copies; what is there already is not copied again.")],
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove copies of what was erased or kept long enough.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy every recording into a folder. The service may run."""
+    from vbdesk.service.audio_copies import save_audio
+    from vbdesk.service.composition import open_storage
+
+    with opened_database(data_dir) as (settings, _):
+        count = save_audio(open_storage(settings), to, prune=prune)
+    show(asdict(count), as_json)
+
+
+@audio.command("restore")
+def restore(
+    data_dir: DataDir,
+    source: Annotated[Path, typer.Option("--from", help="Folder of the copies.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put the recordings of a folder into the store, those that it lacks."""
+    from vbdesk.service.audio_copies import restore_audio
+    from vbdesk.service.composition import open_storage
+
+    if not source.is_dir():
+        fail(f"There is no folder {source}.")
+    with opened_database(data_dir) as (settings, _):
+        count = restore_audio(open_storage(settings), source)
+    show(asdict(count), as_json)
 
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:

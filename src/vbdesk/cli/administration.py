@@ -38,6 +38,7 @@ def opened_database(
     from vbdesk.service.db.migrate import MigrationFailed, upgrade
     from vbdesk.service.errors import ServiceError
     from vbdesk.service.secret_box import SecretsDamaged
+    from vbdesk.service.storage.store import StoreUnavailable, StoreUnusable
 
     settings = opened_settings(data_dir, new=new)
     try:
@@ -45,7 +46,7 @@ def opened_database(
             if migrate:
                 upgrade(database, settings.data_dir)
             yield settings, database
-    except (ServiceError, SecretsDamaged, MigrationFailed) as error:
+    except (ServiceError, SecretsDamaged, MigrationFailed, StoreUnavailable, StoreUnusable) as error:
         fail(str(error))
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")

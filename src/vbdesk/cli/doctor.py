@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
+from vbdesk.cli.doctor_service import examine_service
 from vbdesk.cli.output import fail, wrapped
 from vbdesk.cli.places import places
 
@@ -25,10 +26,19 @@ def doctor(
     with_hosts: Annotated[
         bool, typer.Option("--with-hosts", help="Let the file name the hosts of your services.")
     ] = False,
+    service: Annotated[
+        bool, typer.Option("--service", help="Check the service in --data-dir: the operator's check.")
+    ] = False,
+    url: Annotated[str | None, typer.Option(help="With --service: the address at which callers reach it.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Check this computer, its keyring, recordings and services; ends with status 1 if something needs mending."""
+    if service:
+        if data_dir is None:
+            fail("Say which service: vbdesk doctor --service --data-dir DIR.")
+        examine_service(data_dir, url, as_json=as_json)
+        return
     from vbdesk.desk.outside import Outside
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault

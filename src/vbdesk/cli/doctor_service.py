@@ -1,0 +1,28 @@
+"""`vbdesk doctor --service`: what is in order with a service, and what needs mending."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from vbdesk.cli.output import wrapped
+
+NEEDS_MENDING = 1
+
+
+def examine_service(data_dir: Path, address: str | None, *, as_json: bool) -> None:
+    """Print the findings; end with status 1 if something needs mending."""
+    from vbdesk.service.health.examination import examine
+    from vbdesk.service.health.findings import Health
+
+    findings = examine(data_dir, address)
+    mend = sum(finding.health is Health.MEND for finding in findings)
+    if as_json:
+        typer.echo(json.dumps({"to_mend": mend, "findings": [asdict(finding) for finding in findings]}))
+    else:
+        for finding in findings:
+            typer.echo("\n".join(wrapped(finding.sentence, f"{finding.health:4}  {finding.topic}: ", " " * 6)))
+        typer.echo(f"\nTo be mended: {mend}." if mend else "\nNothing needs mending.")
+    if mend:
+        raise typer.Exit(NEEDS_MENDING)

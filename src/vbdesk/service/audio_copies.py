@@ -1,0 +1,78 @@
+"""Copies of all recordings in a folder, whatever store they lie in: for backups, and to move from store to store."""
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, checked_key
+from vbdesk.service.uploads.service import UPLOADS_FOLDER
+
+FOLDERS = (AUDIO_FOLDER, UPLOADS_FOLDER)
+_UNFINISHED = ".part"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCount:
+    """How many files were copied, how many were there already, how many copies of what is no more were removed."""
+
+    copied: int
+    present: int
+    removed: int
+
+
+def save_audio(store: ObjectStore, folder: Path, *, prune: bool) -> CopyCount:
+    """Bring the copies in `folder` up to the store; with `prune` also take away what the store has no more."""
+    copied = present = 0
+    kept: set[Path] = set()
+    for name in FOLDERS:
+        for key in store.keys(name):
+            target = folder / key
+            kept.add(target)
+            if target.exists():
+                present += 1
+                continue
+            with suppress(ObjectMissing):  # it was erased meanwhile
+                with store.local_copy(key) as source:
+                    _copy_whole(source, target)
+                copied += 1
+    past = [path for path in _files(folder) if path not in kept] if prune else []
+    for path in past:
+        path.unlink()
+    return CopyCount(copied, present, len(past))
+
+
+def restore_audio(store: ObjectStore, folder: Path) -> CopyCount:
+    """Put every copy into the store that lacks it; nothing there is changed."""
+    copied = present = 0
+    for path in _files(folder):
+        key = checked_key(path.relative_to(folder).as_posix())
+        if store.exists(key):
+            present += 1
+            continue
+        descriptor, incoming = tempfile.mkstemp(dir=store.incoming)
+        os.close(descriptor)
+        shutil.copyfile(path, incoming)
+        try:
+            store.adopt(key, Path(incoming))
+            copied += 1
+        except ObjectExists:
+            present += 1
+        finally:
+            Path(incoming).unlink(missing_ok=True)
+    return CopyCount(copied, present, 0)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for name in FOLDERS for path in sorted((folder / name).glob("*")) if path.suffix != _UNFINISHED]
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    shutil.copyfile(source, unfinished)
+    unfinished.chmod(0o600)
+    unfinished.replace(target)

@@ -1,0 +1,72 @@
+"""The books: every balance is the sum of its entries, every job is settled as it ended, every job's audio is there."""
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.service.db.credits import credit_balances, credit_entries
+from vbdesk.service.db.jobs import jobs
+from vbdesk.service.health.audio import Reconciliation
+from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.jobs.repository import UNFINISHED
+
+
+def look_at_ledger(connection: Connection) -> list[Finding]:
+    """Balances against entries, ended jobs against settlements."""
+    return [_look_at_balances(connection), _look_at_settlements(connection)]
+
+
+def look_at_audio(found: Reconciliation) -> Finding:
+    """What a comparison of jobs and files gave."""
+    if found.waiting_without_audio:
+        count = len(found.waiting_without_audio)
+        return mend("audio", f"{count} waiting jobs have lost their audio and will fail: restore it, or let them.")
+    if found.ended_without_audio:
+        count = len(found.ended_without_audio)
+        return mend("audio", f"The audio of {count} ended jobs is gone: restore it, or vbdesk admin reconcile --apply.")
+    if found.files_without_job:
+        return note(
+            "audio", f"{len(found.files_without_job)} files belong to no job; they are swept away within hours."
+        )
+    return ok("audio", f"The audio of {found.jobs_with_audio} jobs is there, and no file without a job.")
+
+
+def _look_at_balances(connection: Connection) -> Finding:
+    sums = (
+        sa.select(credit_entries.c.account_id, sa.func.sum(credit_entries.c.delta).label("total"))
+        .group_by(credit_entries.c.account_id)
+        .subquery()
+    )
+    wrong = (
+        sa.select(sa.func.count())
+        .select_from(credit_balances)
+        .outerjoin(sums, sums.c.account_id == credit_balances.c.account_id)
+        .where(credit_balances.c.credits != sa.func.coalesce(sums.c.total, 0))
+    )
+    count = connection.execute(wrong).scalar_one()
+    if count:
+        return mend("ledger", f"{count} balances are not the sum of their entries: stop, and restore a backup.")
+    return ok("ledger", "Every balance is the sum of its entries.")
+
+
+def _look_at_settlements(connection: Connection) -> Finding:
+    """The settlement must be of the kind that the job's end asks for; a job still open has none."""
+    settled = credit_entries.c.kind.in_(("capture", "release"))
+    right = sa.case((jobs.c.status == JobStatus.DONE.value, "capture"), else_="release")
+    joined = sa.and_(credit_entries.c.job_id == jobs.c.job_id, settled)
+    wrong = (
+        sa.select(sa.func.count())
+        .select_from(jobs)
+        .outerjoin(credit_entries, joined)
+        .where(
+            sa.or_(
+                jobs.c.status.not_in(UNFINISHED)
+                & sa.or_(credit_entries.c.kind.is_(None), credit_entries.c.kind != right),
+                jobs.c.status.in_(UNFINISHED) & credit_entries.c.kind.is_not(None),
+            )
+        )
+    )
+    count = connection.execute(wrong).scalar_one()
+    if count:
+        return mend("settlements", f"{count} jobs are not settled as they ended: look at their entries in the ledger.")
+    return ok("settlements", "Every job that ended is settled once, as it ended.")

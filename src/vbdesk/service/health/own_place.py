@@ -1,0 +1,77 @@
+"""This machine's part: keys, disk, and the extras that the settings ask for."""
+
+import os
+import shutil
+import tempfile
+from importlib.util import find_spec
+
+from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.secret_box import SecretsDamaged, key_file_of
+from vbdesk.service.settings import SETTINGS_FILE, Settings
+
+LITTLE_ROOM_BYTES = 1024**3
+NO_ROOM_BYTES = 256 * 1024**2  # some recordings on their way in, and the database's own files
+
+_EXTRAS = {"boto3": "cloud", "google.cloud.storage": "cloud", "opentelemetry.sdk": "telemetry"}
+
+
+def look_at_settings(settings: Settings) -> Finding:
+    """What was set apart from the defaults, by name."""
+    given = ", ".join(sorted(settings.model_fields_set - {"data_dir"})) or "nothing"
+    file = settings.data_dir / SETTINGS_FILE
+    if file.exists() and os.name != "nt" and file.stat().st_mode & 0o077 and _has_password(settings.database_url):
+        return mend("settings", f"Others may read {file}, which holds the database's password: chmod 600 it.")
+    return ok("settings", f"They fit. Set is: {given}.")
+
+
+def look_at_secrets(settings: Settings) -> Finding:
+    """The key file: there, whole, for its owner alone."""
+    file = key_file_of(settings)
+    if settings.secrets_file is None and not file.path.exists():
+        return note("secrets", "There are no keys yet; the first start makes them.")
+    try:
+        keys = file.read()
+    except SecretsDamaged as damage:
+        return mend("secrets", str(damage))
+    if file.others_may_read():
+        return mend("secrets", f"Others than its owner may read the key file {file.path}: chmod 600 it.")
+    names = ", ".join(key.name for key in keys)
+    if len(keys) > 1:
+        return note("secrets", f"{len(keys)} keys, youngest first: {names}. When all is resealed, prune them.")
+    return ok("secrets", f"One key: {names}. On every machine of the service it must be the same.")
+
+
+def look_at_disk(settings: Settings) -> list[Finding]:
+    """Room in the data folder and where recordings are looked at."""
+    return [_look_at_room("disk", settings.data_dir), _look_at_room("disk of temporary files", tempfile.gettempdir())]
+
+
+def look_at_extras(settings: Settings) -> Finding:
+    """The libraries that these settings need."""
+    location = settings.storage_location
+    needed = [] if location is None else ["boto3" if location.kind == "s3" else "google.cloud.storage"]
+    if settings.otlp_endpoint:
+        needed.append("opentelemetry.sdk")
+    missing = sorted({_EXTRAS[module] for module in needed if not _is_there(module)})
+    if missing:
+        return mend("extras", f"The settings need vbdesk[{','.join(missing)}]: install it.")
+    return ok("extras", "What the settings need is installed.")
+
+
+def _look_at_room(topic: str, folder: "str | os.PathLike[str]") -> Finding:
+    free = shutil.disk_usage(folder).free
+    words = f"{free / 1024**3:.1f} GiB are free at {folder}"
+    if free < NO_ROOM_BYTES:
+        return mend(topic, f"{words}: make room now, submits fail without.")
+    return note(topic, f"{words}: make room soon.") if free < LITTLE_ROOM_BYTES else ok(topic, f"{words}.")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _has_password(database_url: str) -> bool:
+    return "@" in database_url and ":" in database_url.partition("://")[2].partition("@")[0]
