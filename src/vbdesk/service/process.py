@@ -5,16 +5,20 @@ import json
 import logging
 import os
 import signal
+import socket
 import tempfile
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import ASGIApp
 
 from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import SystemClock
@@ -23,8 +27,10 @@ from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.db.session import Database
 from vbdesk.service.jobs.audio import AudioInspector
+from vbdesk.service.observe.tracing import TracingMissing
 from vbdesk.service.parent import parent_gone
 from vbdesk.service.secret_box import SecretsDamaged
+from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.store import StoreUnusable
 from vbdesk.service.work.dbos_engine import DbosQueue
@@ -32,11 +38,53 @@ from vbdesk.service.work.keeper import RuntimeKeeper
 
 log = logging.getLogger(__name__)
 
+NOTICE_S = 5.0
+"""For how long a process that was told to stop goes on answering, so that balancers learn of it first."""
+
 _LOCK_FILE = "serve.lock"
+_LOOK_EVERY_S = 0.1
 
 
 class StartRefused(Exception):
     """The process cannot start here; one sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationsPort:
+    """Where metrics and health are told."""
+
+    app: ASGIApp
+    socket: socket.socket
+
+    @property
+    def url(self) -> str:
+        """Its address on this computer."""
+        return origin_of(self.socket)
+
+
+@contextmanager
+def bound(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket to listen on, closed after the block.
+
+    Raises:
+        StartRefused: the port cannot be had.
+    """
+    try:
+        listening = bind(host, port)
+    except OSError as error:
+        raise StartRefused(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another port.") from None
+    with listening:
+        yield listening
+
+
+@contextmanager
+def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
+    """The socket of the operations port; None without one. Raises StartRefused."""
+    if settings.ops_port is None:
+        yield None
+        return
+    with bound(settings.ops_host, settings.ops_port) as listening:
+        yield listening
 
 
 @contextmanager
@@ -55,7 +103,7 @@ def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -
         try:
             context = open_context(settings, database, queue, inspector, SystemClock(), storage_origin, signs)
             context.storage.clear_incoming()
-        except (SecretsDamaged, StoreUnusable) as error:
+        except (SecretsDamaged, StoreUnusable, TracingMissing) as error:
             raise StartRefused(str(error)) from None
         stack.callback(close_context, context)
         yield context, queue
@@ -114,36 +162,54 @@ def _raise_exit(_signal: int, _frame: FrameType | None) -> None:
 
 
 async def live(
+    context: Context,
     runtime: RuntimeKeeper,
     drain_s: float,
     parent_pid: int | None,
     attend: Callable[[asyncio.Event], Awaitable[None]],
+    operations: OperationsPort | None = None,
 ) -> None:
-    """Run `attend(stop)` until the order to stop, then let the jobs under way end while it does.
+    """Run `attend(leave)` until the order to stop, then let the jobs under way end while it does.
 
-    The order is a signal or the end of the process `parent_pid`; a second signal makes haste.
+    The order is a signal or the end of the process `parent_pid`; a second signal makes haste. Where there is an
+    operations port it tells at once that the process is not ready any more; `attend` is asked to leave a moment later,
+    when balancers have had time to read that, and the port itself is the last to close.
 
     Args:
+        context: Is told that the process drains.
         runtime: Has been started.
         drain_s: How long jobs under way may go on after the order.
         parent_pid: Process whose end is ours.
         attend: What else the process does until its argument is set.
+        operations: Port for those who run the service.
     """
-    stop, haste = asyncio.Event(), threading.Event()
+    stop, haste, leave, drained = asyncio.Event(), threading.Event(), asyncio.Event(), asyncio.Event()
     _heed_signals(stop, haste)
     follower = asyncio.create_task(_follow(parent_pid, stop)) if parent_pid is not None else None
+
+    async def wind_down() -> None:
+        await stop.wait()
+        context.draining.set()
+        drain = asyncio.create_task(asyncio.to_thread(runtime.drain, drain_s, haste))
+        notice_ends = time.monotonic() + (min(NOTICE_S, drain_s) if operations else 0)
+        while time.monotonic() < notice_ends and not haste.is_set():
+            await asyncio.sleep(_LOOK_EVERY_S)
+        leave.set()
+        await drain
+        drained.set()
+
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_drain(runtime, stop, drain_s, haste))
-            await attend(stop)
+            tasks.create_task(wind_down())
+            if operations is not None:
+                answers = asyncio.Event()
+                served = [(operations.app, operations.socket)]
+                tasks.create_task(run_servers(served, drained, answers.set))
+                await answers.wait()
+            await attend(leave)
     finally:
         if follower is not None:
             follower.cancel()
-
-
-async def _drain(runtime: RuntimeKeeper, stop: asyncio.Event, drain_s: float, haste: threading.Event) -> None:
-    await stop.wait()
-    await asyncio.to_thread(runtime.drain, drain_s, haste)
 
 
 async def _follow(parent_pid: int, stop: asyncio.Event) -> None:

@@ -5,8 +5,8 @@ import gc
 import logging
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +15,18 @@ from starlette.types import ASGIApp
 
 from vbdesk.service.app import create_app
 from vbdesk.service.context import Context
-from vbdesk.service.process import StartRefused, announced, live, locked, opened, signals_raise
-from vbdesk.service.servers import bind, origin_of, run_servers
+from vbdesk.service.observe.ops import create_ops_app
+from vbdesk.service.process import (
+    OperationsPort,
+    announced,
+    bound,
+    bound_for_operations,
+    live,
+    locked,
+    opened,
+    signals_raise,
+)
+from vbdesk.service.servers import origin_of, run_servers
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.embedded import embedded_origin
 from vbdesk.service.uploads.wiring import uploads_of
@@ -43,10 +53,11 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
     with ExitStack() as stack:
         stack.enter_context(signals_raise())
         stack.enter_context(locked(settings.data_dir))
-        api_socket = stack.enter_context(_bound(settings.host, settings.port))
+        api_socket = stack.enter_context(bound(settings.host, settings.port))
         storage_socket = None
         if settings.storage_location is None:  # else callers put recordings into a cloud
-            storage_socket = stack.enter_context(_bound(settings.host, settings.storage_port))
+            storage_socket = stack.enter_context(bound(settings.host, settings.storage_port))
+        ops_socket = stack.enter_context(bound_for_operations(settings))
         inspector = FencedInspector()
         stack.callback(inspector.close)
         origin = origin_of(storage_socket) if storage_socket else ""
@@ -54,44 +65,46 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         runtime.start()
-        answer = partial(_answer_requests, context, api_socket, storage_socket, ready_file)
+        app = create_app(context)
+        operations = None
+        if ops_socket is not None:
+            operations = OperationsPort(create_ops_app(context, app.state.readiness), ops_socket)
+        ready = {
+            "base_url": origin_of(api_socket),
+            "storage_url": origin_of(storage_socket) if storage_socket else settings.storage_url,
+            "pid": os.getpid(),
+            "ops_url": operations and operations.url,
+        }
+        answer = partial(
+            _answer_requests, context, app, api_socket, storage_socket, partial(announced, ready_file, ready)
+        )
         with suppress(KeyboardInterrupt):
-            asyncio.run(live(runtime, settings.drain_s or _DRAIN_S, parent_pid, answer))
+            asyncio.run(live(context, runtime, settings.drain_s or _DRAIN_S, parent_pid, answer, operations))
 
 
 async def _answer_requests(
     context: Context,
+    app: ASGIApp,
     api_socket: socket.socket,
     storage_socket: socket.socket | None,
-    ready_file: Path | None,
-    stop: asyncio.Event,
+    announce: Callable[[], AbstractContextManager[None]],
+    leave: asyncio.Event,
 ) -> None:
-    ready = {
-        "base_url": origin_of(api_socket),
-        "storage_url": origin_of(storage_socket) if storage_socket else context.settings.storage_url,
-        "pid": os.getpid(),
-        "ops_url": None,
-    }
-    apps: list[tuple[ASGIApp, socket.socket]] = [(create_app(context), api_socket)]
+    apps = [(app, api_socket)]
     storage_app = embedded_origin(context)
     if storage_app is not None and storage_socket is not None:
         apps.append((storage_app, storage_socket))
     house = asyncio.create_task(_keep_house(context))
     with ExitStack() as stack:
 
-        def announce() -> None:
+        def begin() -> None:
             gc.collect()
             gc.freeze()  # what start-up made stays; looking through it again, and again, would hold up requests
-            log.info("The service answers at %s, its object store at %s.", ready["base_url"], ready["storage_url"])
-            stack.enter_context(announced(ready_file, ready))
+            log.info("The service answers, at %s.", " and ".join(origin_of(listening) for _, listening in apps))
+            stack.enter_context(announce())
 
         try:
-            await run_servers(
-                apps,
-                stop,
-                announce,
-                trusted_proxies=context.settings.trusted_proxies,
-            )
+            await run_servers(apps, leave, begin, trusted_proxies=context.settings.trusted_proxies)
         finally:
             house.cancel()
             await asyncio.gather(house, return_exceptions=True)
@@ -110,13 +123,3 @@ async def _keep_house(context: Context) -> None:
 def _remove_past(context: Context) -> None:
     context.rates.remove_past(context.clock.now())
     uploads_of(context).remove_past()
-
-
-@contextmanager
-def _bound(host: str, port: int) -> Iterator[socket.socket]:
-    try:
-        bound = bind(host, port)
-    except OSError as error:
-        raise StartRefused(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another port.") from None
-    with bound:
-        yield bound

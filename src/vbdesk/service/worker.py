@@ -3,13 +3,24 @@
 import asyncio
 import logging
 import os
-from contextlib import ExitStack, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
 from vbdesk.service.errors import ProcessingFailed
 from vbdesk.service.jobs.audio import AudioFacts
-from vbdesk.service.process import StartRefused, announced, live, opened, signals_raise
+from vbdesk.service.observe.ops import create_ops_app
+from vbdesk.service.observe.readiness import worker_readiness
+from vbdesk.service.process import (
+    OperationsPort,
+    StartRefused,
+    announced,
+    bound_for_operations,
+    live,
+    opened,
+    signals_raise,
+)
 from vbdesk.service.settings import Settings
 from vbdesk.service.work.keeper import RuntimeKeeper, keep_runtime
 
@@ -43,17 +54,25 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
         raise StartRefused("A worker runs one analysis at least: give --workers 1 or more.")
     with ExitStack() as stack:
         stack.enter_context(signals_raise())
+        ops_socket = stack.enter_context(bound_for_operations(settings))
         context, queue = stack.enter_context(opened(settings, _NoInspector(), storage_origin=""))
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         runtime.start()
+        operations = None
+        if ops_socket is not None:
+            ops_app = create_ops_app(context, worker_readiness(context, runtime))
+            operations = OperationsPort(ops_app, ops_socket)
+        ready = {"pid": os.getpid(), "executor_id": runtime.executor_id, "ops_url": operations and operations.url}
+        announce = partial(announced, ready_file, ready)
         drain_s = settings.drain_s or settings.job_timeout_s
         with suppress(KeyboardInterrupt):
-            asyncio.run(live(runtime, drain_s, parent_pid, partial(_attend, runtime, ready_file)))
+            asyncio.run(live(context, runtime, drain_s, parent_pid, partial(_attend, runtime, announce), operations))
 
 
-async def _attend(runtime: RuntimeKeeper, ready_file: Path | None, stop: asyncio.Event) -> None:
-    ready = {"pid": os.getpid(), "executor_id": runtime.executor_id, "ops_url": None}
-    with announced(ready_file, ready):
+async def _attend(
+    runtime: RuntimeKeeper, announce: Callable[[], AbstractContextManager[None]], leave: asyncio.Event
+) -> None:
+    with announce():
         log.info("The worker %s takes jobs.", runtime.executor_id)
-        await stop.wait()
+        await leave.wait()

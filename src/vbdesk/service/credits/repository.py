@@ -1,5 +1,7 @@
 """SQL of the credit ledger."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -50,6 +52,35 @@ def append(
         )
     )
     tell(connection, CreditsMoved(kind, amount))
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What the ledger adds up to.
+
+    Attributes:
+        moved: tokens by kind of entry.
+        mismatch: all balances together less the sum of what changed them; anything but 0 is a fault.
+    """
+
+    moved: Mapping[str, int]
+    mismatch: int
+
+
+def read_ledger(connection: Connection) -> Ledger:
+    """Add up the whole ledger, which reads all of it; in one statement, for it grows meanwhile."""
+    entries = sa.select(
+        credit_entries.c.kind,
+        sa.func.sum(credit_entries.c.amount).label("amount"),
+        sa.func.sum(credit_entries.c.delta).label("delta"),
+    ).group_by(credit_entries.c.kind)
+    balances = sa.select(
+        sa.literal("balance"), sa.literal(0), sa.func.coalesce(sa.func.sum(credit_balances.c.credits), 0)
+    )
+    rows = connection.execute(sa.union_all(entries, balances)).all()
+    moved = {row.kind: int(row.amount) for row in rows if row.kind != "balance"}
+    mismatch = sum(int(row.delta) * (1 if row.kind == "balance" else -1) for row in rows)
+    return Ledger(moved, mismatch)
 
 
 def find_open_hold(connection: Connection, job_id: str) -> sa.Row[str, int] | None:

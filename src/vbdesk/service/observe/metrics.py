@@ -19,6 +19,7 @@ from prometheus_client import (
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import TERMINAL_STATUSES
 from vbdesk.contract.limits import Bucket
+from vbdesk.service.credits.repository import Ledger
 from vbdesk.service.db import facts
 
 REQUEST_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -36,12 +37,14 @@ class Metrics:
 
     Attributes:
         registry: what the operations port tells.
+        ledger: what the ledger added up to when this process last looked; None where another process looks.
     """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self.registry)
+        self.ledger: Ledger | None = None
         self._count_requests()
         self._count_jobs()
         self._count_what_surrounds_them()
@@ -122,8 +125,10 @@ class Metrics:
         self.store_errors = self._counter(
             "vbdesk_store_errors_total", "Operations that the object store refused.", ["operation"]
         )
+        self.sweep_held = self._gauge("vbdesk_sweep_held", "Whether this process sees to what one must do for all.")
         _begin_at_zero(self.webhook_attempts, ["sent", "pending", "given_up"])
-        _begin_at_zero(self.credits_moved, LEDGER_KINDS)
+        _begin_at_zero(self.credits_moved, ["hold", "capture", "release"])
+        _begin_at_zero(self.store_errors, ["adopt", "link", "open", "local_copy", "exists", "size", "delete", "check"])
 
     def _counter(self, name: str, told: str, labels: list[str] | None = None) -> Counter:
         return Counter(name, told, labels or (), registry=self.registry)

@@ -12,10 +12,12 @@ from sqlalchemy import Connection
 from sqlalchemy.pool import QueuePool
 
 from vbdesk.service.context import Context
+from vbdesk.service.credits.repository import Ledger
 from vbdesk.service.db.credits import credit_balances, credit_entries
 from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.repository import UNFINISHED
+from vbdesk.service.observe.metrics import LEDGER_KINDS
 from vbdesk.service.webhooks.repository import PENDING
 from vbdesk.service.work.queue_state import QueueState, read_queue_state
 
@@ -71,6 +73,7 @@ class StateCollector(Collector):
     def __init__(self, context: Context) -> None:
         self._pool = context.database.engine.pool
         self._draining = context.draining
+        self._metrics = context.metrics
         self.state: State | None = None
         self.failing: dict[str, bool] = {}
 
@@ -91,6 +94,8 @@ class StateCollector(Collector):
             yield _gauge("vbdesk_database_connections_in_use", "Connections to the database in use.", in_use)
             most = self._pool.size() + self._pool._max_overflow
             yield _gauge("vbdesk_database_connections_most", "Connections that this process may open.", most)
+        if self._metrics.ledger is not None:
+            yield from _told_of_ledger(self._metrics.ledger)
         if self.state is not None:
             yield from _told(self.state)
 
@@ -111,6 +116,14 @@ def _told(state: State) -> Iterable[Metric]:
         ("vbdesk_credits_held", "Tokens set aside for unfinished jobs.", state.credits_held),
     ):
         yield _gauge(name, told, value)
+
+
+def _told_of_ledger(ledger: Ledger) -> Iterable[Metric]:
+    moved = GaugeMetricFamily("vbdesk_ledger_credits", "Tokens in the ledger, by kind of entry.", labels=["kind"])
+    for kind in LEDGER_KINDS:
+        moved.add_metric([kind], ledger.moved.get(kind, 0))
+    yield moved
+    yield _gauge("vbdesk_ledger_mismatch_credits", "Balances less what the ledger adds up to.", ledger.mismatch)
 
 
 def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:

@@ -37,6 +37,21 @@ class RuntimeKeeper:
         """The present name of this process among those that run jobs."""
         return self._runtime.executor_id
 
+    @property
+    def engine_launched(self) -> bool:
+        """Whether jobs are taken."""
+        return self._runtime.engine_launched
+
+    @property
+    def last_beat(self) -> float | None:
+        """When the last heartbeat was written, by `time.monotonic`."""
+        return self._runtime.last_beat
+
+    @property
+    def children_start(self) -> bool:
+        """Whether the newest child became ready, as far as one was wanted."""
+        return self._runtime.children_start
+
     def start(self) -> None:
         """Start the runtime, and watch it."""
         self._runtime.start()

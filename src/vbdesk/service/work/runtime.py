@@ -58,6 +58,7 @@ class Runtime:
         )
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
+        self._launched = False
         on_server = context.database.engine.dialect.name == "postgresql"
         shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
         self._sweeper = Sweeper(
@@ -74,6 +75,21 @@ class Runtime:
         """Whether others have given its jobs away; it should be stopped, and another started."""
         return self._sweeper.taken_for_dead
 
+    @property
+    def engine_launched(self) -> bool:
+        """Whether jobs are taken."""
+        return self._launched
+
+    @property
+    def last_beat(self) -> float | None:
+        """When the last heartbeat was written, by `time.monotonic`."""
+        return self._sweeper.last_beat
+
+    @property
+    def children_start(self) -> bool:
+        """Whether the newest child became ready, as far as one was wanted."""
+        return self._runner is not None and self._runner.children_start
+
     def start(self) -> None:
         """Start everything; children warm up in the background."""
         if self._workers:
@@ -83,11 +99,13 @@ class Runtime:
         self._courier.start()
         if self._runner is not None:
             self._engine.start(self._runner.run, at_once=self._workers)
+            self._launched = True
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
         """Take no new job and wait for those under way, until the grace or `haste` ends that; then `stop`."""
         if self._runner is None:
             return
+        self._launched = False
         self._engine.pause()
         with suppress(SQLAlchemyError):  # where the database is away nobody can read it either
             self._sweeper.set_draining()

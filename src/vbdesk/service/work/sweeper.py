@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.context import Context
+from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.groups.cohort import CohortSnapshots
 from vbdesk.service.jobs import repository, retention
 from vbdesk.service.jobs.wiring import lifecycle_of
@@ -32,6 +33,9 @@ class Sweeper:
     """Heartbeat, recovery of dead executors' jobs, overdue runs, and tidying up; one thread.
 
     Every process has one. Each gives its own heartbeat; the rest is done by the one that holds the lease.
+
+    Attributes:
+        last_beat: when the last heartbeat was written, by `time.monotonic`.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Sweeper:
         self._engine = engine
         self._executor_id = executor_id
         self._holder = executor_id or new_id()
+        self.last_beat: float | None = None
         self._lifecycle = lifecycle_of(context)
         self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
         self._slots = slots
@@ -102,6 +107,7 @@ class Sweeper:
         """One round of what must happen within seconds; False when another process sees to it."""
         if not self._claim():
             self._overdue_since.clear()
+            self._context.metrics.ledger = None  # the one who holds the sweep does
             return False
         if time.monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
             self._strike_out_dead()
@@ -130,6 +136,12 @@ class Sweeper:
             log.warning("%d files that belonged to no job or upload were removed.", orphans)
         self._engine.purge(KEEP_RUNS)
         self._snapshots.take_due()
+        self._audit_ledger()
+
+    def _audit_ledger(self) -> None:
+        """Tell what the ledger adds up to, and whether balances agree with it."""
+        with self._context.database.reading() as connection:
+            self._context.metrics.ledger = read_ledger(connection)
 
     def _end_overdue(self, job_ids: Collection[str]) -> None:
         """End runs that their slots did not end in time.
@@ -169,6 +181,8 @@ class Sweeper:
                 self._taken_for_dead.set()
                 return False
             ours = leases.take(connection, TASK, self._holder, now)
+        self.last_beat = time.monotonic()
+        self._context.metrics.sweep_held.set(ours)
         began, self._last_round = self._last_round, time.monotonic()
         if self._last_round - began > LONGEST_PAUSE_S:
             self._steady_since = self._last_round
