@@ -17,6 +17,7 @@ from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
 from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.work.pressure import Backpressure
 
 
 def open_database(settings: Settings) -> Database:
@@ -67,6 +68,7 @@ def open_context(
         inspector=inspector,
         plugin_signs=plugin_signs or {},
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
+        pressure=Backpressure(settings.queue_limit),
         metrics=metrics,
         tracing=open_tracing(settings),
     )

@@ -18,6 +18,7 @@ from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.work.pressure import Backpressure
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
@@ -42,6 +43,7 @@ class Context:
         addresses: where callers put recordings, without passing through the API.
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
+        pressure: turns submits away while too much waits.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
         draining: set as soon as this process was told to stop.
@@ -58,6 +60,7 @@ class Context:
     inspector: AudioInspector
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
+    pressure: Backpressure
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
     draining: threading.Event = field(default_factory=threading.Event)

@@ -97,6 +97,8 @@ def _admit(
     try:
         with context.database.reading() as connection:
             account = _authenticate(connection, request, context, credential, account_id, token)
+            if bucket is Bucket.ANALYZE:
+                context.pressure.check(connection, account.account_id)
             limit = context.settings.rate_limits[account.plan][bucket]
             retry_after_s = context.rates.hit(account.account_id, bucket.value, limit, context.clock.now())
             if retry_after_s:

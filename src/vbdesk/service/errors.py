@@ -6,6 +6,7 @@ ServiceError
 ├── NotFound                404
 ├── Conflict                409
 ├── RateLimited             429, says when to come back
+│   └── ServiceBusy         429
 ├── InvalidRequest          400
 ├── InvalidUseCase          400
 ├── ValidationFailed        422, with `detail`
@@ -72,6 +73,14 @@ class RateLimited(ServiceError):
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(f"Too many requests. Try again in {retry_after_s} s.")
         self.retry_after_s = retry_after_s
+
+
+class ServiceBusy(RateLimited):
+    """Too many recordings wait, and the account has more than its share of them."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(retry_after_s)
+        self.message = f"The service is busy: many of your recordings wait already. Try again in {retry_after_s} s."
 
 
 class InvalidRequest(ServiceError):
