@@ -1,6 +1,18 @@
 """Tables, engines, transactions and migrations. Importing it registers every table."""
 
-from vbdesk.service.db import accounts, console, credits, erasures, groups, jobs, schema, uploads, webhooks
+from vbdesk.service.db import accounts, console, counting, credits, erasures, groups, jobs, schema, uploads, webhooks
 from vbdesk.service.db.metadata import metadata
 
-__all__ = ["accounts", "console", "credits", "erasures", "groups", "jobs", "metadata", "schema", "uploads", "webhooks"]
+__all__ = [
+    "accounts",
+    "console",
+    "counting",
+    "credits",
+    "erasures",
+    "groups",
+    "jobs",
+    "metadata",
+    "schema",
+    "uploads",
+    "webhooks",
+]

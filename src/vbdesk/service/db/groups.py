@@ -14,11 +14,17 @@ groups = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("updated_at", UtcDateTime, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False, default=0),
+    sa.Column("job_count", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("done_job_count", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("earliest_recorded_at", UtcDateTime),
+    sa.Column("latest_recorded_at", UtcDateTime),
     sa.UniqueConstraint("account_id", "group_id"),
+    sa.Index("ix_groups_account_id_created_at", "account_id", "created_at"),
 )
 """`group_key` is ours and never used again; `group_id` is the caller's and may be, after a deletion.
 
-`revision` counts every change of what the group's computations rest on.
+`revision` counts every change of what the group's computations rest on; whenever it moves, a trigger counts the group's
+jobs anew, and notes when the earliest and the latest were recorded.
 """
 
 memberships = sa.Table(

@@ -43,6 +43,12 @@ jobs = sa.Table(
     sa.Index("ix_jobs_audio_key_created_at", "audio_key", "created_at"),
     sa.Index("ix_jobs_history_key", "history_key"),
     sa.Index("ix_jobs_status_queue_tag", "status", "queue_tag"),
+    sa.Index(
+        "ix_jobs_kept_audio",
+        "created_at",
+        sqlite_where=sa.text("audio_key IS NOT NULL"),
+        postgresql_where=sa.text("audio_key IS NOT NULL"),
+    ),
 )
 """One row a job; the truth about its state.
 
@@ -53,6 +59,15 @@ context of the submit, where traces are taken. `started_at` is its latest start.
 that a group's history needs. `result` is the result as it goes out, JSON. `audio_key` is null once the audio was
 removed. `upload_ref` is the upload that the audio came by, if it did.
 """
+
+job_days = sa.Table(
+    "job_days",
+    metadata,
+    sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("jobs", sa.Integer, nullable=False),
+)
+"""How many jobs of the account were created on each day (UTC); triggers keep it. Lists would have to count them."""
 
 idempotency_keys = sa.Table(
     "idempotency_keys",

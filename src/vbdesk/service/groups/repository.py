@@ -65,29 +65,12 @@ def count(connection: Connection, account_id: str) -> int:
 
 def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
     """Groups with the counts and bounds of their jobs, newest first."""
-    on_page = (
+    query = (
         sa.select(groups)
         .where(groups.c.account_id == account_id)
         .order_by(groups.c.created_at.desc(), groups.c.group_id)
         .limit(page.size)
         .offset(page.offset)
-        .subquery()
-    )
-    query = (
-        sa.select(
-            on_page,
-            sa.func.count(jobs.c.job_id).label("job_count"),
-            sa.func.count(sa.case((_DONE, 1))).label("done_job_count"),
-            sa.func.min(jobs.c.recorded_at).label("earliest_recorded_at"),
-            sa.func.max(jobs.c.recorded_at).label("latest_recorded_at"),
-        )
-        .select_from(
-            on_page.outerjoin(memberships, memberships.c.group_key == on_page.c.group_key).outerjoin(
-                jobs, jobs.c.job_id == memberships.c.job_id
-            )
-        )
-        .group_by(*on_page.c)
-        .order_by(on_page.c.created_at.desc(), on_page.c.group_id)
     )
     return connection.execute(query).all()
 

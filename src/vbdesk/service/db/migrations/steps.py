@@ -4,19 +4,21 @@ import sqlalchemy as sa
 from alembic import op
 
 
-def create_index(name: str, table: str, columns: list[str]) -> None:
+def create_index(name: str, table: str, columns: list[str], *, where: str | None = None) -> None:
     """Make an index; on PostgreSQL while others write to the table.
 
     It must be alone in its migration: that cannot be rolled back. It waits for running transactions and holds up
-    nobody, so it may wait as long as it takes. What an attempt that broke off left behind is made anew.
+    nobody, so it may wait as long as it takes. What an attempt that broke off left behind is made anew. With `where` it
+    holds only the rows of which that is true.
     """
+    condition = None if where is None else sa.text(where)
     if op.get_bind().dialect.name != "postgresql":
-        op.create_index(name, table, columns)
+        op.create_index(name, table, columns, sqlite_where=condition)
         return
     with op.get_context().autocommit_block():
         connection = op.get_bind()
         bound = connection.execute(sa.text("SHOW lock_timeout")).scalar_one()
         connection.execute(sa.text("SET lock_timeout = 0"))
         op.drop_index(name, table, postgresql_concurrently=True, if_exists=True)
-        op.create_index(name, table, columns, postgresql_concurrently=True)
+        op.create_index(name, table, columns, postgresql_where=condition, postgresql_concurrently=True)
         connection.execute(sa.select(sa.func.set_config("lock_timeout", bound, False)))
