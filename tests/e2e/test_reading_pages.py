@@ -8,7 +8,7 @@ import pytest
 HERE = Path(__file__).parent
 SPEECH = HERE.parent / "data" / "speech_kathleen_20s.flac"
 LONGEST_MS = 50.0
-FIRST_MS = {"subject": 80.0, "compare": 90.0, "three clicks": 120.0, "cohort": 80.0, "account": 80.0}
+FIRST_MS = {"subject": 80.0, "compare": 90.0, "three clicks": 120.0, "cohort": 80.0}
 """Where building a page, or painting all its charts, in one go still takes longer than it may: never longer again."""
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]

@@ -3,6 +3,8 @@
 import pytest
 from PySide6.QtWidgets import QAbstractButton
 
+from vbdesk.desk.pages.account import build_account_page
+from vbdesk.desk.widgets.card import Card
 from vbdesk.outbox.courier.network import NetworkState
 from vbdesk.outbox.courier.reach import CourierStatus, Reach
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
@@ -13,6 +15,22 @@ from vbdesk.outbox.profiles.profiles import ProfileStore
 def button(page, name):
     found = [b for b in page.findChildren(QAbstractButton) if name in (b.text(), b.accessibleName()) and b.isVisible()]
     return found[0]
+
+
+def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspace, qtbot, qapp):
+    page = build_account_page(workspace)
+    qtbot.addWidget(page)
+    page.show()
+    page.opened(None)
+    at_once = []
+    while not page.built:
+        before = len(page.findChildren(Card))
+        qapp.processEvents()
+        at_once.append(len(page.findChildren(Card)) - before)
+        assert page.built or not any(card.isVisible() for card in page.findChildren(Card))
+    assert sum(at_once) > 2 * max(at_once)
+    assert page.desk.isVisible()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
 
 
 def test_a_working_connection_shows_the_credits(account, qtbot):

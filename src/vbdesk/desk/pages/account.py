@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -34,7 +34,18 @@ def build_account_page(workspace: Workspace) -> "AccountPage":
 
 
 class AccountPage(QWidget):
-    """Profile and connection, credits and plan, rules for recordings, webhook, profiles, the desk itself."""
+    """Profile and connection, credits and plan, rules for recordings, webhook, profiles, the desk itself.
+
+    Its cards are made one a turn of the event loop, since all at once would keep the window from its events for long.
+
+    Attributes:
+        built: whether every card is there.
+    """
+
+    plan: PlanCard
+    rules: RulesCards
+    webhook: WebhookCard
+    desk: DeskCard
 
     def __init__(self, view_model: AccountViewModel) -> None:
         super().__init__()
@@ -43,12 +54,13 @@ class AccountPage(QWidget):
         view_model.setParent(self)
         self._to_remove: str | None = None
         self._asks_for_keyring = False
+        self.built, self._in_front = False, False
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
-        self._column = column = QWidget()
-        cards = QVBoxLayout(column)
-        cards.setContentsMargins(0, 0, 16, 0)
-        cards.setSpacing(16)
+        self._column = QWidget()
+        self._cards = QVBoxLayout(self._column)
+        self._cards.setContentsMargins(0, 0, 16, 0)
+        self._cards.setSpacing(16)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 20, 24)
         layout.setSpacing(16)
@@ -58,32 +70,36 @@ class AccountPage(QWidget):
         head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
         layout.addLayout(head)
         layout.addWidget(self.banner)
-        layout.addWidget(scrolled(column), 1)  # before the cards: Qt styles all that a widget holds whenever it moves
-        self.plan, self.rules = PlanCard(view_model), RulesCards(view_model.rules)
-        self.webhook, self.desk = WebhookCard(view_model.webhook), DeskCard(view_model.choices)
-        connection, profiles = self._connection_card(), self._profiles_card()
-        for card in (connection, self.plan, self.rules, self.desk, profiles, self.webhook):
-            cards.addWidget(card)
-        cards.addStretch(1)
-        view_model.profiles_changed.connect(self._show_profiles)
-        view_model.status_changed.connect(self._show_status)
-        view_model.tested.connect(self._on_tested)
-        view_model.key_saved.connect(self._on_key_saved)
-        view_model.failed.connect(self._on_failed)
-        view_model.rules.failed.connect(self._on_failed)
-        view_model.choices.failed.connect(self._on_failed)
-        self._show_status(view_model.status)
+        layout.addWidget(scrolled(self._column), 1)  # before the cards: Qt styles all a widget holds whenever it moves
+        self._column.hide()  # until all of it is there
+        self._steps = iter(
+            (
+                self._connection_card,
+                self._plan_card,
+                self._rules_card,
+                self._desk_card,
+                self._profiles_card,
+                self._webhook_card,
+            )
+        )
+        self._turns = QTimer(self)
+        self._turns.timeout.connect(self._build_next)
+        self._turns.start(0)
 
     def opened(self, argument: object) -> None:
-        """Show the present state."""
+        """Show the present state, as soon as the page is built."""
+        self._in_front = True
         self.banner.clear()
-        self._show_status(self.view_model.status)
-        self.view_model.read()
-        self.view_model.rules.tell()
+        if self.built:
+            self._show_status(self.view_model.status)
+            self.view_model.read()
+            self.view_model.rules.tell()
 
     def left(self) -> None:
         """The page is not in front any more."""
-        self.webhook.left()
+        self._in_front = False
+        if self.built:
+            self.webhook.left()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
@@ -97,7 +113,50 @@ class AccountPage(QWidget):
     def _fit(self) -> None:
         widest = theme.active().px(_COLUMN)
         self._column.setMaximumWidth(widest)
-        self.desk.fit(min(self.width() - _SIDES, widest))
+        if self.built:
+            self.desk.fit(min(self.width() - _SIDES, widest))
+
+    @Slot()
+    def _build_next(self) -> None:
+        make = next(self._steps, None)
+        if make is not None:
+            self._cards.addWidget(make())
+            return
+        self._turns.stop()
+        self._cards.addStretch(1)
+        self.built = True
+        self._bind()
+        self._fit()
+        self._column.show()
+        if self._in_front:
+            self.opened(None)
+
+    def _bind(self) -> None:
+        view_model = self.view_model
+        view_model.profiles_changed.connect(self._show_profiles)
+        view_model.status_changed.connect(self._show_status)
+        view_model.tested.connect(self._on_tested)
+        view_model.key_saved.connect(self._on_key_saved)
+        view_model.failed.connect(self._on_failed)
+        view_model.rules.failed.connect(self._on_failed)
+        view_model.choices.failed.connect(self._on_failed)
+        self._show_status(view_model.status)
+
+    def _plan_card(self) -> QWidget:
+        self.plan = PlanCard(self.view_model)
+        return self.plan
+
+    def _rules_card(self) -> QWidget:
+        self.rules = RulesCards(self.view_model.rules)
+        return self.rules
+
+    def _desk_card(self) -> QWidget:
+        self.desk = DeskCard(self.view_model.choices)
+        return self.desk
+
+    def _webhook_card(self) -> QWidget:
+        self.webhook = WebhookCard(self.view_model.webhook)
+        return self.webhook
 
     def _connection_card(self) -> Card:
         profile = self.view_model.profile
