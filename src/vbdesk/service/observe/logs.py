@@ -15,13 +15,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Literal
+from typing import Literal, TextIO
 
 from vbdesk.service.observe.redaction import redact
 from vbdesk.service.observe.tracing import trace_id
 
 MOST_FRAMES = 20
 _OURS = "vbdesk"
+_TALKATIVE = (
+    "sqlalchemy",
+    "psycopg",
+    "botocore",
+    "boto3",
+    "s3transfer",
+    "urllib3",
+    "google",
+    "python_multipart",
+    "httpx",
+)
+"""Libraries that show rows, bodies or headers below a warning; they do not, whatever level others are set to."""
 
 _fields: ContextVar[Mapping[str, str]] = ContextVar("vbdesk_log_fields", default=MappingProxyType({}))
 
@@ -80,12 +92,14 @@ def exception_facts(error: BaseException) -> dict[str, list[str]]:
     return {"kinds": kinds, "frames": _places(error.__traceback__)}
 
 
-def configure_logs(log_format: Literal["text", "json"]) -> None:
-    """Send the log of this process to standard error: ours from INFO, that of libraries from WARNING."""
-    handler = logging.StreamHandler(sys.stderr)
+def configure_logs(log_format: Literal["text", "json"], stream: TextIO | None = None) -> None:
+    """Send the log of this process to `stream`, standard error by default: ours from INFO, libraries' from WARNING."""
+    handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger(_OURS).setLevel(logging.INFO)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.captureWarnings(True)
     sys.excepthook = _log_last_words
     threading.excepthook = _log_thread_end

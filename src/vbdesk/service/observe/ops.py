@@ -1,5 +1,7 @@
 """The operations port: metrics and health, for those who run the service and nobody else."""
 
+import asyncio
+
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +15,7 @@ from vbdesk.service.observe.readiness import Readiness
 from vbdesk.service.observe.state import State, StateCollector, read_state
 
 STATE_GOOD_FOR_S = 5.0
-STATE_LIMIT_S = 3.0
+STATE_LIMIT_S = 1.5
 
 
 def create_ops_app(context: Context, readiness: Readiness) -> Starlette:
@@ -57,14 +59,17 @@ class _OperationsPort:
 
     async def metrics(self, _request: Request) -> Response:
         """Everything, in the text form of Prometheus; what the database does not tell in time is left out."""
-        try:
-            self._collector.state = await self._state.get()
-        except Exception:  # away, slow, or in the middle of a migration: the process's own numbers still count
-            self._collector.state = None
-        failing = {reason.check for reason in await self._readiness.reasons()}
+        self._collector.state, reasons = await asyncio.gather(self._state_or_none(), self._readiness.reasons())
+        failing = {reason.check for reason in reasons}
         self._collector.failing = {check: check in failing for check in self._readiness.checks}
         body = await run_in_threadpool(generate_latest, self._registry)
         return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+    async def _state_or_none(self) -> State | None:
+        try:
+            return await self._state.get()
+        except Exception:  # away, slow, or in the middle of a migration: the process's own numbers still count
+            return None
 
     async def readyz(self, _request: Request) -> Response:
         """Whether the process can do its part."""

@@ -32,7 +32,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bvb[ks]_[A-Za-z0-9_-]{8,}"), REDACTED),
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}"), REDACTED),
     (re.compile(r"\bya29\.[\w.-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]+"), REDACTED),
-    (re.compile(r"(?i)(/groups?/)[^/\s?'\"]+"), rf"\1{REDACTED}"),
+    (re.compile(r"(?i)(/groups?/)(?!\{)[^/\s?'\"]+"), rf"\1{REDACTED}"),
     (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), REDACTED),
 )
 _MAY_NEED = re.compile(

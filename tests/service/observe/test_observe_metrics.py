@@ -1,0 +1,99 @@
+"""What a running service tells on its operations port."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from vbdesk.service.db.facts import CreditsMoved, JobAccepted, tell
+from vbdesk.service.observe.ops import create_ops_app
+from vbdesk.service.observe.readiness import api_readiness
+
+GROUP = "anna-meier-1961"
+
+
+class Told:
+    """The operations port of a service."""
+
+    def __init__(self, service: Any, base_url: str) -> None:
+        self.service = service
+        self._base_url = base_url
+
+    def text(self) -> str:
+        answer = httpx.get(f"{self._base_url}/metrics", trust_env=False)
+        assert answer.status_code == 200
+        return answer.text
+
+    def value(self, sample: str) -> float | None:
+        found = re.search(rf"^{re.escape(sample)} (\S+)$", self.text(), re.MULTILINE)
+        return None if found is None else float(found[1])
+
+
+@pytest.fixture
+def told(start_service: Callable[..., Any], serve_app: Callable[..., str]) -> Told:
+    service = start_service()
+    return Told(service, serve_app(create_ops_app(service.context, api_readiness(service.context))))
+
+
+def test_requests_are_counted_by_route_and_no_path_is_told(told: Told):
+    client = told.service.client(told.service.add_account())
+    for _ in range(2):
+        client.post("/v2/groups", json={"group_id": GROUP})
+    client.get(f"/v2/groups/{GROUP}/jobs")
+    client.get(f"/{GROUP}/nowhere")
+    client.get("/console/sign-in")
+    text = told.text()
+    assert 'vbdesk_requests_total{method="POST",route="/v2/groups",status="2xx"} 1.0' in text
+    assert 'vbdesk_requests_total{method="POST",route="/v2/groups",status="4xx"} 1.0' in text
+    assert 'vbdesk_requests_total{method="GET",route="/v2/groups/{group_id}/jobs",status="2xx"} 1.0' in text
+    assert 'vbdesk_requests_total{method="GET",route="unknown",status="4xx"} 1.0' in text
+    assert 'vbdesk_request_seconds_count{method="POST",route="/v2/groups"} 2.0' in text
+    assert 'vbdesk_refusals_total{code="CONFLICT"} 1.0' in text
+    assert 'vbdesk_refusals_total{code="NOT_FOUND"} 1.0' in text
+    assert GROUP not in text
+    assert client.headers["X-Account-ID"] not in text
+
+
+def test_metrics_are_not_told_on_the_public_port(told: Told):
+    assert told.service.client().get("/metrics").status_code == 404
+
+
+def test_a_refusal_for_haste_is_counted_by_bucket(start_service: Any, serve_app: Any):
+    service = start_service(rate_limits={"enterprise": {"general": 1}})
+    told = Told(service, serve_app(create_ops_app(service.context, api_readiness(service.context))))
+    client = service.client(service.add_account())
+    assert [client.get("/v2/jobs").status_code for _ in range(3)] == [200, 429, 429]
+    assert told.value('vbdesk_rate_limited_total{bucket="general"}') == 2
+
+
+def test_what_is_rolled_back_is_not_counted(told: Told):
+    database = told.service.context.database
+    with pytest.raises(ZeroDivisionError), database.writing() as connection:
+        tell(connection, CreditsMoved("hold", 70))
+        tell(connection, JobAccepted())
+        1 / 0  # noqa: B018
+    with database.writing() as connection:
+        tell(connection, CreditsMoved("hold", 5))
+    assert told.value('vbdesk_credits_moved_total{kind="hold"}') == 5
+    assert told.value("vbdesk_jobs_accepted_total") == 0
+
+
+def test_a_database_that_is_away_takes_its_state_along_and_nothing_else(told: Told):
+    assert told.value("vbdesk_queue_waiting") == 0
+    file = told.service.context.settings.database_file
+    if not file.exists():
+        pytest.skip("the database is not a file")
+    told.service.clock.advance(60)
+    assert told.value("vbdesk_state_known") == 1
+
+
+def test_every_metric_is_documented(told: Told):
+    document = (Path(__file__).parents[3] / "docs" / "observability.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(_families(told.text())) if f"`{name}`" not in document] == []
+
+
+def _families(text: str) -> set[str]:
+    return {name for name in re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE) if name.startswith("vbdesk_")}
