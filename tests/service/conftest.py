@@ -258,12 +258,15 @@ def _start(
 ) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
     database = open_database(settings)
-    api_socket, storage_socket = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
+    api_socket = bind("127.0.0.1", 0)
+    storage_socket = bind("127.0.0.1", 0) if settings.storage_location is None else None
+    storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
     queue = queue or RecordingQueue()
-    context = open_context(settings, database, queue, inspector, clock, origin_of(storage_socket))
-    origin = embedded_origin(context)
-    stop = _serve((create_app(context), api_socket), *([(origin, storage_socket)] if origin else ()))
-    running = RunningService(origin_of(api_socket), origin_of(storage_socket), context, clock, queue)
+    context = open_context(settings, database, queue, inspector, clock, storage_url)
+    stop = _serve(
+        (create_app(context), api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ())
+    )
+    running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
 
     def end() -> None:
         running.close_clients()

@@ -62,6 +62,9 @@ class Moody:
             await asyncio.sleep(mood.delay_s)
         if self._chance.random() < mood.refuse:
             self._moods.counts["refused"] += 1
+            await Request(
+                scope, receive
+            ).body()  # clients that wait for "100 Continue" else take the connection for good
             await _unavailable(503, "SlowDown")(scope, receive, send)
         elif self._chance.random() < mood.lose:
             self._moods.counts["lost"] += 1

@@ -82,6 +82,10 @@ class ObjectFiles:
         with self._lock:
             return self._forget(name)
 
+    def clear(self) -> None:
+        for name in list(self._objects):
+            self.delete(name)
+
     def below(self, prefix: str) -> Iterator[StoredObject]:
         for name in sorted(self._objects):
             if name.startswith(prefix):

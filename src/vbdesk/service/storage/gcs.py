@@ -21,6 +21,7 @@ from vbdesk.service.storage.remote import Patience
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
 
 _MARK = "vbdesk-write"
+_PAUSE_S = 1.0  # between tries, on average; the library counts them by time
 _SCOPES = ["https://www.googleapis.com/auth/devstorage.read_write"]
 _PROJECT = "unused"  # buckets are named without one; the library asks for it all the same
 
@@ -50,7 +51,7 @@ class GcsBucket:
         self._bucket = client.bucket(bucket)
         retry = None
         if patience.attempts > 1:
-            retry = DEFAULT_RETRY.with_delay(0.2, 2.0, 2.0).with_timeout(patience.read_s)
+            retry = DEFAULT_RETRY.with_delay(0.2, 2.0, 2.0).with_timeout(patience.attempts * _PAUSE_S)
         self._how: dict[str, Any] = {"timeout": (patience.connect_s, patience.read_s), "retry": retry}
 
     def put(self, key: str, file: BinaryIO, mark: str) -> bool:

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
+from functools import cache
 from typing import Any, BinaryIO
 from urllib.parse import parse_qs, urlsplit
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.loaders import Loader, create_loader
+from botocore.session import get_session
 
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
 from vbdesk.service.storage.remote import Patience
@@ -38,12 +40,20 @@ def make_client(region: str | None, endpoint: str | None, patience: Patience) ->
         response_checksum_validation="when_required",
     )
     try:
-        return boto3.session.Session().client("s3", region_name=region, endpoint_url=endpoint, config=config)
+        session = get_session()
+        session.register_component("data_loader", _descriptions())
+        return session.create_client("s3", region_name=region, endpoint_url=endpoint, config=config)
     except (BotoCoreError, ValueError) as error:
         raise StoreUnusable(
             f"Audio in S3 cannot be reached with these settings ({type(error).__name__}). "
             "Check storage_region, storage_endpoint and the AWS_* variables."
         ) from None
+
+
+@cache
+def _descriptions() -> Loader:
+    """The library's descriptions of S3, which take longer to read than a client to make."""
+    return create_loader()
 
 
 class S3Bucket:

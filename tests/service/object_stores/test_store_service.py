@@ -1,0 +1,162 @@
+"""A service whose recordings lie elsewhere: nothing changes for its callers, and audio does not pass through it."""
+
+import shutil
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from vbdesk.service.clock import SystemClock
+from vbdesk.service.composition import open_database
+from vbdesk.service.erasure.wiring import open_eraser
+from vbdesk.service.jobs.retention import remove_old_audio, remove_orphans
+from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.uploads.wiring import uploads_of
+
+SPEECH = (Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac").read_bytes()
+DAY_S = 24 * 3600
+
+
+class MovableClock:
+    """The computer's time, moved on."""
+
+    def __init__(self):
+        self.ahead = 0.0
+
+    def now(self):
+        return SystemClock().now() + timedelta(seconds=self.ahead)
+
+
+@pytest.fixture
+def clock():
+    return MovableClock()
+
+
+@pytest.fixture
+def service(cloud, start_service, clock):
+    return start_service(clock=clock, **cloud.settings)
+
+
+@pytest.fixture
+def api(service):
+    return service.client(service.add_account())
+
+
+def uploaded(api, content=SPEECH, **told):
+    grant = api.post("/v2/audio/uploads", json={"content_type": "audio/flac", **told}).json()
+    answer = httpx.put(grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False)
+    return grant["upload_ref"], answer
+
+
+def analyze(api, upload_ref):
+    return api.post("/v2/models/pulse/analyze", files={"audio_upload_ref": (None, upload_ref)})
+
+
+def credits_of(api):
+    return api.get("/v2/account/credits").json()["credits"]
+
+
+def test_a_recording_goes_to_the_store_and_never_through_the_service(cloud, service, api):
+    upload_ref, put = uploaded(api)
+    assert put.status_code == 200
+    counts = cloud.emulator.moods.counts
+    assert (counts["signed-put"], counts["own-put"] + counts["own-post"]) == (1, 0)
+    job = analyze(api, upload_ref).json()
+    assert (job["status"], job["audio_size_bytes"], job["audio_content_type"]) == ("queued", len(SPEECH), "audio/flac")
+    assert counts["own-put"] + counts["own-post"] == 1, "the one copy inside the store"
+    with service.context.storage.open(f"audio/{job['job_id']}") as file:
+        assert file.read() == SPEECH
+    assert list(service.context.storage.incoming.iterdir()) == []
+
+
+def test_a_recording_that_comes_in_a_form_ends_in_the_store(service, api):
+    job = api.post("/v2/models/pulse/analyze", files={"audio": ("take.flac", SPEECH, "audio/flac")}).json()
+    assert service.context.storage.size(f"audio/{job['job_id']}") == len(SPEECH)
+
+
+def test_an_upload_that_is_too_large_is_refused_and_removed(place_of, start_service):
+    place = place_of("s3")  # Google Cloud Storage refuses it by itself
+    service = start_service(clock=SystemClock(), **place.settings)
+    api = service.client(service.add_account())
+    upload_ref, put = uploaded(api, bytes(32 * 1024 * 1024 + 1))
+    assert put.status_code == 200
+    before = credits_of(api)
+    refused = analyze(api, upload_ref)
+    assert (refused.status_code, refused.json()["code"]) == (413, "AUDIO_TOO_LARGE")
+    assert not service.context.storage.exists(f"uploads/{upload_ref}")
+    assert analyze(api, upload_ref).json()["message"] == "Invalid audio_upload_ref"
+    assert credits_of(api) == before
+
+
+def test_a_size_told_beforehand_is_held_by_the_store(api):
+    _, put = uploaded(api, SPEECH, size_bytes=len(SPEECH))
+    assert put.status_code == 200
+    too_large = api.post("/v2/audio/uploads", json={"content_type": "audio/flac", "size_bytes": 32 * 1024 * 1024 + 1})
+    assert (too_large.status_code, too_large.json()["code"]) == (413, "AUDIO_TOO_LARGE")
+    assert api.post("/v2/audio/uploads", json={"content_type": "audio/flac", "size_bytes": 0}).status_code == 422
+
+
+def test_a_store_that_is_away_costs_nothing_and_is_told_honestly(cloud, service, api):
+    upload_ref, _ = uploaded(api)
+    before = credits_of(api)
+    cloud.feel(refuse=1)
+    by_form = api.post("/v2/models/pulse/analyze", files={"audio": ("take.flac", SPEECH, "audio/flac")})
+    for answer in (analyze(api, upload_ref), by_form):
+        assert (answer.status_code, answer.json()["code"]) == (500, "PROCESSING_ERROR")
+        assert "Try again" in answer.json()["message"]
+    assert (api.get("/v2/jobs").json()["jobs"], credits_of(api)) == ([], before)
+    assert service.queue.job_ids == []
+    cloud.feel()
+    assert analyze(api, upload_ref).status_code == 200
+
+
+def test_what_is_refused_for_credits_leaves_nothing_in_the_store(service):
+    poor = service.client(service.add_account(credits=1))
+    upload_ref, _ = uploaded(poor)
+    assert analyze(poor, upload_ref).status_code == 402
+    assert list(service.context.storage.keys("audio")) == []
+
+
+def test_erased_jobs_are_gone_from_the_store(cloud, service, api):
+    upload_ref, _ = uploaded(api)
+    job_id = analyze(api, upload_ref).json()["job_id"]
+    settings = service.context.settings
+    account_id = api.headers["X-Account-ID"]
+    database = open_database(settings)
+    open_eraser(settings, database, service.clock).erase_job(account_id, job_id)
+    database.close()
+    assert [found.name for found in cloud.emulator.objects.below("")] == []
+
+
+def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_path):
+    context = service.context
+    upload_ref, _ = uploaded(api)
+    job_id = analyze(api, upload_ref).json()["job_id"]
+    orphan = context.storage.incoming / "orphan"
+    shutil.copy(Path(__file__), orphan)
+    context.storage.adopt("audio/01890000-0000-7000-8000-000000000000", orphan)
+    assert remove_orphans(context) == 1
+    clock.ahead = 2 * DAY_S
+    assert uploads_of(context).remove_past() == 1
+    assert [found.name.split("/")[3] for found in cloud.emulator.objects.below("")] == ["audio"]
+    with context.database.writing() as connection:
+        lifecycle_of(context).fail(connection, job_id)
+    clock.ahead = 40 * DAY_S
+    assert remove_old_audio(context) == 1
+    assert list(cloud.emulator.objects.below("")) == []
+
+
+def test_makers_libraries_are_not_loaded_for_files_in_a_folder(tmp_path):
+    script = (
+        "import sys; from pathlib import Path;"
+        "from vbdesk.service.settings import load_settings;"
+        "from vbdesk.service.composition import open_storage;"
+        "import vbdesk.service.serve, vbdesk.cli.admin;"
+        f"open_storage(load_settings(Path({str(tmp_path)!r})));"
+        "print([name for name in ('boto3', 'botocore', 'google.cloud', 'google.auth') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
