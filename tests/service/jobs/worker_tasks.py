@@ -10,6 +10,7 @@ import soundfile
 from sample_results import result_json
 
 from vbdesk.service.work.analysis import Analysed, AnalysisRequest
+from vbdesk.signs.stages import Lap
 
 
 def nothing_to_prepare() -> None:
@@ -50,6 +51,10 @@ def analyse_at_once(request: AnalysisRequest) -> Analysed:
     """A result whose every score is the recording's mean square: it depends on the file, as a real one does."""
     samples, _ = soundfile.read(request.path)
     return Analysed(result_json(request.kind, request.name, min(1.0, float((samples**2).mean()))))
+
+
+def analyse_in_stages(request: AnalysisRequest) -> Analysed:
+    return Analysed(analyse_at_once(request).result, (Lap("decode", 0.0, 0.125), Lap("features", 0.125, 0.25)))
 
 
 def analyse_slowly(request: AnalysisRequest) -> Analysed:
