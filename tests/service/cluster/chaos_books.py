@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from receiver import Delivery
+from chaos_load import Delivery
 
 from vbdesk.contract.ids import made_at
 from vbdesk.contract.webhooks import signature_matches

@@ -21,10 +21,13 @@ sys.path.append(str(Path(__file__).parents[1] / "conformance"))
 
 from receiver import Delivery, Receiver
 
+__all__ = ["Caller", "CallerAccount", "Delivery", "RefusingReceiver", "Tried", "World"]
+
 TESTS = Path(__file__).parents[2]
 SPEECH = (TESTS / "data" / "speech_kathleen_20s.flac").read_bytes()
 DIALOGUE = (TESTS / "data" / "dialogue_two_speakers_40s.flac").read_bytes()
 LONG_TIMES = 12  # the short recording so often: four minutes
+KINDS = ("plain", "longitudinal", "diarized", "long")
 TERMINAL = ("done", "failed", "timed-out")
 FIRST_DAY = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 PATIENCE_S = 15.0
@@ -58,7 +61,6 @@ class CallerAccount:
 
     account_id: str
     headers: Mapping[str, str]
-    secrets: tuple[str, ...]
     webhook_secret: str = field(default_factory=lambda: f"whsec-{uuid.uuid4().hex}")
 
 
@@ -85,6 +87,7 @@ class Caller(threading.Thread):
         self._chance = random.Random(f"{seed}-{number}")
         self._unseen: deque[str] = deque()
         self._days = 0
+        self._first = [*KINDS[number % 2 :], *KINDS[: number % 2]]  # every kind once, also in a short run
 
     def run(self) -> None:
         with httpx.Client(
@@ -97,15 +100,15 @@ class Caller(threading.Thread):
                 self._world.stop.wait(self._chance.uniform(0.1, 1.5))
 
     def _submit_something(self, client: httpx.Client) -> None:
-        draw = self._chance.random()
-        if draw < 0.35:
-            self._submit(client, "plain", self._chance.choice(("/v2/signs/stress/analyze", "/v2/models/pulse/analyze")))
-        elif draw < 0.8:
+        kind = self._first.pop() if self._first else self._chance.choices(KINDS, (35, 45, 15, 5))[0]
+        if kind == "plain":
+            self._submit(client, kind, self._chance.choice(("/v2/signs/stress/analyze", "/v2/models/pulse/analyze")))
+        elif kind == "longitudinal":
             self._submit_batch(client)
-        elif draw < 0.95:
-            self._submit(client, "diarized", "/v2/signs/stress/analyze", DIALOGUE, diarize="true")
+        elif kind == "diarized":
+            self._submit(client, kind, "/v2/signs/stress/analyze", DIALOGUE, diarize="true")
         else:
-            self._submit(client, "long", "/v2/signs/stress/analyze", self._world.long)
+            self._submit(client, kind, "/v2/signs/stress/analyze", self._world.long)
 
     def _submit_batch(self, client: httpx.Client) -> None:
         """A subject's recordings, the newest first: the service must put them in order."""

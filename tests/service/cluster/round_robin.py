@@ -144,61 +144,60 @@ class RoundRobin:
             reset(writer)
         finally:
             self._open.discard(writer)
-            connection.close()
+            await connection.leave_server()
+            writer.close()
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """The next server that takes a connection. Raises OSError if none does."""
+    async def connect(self) -> socket.socket:
+        """A connection to the next server that takes one. Raises OSError if none does."""
         for _ in self.servers:
             self._next += 1
-            with suppress(OSError):
-                return await asyncio.open_connection(*self.servers[self._next % len(self.servers)])
+            server = socket.socket()
+            server.setblocking(False)
+            try:
+                await self._loop.sock_connect(server, self.servers[self._next % len(self.servers)])
+            except OSError:
+                server.close()
+            else:
+                return server
         raise ConnectionRefusedError
 
 
 class _Connection:
-    """One caller's connection. Each of its requests has a connection of its own to a server."""
+    """One caller's connection. Each of its requests has a connection of its own to a server.
+
+    That one is a plain socket: what a server said before it closed can still be read after a failure to write to it.
+    """
 
     def __init__(self, proxy: RoundRobin, writer: asyncio.StreamWriter) -> None:
         self._proxy, self._writer = proxy, writer
-        self._server: asyncio.StreamWriter | None = None
+        self._server: socket.socket | None = None
         self._answers: asyncio.Task[None] | None = None
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        watch = RequestWatch()
+        loop, watch = asyncio.get_running_loop(), RequestWatch()
         while data := await reader.read(PIECE):
             if self._server is None or (watch.at_start and not watch.lost):
-                await self._turn_to_next()
-            assert self._server is not None
+                await self.leave_server()
+                self._server = await self._proxy.connect()
+                self._answers = asyncio.ensure_future(self._hand_back(self._server))
             watch.see(data)
-            self._server.write(data)
-            with suppress(ConnectionError):  # it may have answered and closed before it had read everything
-                await self._server.drain()
+            with suppress(OSError):  # it may have answered and closed before it had read everything
+                await loop.sock_sendall(self._server, data)
         if self._server is not None and self._answers is not None:
-            if self._server.can_write_eof():
-                with suppress(OSError):
-                    self._server.write_eof()
+            with suppress(OSError):
+                self._server.shutdown(socket.SHUT_WR)
             await asyncio.wait([self._answers])
 
-    def close(self) -> None:
-        if self._answers is not None:
-            self._answers.cancel()
-        if self._server is not None:
-            self._server.close()
-        self._writer.close()
-
-    async def _turn_to_next(self) -> None:
+    async def leave_server(self) -> None:
         if self._answers is not None and self._server is not None:
             self._answers.cancel()
+            await asyncio.wait([self._answers])  # it lets go of the socket before another gets its number
             self._server.close()
-        answers, self._server = await self._proxy.connect()
-        self._answers = asyncio.ensure_future(self._hand_back(answers))
 
-    async def _hand_back(self, answers: asyncio.StreamReader) -> None:
-        try:
-            while data := await answers.read(PIECE):
+    async def _hand_back(self, server: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):
+            while data := await loop.sock_recv(server, PIECE):
                 self._writer.write(data)
                 await self._writer.drain()
-        except OSError:
-            reset(self._writer)
-            return
         self._writer.close()

@@ -137,6 +137,8 @@ ON_CLUSTERS = NAMED.get("VBDESK_CONFORMANCE_ON", "") == "cluster"
 """Whether the examiner's own services are clusters, with their audio in a store that speaks Google Cloud Storage."""
 LENGTH_RANGE = "X-Goog-Content-Length-Range" if ON_CLUSTERS else "X-Vbdesk-Content-Length-Range"
 """How the store calls the header that bounds an upload's length."""
+STORES_OWN_HEADERS = {"X-Goog-If-Generation-Match": "0"} if ON_CLUSTERS else {}
+"""What else the store must be sent: there it makes the address write-once."""
 WITHIN_S = 900 if ADDRESS else 90
 """For a job to end: elsewhere all clauses share one queue."""
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")

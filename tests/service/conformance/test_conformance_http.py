@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from examination import (
+    ON_CLUSTERS,
     SPEECH,
     Examined,
     accepted,
@@ -231,11 +232,17 @@ def test_empty_idempotency_key_is_none(still: httpx.Client) -> None:
     assert len(ids) == 2
 
 
+embedded_store_only = pytest.mark.skipif(
+    ON_CLUSTERS, reason="examines the embedded store, which a cluster does not have"
+)
+
+
 def storage_of(api: httpx.Client) -> str:
     parts = urlsplit(mint(api)["upload_url"])
     return f"{parts.scheme}://{parts.netloc}"
 
 
+@embedded_store_only
 @pytest.mark.parametrize(
     "request_bytes",
     [
@@ -260,6 +267,7 @@ def test_every_refusal_of_the_storage_origin_is_xml(api: httpx.Client, request_b
     assert "<Message>" in answer.text
 
 
+@embedded_store_only
 def test_storage_takes_a_whole_address_as_target(api: httpx.Client) -> None:
     grant = mint(api)
     parts = urlsplit(grant["upload_url"])
