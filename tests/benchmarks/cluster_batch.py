@@ -1,0 +1,176 @@
+"""A fixed batch of recordings run by one worker, then by two: how long it takes and what a job costs beside it."""
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import httpx
+import numpy as np
+import soundfile
+
+sys.path.append(str(Path(__file__).parents[1] / "service" / "cluster"))
+
+from cluster import Cluster
+from cluster_stage import POSTGRESQL, SPEECH, cpu_s, descendants
+from figures import Row, judged, reported
+from own_postgresql import OwnPostgresql
+from served import upload
+from store_server import StoreServer
+
+LENGTHS_S = (20, 20, 60, 20, 40)
+TARGETS = ("/v2/models/pulse/analyze", "/v2/models/haven/analyze", "/v2/signs/stress/analyze")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a batch took.
+
+    Attributes:
+        makespan_s: from the first submit to the last end.
+        waits_s: of each job from its submit to its start.
+        runs_s: of each job from its start to its end.
+        api_cpu_s: of the API process and its children, a job.
+        keeping_cpu_s: of the workers beside their analyses, a job.
+        analysis_cpu_s: of the analyses, a job.
+        wal_bytes: of PostgreSQL's log, a job.
+        commits: of PostgreSQL, a job, beyond those of idle processes.
+        idle_commits_per_s: of the API process and the workers together when nothing happens.
+    """
+
+    workers: int
+    makespan_s: float
+    waits_s: list[float]
+    runs_s: list[float]
+    api_cpu_s: float
+    keeping_cpu_s: float
+    analysis_cpu_s: float
+    wal_bytes: float
+    commits: float
+    idle_commits_per_s: float
+
+
+def run_batches(count: int) -> list[Batch]:
+    """The batch by one worker, then by two, on the same database and store."""
+    server, store = OwnPostgresql(POSTGRESQL), StoreServer("s3")
+    with tempfile.TemporaryDirectory(prefix="vbdesk-batch-") as name:
+        folder = Path(name)
+        cluster = Cluster(
+            folder / "cluster", server.make_database("batch"), store.access("batch"), apis=1, workers=1, ops_port="0"
+        )
+        try:
+            cluster.start()
+            account = cluster.operate(
+                "account", "create", "--name", "Batch", "--plan", "enterprise", "--credits", "9999999"
+            )
+            key = cluster.operate("key", "create", "--account", account["account_id"], "--name", "batch")
+            headers = {"X-Account-ID": account["account_id"], "X-API-Key": key["api_key"]}
+            recordings = make_recordings(folder)
+            done = []
+            with httpx.Client(base_url=cluster.base_url, headers=headers, timeout=60, trust_env=False) as client:
+                references = {length: upload(client, path, "audio/flac") for length, path in recordings.items()}
+                for workers in (1, 2):
+                    if workers == 2:
+                        cluster.add_workers(1)
+                        cluster.start()
+                    run(client, server, references, 2 * workers)  # children warm up
+                    done.append(_measured(client, server, cluster, references, count, workers))
+            return done
+        finally:
+            cluster.close()
+            store.close()
+            server.close()
+
+
+def make_recordings(folder: Path) -> dict[int, Path]:
+    """The same voice for longer and shorter, by length in seconds."""
+    samples, rate = soundfile.read(SPEECH, dtype="float32")
+    paths = {}
+    for length_s in sorted(set(LENGTHS_S)):
+        paths[length_s] = folder / f"{length_s}.flac"
+        soundfile.write(paths[length_s], np.tile(samples, -(-length_s // 20))[: length_s * rate], rate)
+    return paths
+
+
+def run(
+    client: httpx.Client, server: OwnPostgresql, references: dict[int, str], count: int
+) -> list[tuple[datetime, ...]]:
+    """Submit, poll at a client's pace, wait for all; submit, start and end of each job."""
+    before = server.execute("batch", "SELECT count(*) FROM jobs")[0][0]
+    ids = []
+    for number in range(count):
+        reference = references[LENGTHS_S[number % len(LENGTHS_S)]]
+        answer = client.post(TARGETS[number % len(TARGETS)], files={"audio_upload_ref": (None, reference)})
+        ids.append(answer.raise_for_status().json()["job_id"])
+    open_ids = ids
+    while open_ids:
+        time.sleep(2.0)
+        open_ids = [one for one in open_ids if client.get(f"/v2/jobs/{one}").json()["status"] in ("queued", "running")]
+    rows = server.execute(
+        "batch", f"SELECT created_at, started_at, completed_at FROM jobs ORDER BY job_id OFFSET {before}"
+    )
+    return [row for row in rows if None not in row]
+
+
+def _measured(
+    client: httpx.Client, server: OwnPostgresql, cluster: Cluster, references: dict[int, str], count: int, workers: int
+) -> Batch:
+    idle_s = 5.0
+    at_first = _counters(server)
+    time.sleep(idle_s)
+    idle_per_s = (_counters(server)[0] - at_first[0]) / idle_s
+    api = [cluster.apis[0].pid, *descendants(cluster.apis[0].pid)]
+    keepers = [worker.pid for worker in cluster.workers]
+    children = [child for pid in keepers for child in descendants(pid)]
+    parts = (api, keepers, children)
+    before = [cpu_s(pids) for pids in parts]
+    commits, wal = _counters(server)
+    began = time.monotonic()
+    rows = run(client, server, references, count)
+    took_s = time.monotonic() - began
+    used = [(cpu_s(pids) - start) / count for pids, start in zip(parts, before, strict=True)]
+    later_commits, later_wal = _counters(server)
+    assert len(rows) == count, f"{len(rows)} of {count} jobs were done"
+    return Batch(
+        workers=workers,
+        makespan_s=(max(row[2] for row in rows) - min(row[0] for row in rows)).total_seconds(),
+        waits_s=[(row[1] - row[0]).total_seconds() for row in rows],
+        runs_s=[(row[2] - row[1]).total_seconds() for row in rows],
+        api_cpu_s=used[0],
+        keeping_cpu_s=used[1],
+        analysis_cpu_s=used[2],
+        wal_bytes=(later_wal - wal) / count,
+        commits=(later_commits - commits - idle_per_s * took_s) / count,
+        idle_commits_per_s=idle_per_s,
+    )
+
+
+def _counters(server: OwnPostgresql) -> tuple[float, float]:
+    """Commits and bytes of log so far."""
+    time.sleep(1.1)  # sessions report theirs once a second
+    ((commits, wal),) = server.execute(
+        "batch",
+        "SELECT xact_commit, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') FROM pg_stat_database "
+        "WHERE datname = 'batch'",
+    )
+    return float(commits), float(wal)
+
+
+def batch_rows(count: int) -> Iterator[Row]:
+    """The figures."""
+    one, two = run_batches(count)
+    topic = f"A batch of {count} recordings on PostgreSQL"
+    ratio = two.makespan_s / one.makespan_s
+    said = f"{ratio:.2f} ({two.makespan_s:.1f} against {one.makespan_s:.1f} s)"
+    yield judged(topic, "two workers against one", "0.6", said, ratio <= 0.6)
+    share = 100 * one.api_cpu_s / one.analysis_cpu_s
+    said = f"{share:.1f} % ({1000 * one.api_cpu_s:.0f} against {1000 * one.analysis_cpu_s:.0f} ms of CPU)"
+    yield judged(topic, "API per job against its analysis", "10 %", said, share < 10)
+    yield reported(topic, "a worker beside its analyses, a job", f"{1000 * one.keeping_cpu_s:.0f} ms of CPU")
+    yield reported(topic, "log of PostgreSQL a job", f"{two.wal_bytes / 1024:.1f} KiB, {two.commits:.1f} commits")
+    yield reported(topic, "commits when idle, an API and two workers", f"{two.idle_commits_per_s:.1f}/s")
+    yield reported(topic, "wait by two workers", f"median {statistics.median(two.waits_s):.1f} s")
