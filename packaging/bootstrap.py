@@ -178,6 +178,22 @@ def start(*command: str | Path) -> int:
             continue  # the terminal has told the child too; wait for it to clean up
 
 
+def side_by_side(checks: list[tuple[str, list[str | Path]]]) -> list[str]:
+    """Run checks of one processor each at the same time; show what they say, in order. Returns those that failed."""
+    started = [
+        subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _, command in checks
+    ]
+    failed = []
+    for (name, _), child in zip(checks, started, strict=True):
+        said, _ = child.communicate()
+        say(name)
+        print(said, end="", flush=True)
+        if child.returncode:
+            failed.append(name)
+    return failed
+
+
 def run_tests(name: str, *command: str | Path, alone: tuple[str | Path, ...]) -> int:
     """Run tests; up to three that failed get one more try, alone, by the command `alone`.
 
@@ -213,13 +229,15 @@ def check_everything(pytest_args: list[str]) -> int:
     ]
     pytest = venv_bin("pytest")
     if pytest_args:
-        checks.append(("pytest", [pytest, *pytest_args]))
-    failed = []
-    for name, command in checks:
-        say(name)
-        if start(*command):
-            failed.append(name)
-    if not pytest_args:
+        failed = side_by_side(checks)
+        if start(pytest, *pytest_args):
+            failed.append("pytest")
+    else:
+        # to compile the tests takes a new clone half a minute: once, then, before there are many processes
+        collecting = [str(pytest), "--collect-only", "-qq"]
+        compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        failed = side_by_side(checks)
+        compiling.wait()
         others = [f"--ignore={room}" for room in SHARING_ROOMS]
         parts: list[tuple[str, tuple[str, ...], list[str]]] = [
             ("pytest, rooms that may share the processors", SHARING, list(SHARING_ROOMS)),
