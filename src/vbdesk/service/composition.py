@@ -83,4 +83,5 @@ def close_context(context: Context) -> None:
     """Close what `open_context` and `open_database` opened."""
     context.tracing.close()
     context.rates.close()
+    context.storage.close()
     context.database.close()

@@ -84,7 +84,7 @@ def cloud(request: pytest.FixtureRequest, place_of: Callable[[str], Place]) -> P
 
 
 @pytest.fixture(scope="session")
-def open_stores(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Place], ObjectStore]:
+def open_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Place], ObjectStore]]:
     """Stores that stay open: the makers' clients take a while to make."""
     stores: dict[str, ObjectStore] = {}
 
@@ -95,7 +95,9 @@ def open_stores(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Place], O
             left.unlink()
         return stores[place.kind]
 
-    return store_at
+    yield store_at
+    for store in stores.values():
+        store.close()
 
 
 @pytest.fixture

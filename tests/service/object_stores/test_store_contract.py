@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from emulator import make_emulator
@@ -142,10 +143,10 @@ def test_a_store_that_refuses_is_unavailable_and_its_objects_are_not_missing(clo
 
 def test_a_missing_bucket_is_trouble_and_no_missing_object(cloud, tmp_path):
     cloud.settings["storage_url"] = cloud.settings["storage_url"].replace("recordings", "elsewhere")
-    store = open_store(cloud.load(tmp_path / "other"))
-    for ask in (store.exists, store.size, store.open, lambda key: list(store.keys(key))):
-        with pytest.raises(StoreUnavailable):
-            ask("audio")
+    with closing(open_store(cloud.load(tmp_path / "other"))) as store:
+        for ask in (store.exists, store.size, store.open, lambda key: list(store.keys(key))):
+            with pytest.raises(StoreUnavailable):
+                ask("audio")
 
 
 def test_wrong_credentials_are_trouble_and_are_not_told(cloud, tmp_path, monkeypatch):
@@ -154,8 +155,7 @@ def test_wrong_credentials_are_trouble_and_are_not_told(cloud, tmp_path, monkeyp
         (tmp_path / "stranger").mkdir()
         stranger = make_emulator("gcs", cloud.settings["storage_endpoint"], tmp_path / "stranger")
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", stranger.environment["GOOGLE_APPLICATION_CREDENTIALS"])
-    store = open_store(cloud.load(tmp_path / "other"))
-    with pytest.raises(StoreUnavailable) as refused:
+    with closing(open_store(cloud.load(tmp_path / "other"))) as store, pytest.raises(StoreUnavailable) as refused:
         store.check()
     assert "hunter2" not in str(refused.value)
 

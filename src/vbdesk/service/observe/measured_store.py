@@ -73,3 +73,7 @@ class MeasuredStore:
         """See ObjectStore."""
         with self._metrics.store_operation("check"):
             self._store.check()
+
+    def close(self) -> None:
+        """Not counted."""
+        self._store.close()

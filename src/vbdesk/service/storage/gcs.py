@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 from urllib.parse import parse_qs, urlsplit
 
 import google.auth
-import requests.exceptions
+import requests
 from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import GoogleAPICallError, NotFound, PreconditionFailed, RetryError
 from google.auth.credentials import Signing
@@ -15,12 +15,14 @@ from google.auth.exceptions import GoogleAuthError
 from google.cloud.storage import Blob, Client
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from google.cloud.storage.retry import DEFAULT_RETRY
+from requests.adapters import HTTPAdapter
 
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
 from vbdesk.service.storage.remote import Patience
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
 
 _MARK = "vbdesk-write"
+_CONNECTIONS = 32
 _PAUSE_S = 1.0  # between tries, on average; the library counts them by time
 _SCOPES = ["https://www.googleapis.com/auth/devstorage.read_write"]
 _PROJECT = "unused"  # buckets are named without one; the library asks for it all the same
@@ -35,12 +37,22 @@ def make_client(endpoint: str | None) -> Client:
     try:
         credentials, _ = google.auth.default(scopes=_SCOPES)
         options = ClientOptions(api_endpoint=endpoint, universe_domain=credentials.universe_domain)
-        return Client(project=_PROJECT, credentials=credentials, client_options=options)
+        client = Client(project=_PROJECT, credentials=credentials, client_options=options)
     except (GoogleAuthError, OSError, ValueError) as error:
         raise StoreUnusable(
             f"Audio in Google Cloud Storage needs credentials ({type(error).__name__}). "
             "Set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account."
         ) from None
+    client._http.hooks["response"].append(_read_refusal)
+    for scheme in ("http://", "https://"):
+        client._http.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+    return client
+
+
+def _read_refusal(response: requests.Response, **_how: Any) -> None:
+    """WORKAROUND: the library drops the answers to refused downloads unread, and their connections with them."""
+    if not response.ok:
+        _ = response.content
 
 
 class GcsBucket:
@@ -108,6 +120,10 @@ class GcsBucket:
             if blob is None:
                 return
             yield blob.name
+
+    def close(self) -> None:
+        """Closing a client twice is fine."""
+        self._client.close()
 
     def _marked(self, key: str, mark: str) -> Blob:
         blob = self._bucket.blob(key)

@@ -76,6 +76,9 @@ class LocalObjectStore:
         except OSError as error:
             raise StoreUnavailable(f"The folder of the recordings takes no files: {error.strerror}.") from None
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)
 

@@ -65,6 +65,10 @@ class Bucket(Protocol):
         """Every key that begins with `start`, in pages behind the scenes."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
 
 class RemoteObjectStore:
     """Objects in a bucket, all below one prefix; files pass through the local folder `incoming` on their way."""
@@ -168,6 +172,11 @@ class RemoteObjectStore:
             raise StoreUnavailable("The store lets files be overwritten: it must know conditional writes.")
         if seen.getvalue() != _PROBE:
             raise StoreUnavailable("The store gives back other bytes than it was given.")
+
+    def close(self) -> None:
+        """Close the bucket's connections."""
+        self._bucket.close()
+        self._probing.close()
 
     def _is_of(self, full: str, mark: str) -> bool:
         """Whether the object under the full key was made by the write of this mark."""

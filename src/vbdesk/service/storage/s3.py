@@ -113,6 +113,10 @@ class S3Bucket:
                 return
             yield from (item["Key"] for item in page.get("Contents", ()))
 
+    def close(self) -> None:
+        """The client is this bucket's own."""
+        self._client.close()
+
     def _write(self, call: Callable[..., Any], key: str, mark: str, **what: Any) -> bool:
         with self._asking():
             try:

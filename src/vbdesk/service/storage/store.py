@@ -76,6 +76,10 @@ class ObjectStore(Protocol):
         """See, within seconds, whether the store takes, keeps and gives back files. Raises StoreUnavailable."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections; the store is not used afterwards."""
+        ...
+
 
 def checked_key(key: str) -> str:
     """The key itself, if it is plain segments joined by slashes.
