@@ -1,5 +1,6 @@
 """What a running service tells on its operations port."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
+from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.db.facts import CreditsMoved, JobAccepted, tell
 from vbdesk.service.observe.ops import create_ops_app
 from vbdesk.service.observe.readiness import api_readiness
 
 GROUP = "anna-meier-1961"
+HOME = Path(__file__).parents[3]
 
 
 class Told:
@@ -81,19 +84,31 @@ def test_what_is_rolled_back_is_not_counted(told: Told):
     assert told.value("vbdesk_jobs_accepted_total") == 0
 
 
-def test_a_database_that_is_away_takes_its_state_along_and_nothing_else(told: Told):
-    assert told.value("vbdesk_queue_waiting") == 0
-    file = told.service.context.settings.database_file
-    if not file.exists():
-        pytest.skip("the database is not a file")
-    told.service.clock.advance(60)
-    assert told.value("vbdesk_state_known") == 1
-
-
 def test_every_metric_is_documented(told: Told):
-    document = (Path(__file__).parents[3] / "docs" / "observability.md").read_text(encoding="utf-8")
-    assert [name for name in sorted(_families(told.text())) if f"`{name}`" not in document] == []
+    document = (HOME / "docs" / "observability.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(_families(told)) if f"`{name}`" not in document] == []
 
 
-def _families(text: str) -> set[str]:
-    return {name for name in re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE) if name.startswith("vbdesk_")}
+@pytest.mark.parametrize("file", ["dashboard.json", "alerts.yaml"])
+def test_every_metric_that_is_looked_at_is_told(told: Told, file: str):
+    text = (HOME / "packaging" / "deploy" / "observability" / file).read_text(encoding="utf-8")
+    looked_at = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"\bvbdesk_[a-z_]+", text)}
+    assert len(looked_at) > 10
+    assert looked_at - _families(told) == set()
+
+
+def test_panels_say_what_they_show_and_in_which_unit():
+    dashboard = json.loads((HOME / "packaging" / "deploy" / "observability" / "dashboard.json").read_text("utf-8"))
+    panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+    for panel in panels:
+        assert panel["description"].endswith("."), panel["title"]
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+
+
+def _families(told: Told) -> set[str]:
+    """Names told by the service when something is known of everything."""
+    with told.service.context.database.reading() as connection:
+        told.service.context.metrics.ledger = read_ledger(connection)
+    names = re.findall(r"^# TYPE (\S+) ", told.text(), re.MULTILINE)
+    return {name for name in names if name.startswith("vbdesk_")}
