@@ -21,10 +21,8 @@ class NoRuns:
         return 0
 
 
-def sweeper_of(bench, executor_id=None):
-    if executor_id is not None:
-        sign_on(bench, executor_id)
-    return Sweeper(bench.service.context, NoRuns(), executor_id)
+def sweeper_of(bench):
+    return Sweeper(bench.service.context, NoRuns())
 
 
 def sign_on(bench, executor_id):
@@ -99,7 +97,9 @@ def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_liv
     bench.start(job_id)
     bench.service.clock.advance(130)
     for executor_id, status in ((None, "running"), ("bench", "timed-out")):  # a dead one's job is run again
-        sweeper = sweeper_of(bench, executor_id)
+        if executor_id is not None:
+            sign_on(bench, executor_id)
+        sweeper = sweeper_of(bench)
         assert sweeper.sweep()
         assert bench.status(job_id) == "running"  # the computer may have slept
         time.sleep(0.25)
@@ -110,7 +110,7 @@ def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_liv
 
 def test_one_sweeper_at_a_time_and_the_next_when_it_is_gone(bench):
     bench.service.clock.advance(DURATION.total_seconds())  # whoever swept in another test is gone
-    first, second = sweeper_of(bench, "one"), sweeper_of(bench, "two")
+    first, second = sweeper_of(bench), sweeper_of(bench)
     assert [first.sweep(), second.sweep(), first.sweep()] == [True, False, True]
     bench.service.clock.advance(DURATION.total_seconds() - 1)
     assert [second.sweep(), first.sweep()] == [False, True]
@@ -120,7 +120,7 @@ def test_one_sweeper_at_a_time_and_the_next_when_it_is_gone(bench):
 
 def test_a_sweeper_that_stops_leaves_its_place_at_once(make_bench):
     bench = make_bench()
-    first, second = sweeper_of(bench, "one"), sweeper_of(bench)
+    first, second = sweeper_of(bench), sweeper_of(bench)
     first.start()
     assert not second.sweep()
     first.stop()

@@ -32,6 +32,7 @@ RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
 
 AT_ONCE = 4
 LOOK_EVERY_S = 0.25
+LONGEST_PAUSE_S = 5.0
 STOP_PATIENCE_S = 2.0
 
 log = logging.getLogger(__name__)
@@ -77,12 +78,15 @@ class WebhookCourier:
 
     def _work(self) -> None:
         under_way: list[threading.Thread] = []
-        while not self._stopping.wait(LOOK_EVERY_S):
+        pause_s = LOOK_EVERY_S
+        while not self._stopping.wait(pause_s):
             under_way = [attempt for attempt in under_way if attempt.is_alive()]
             try:
                 under_way += self._begin_due(AT_ONCE - len(under_way))
-            except SQLAlchemyError:  # the database may be away for a while; deliveries are not
-                log.exception("Webhook deliveries were interrupted; they go on.")
+                pause_s = LOOK_EVERY_S
+            except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not
+                log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         leaves_at = time.monotonic() + STOP_PATIENCE_S
         for attempt in under_way:
             attempt.join(max(0.0, leaves_at - time.monotonic()))
@@ -95,10 +99,16 @@ class WebhookCourier:
             return []
         with self._database.writing() as connection:
             claimed = [delivery for delivery in due if repository.claim(connection, delivery, now + CLAIM)]
-        attempts = [threading.Thread(target=self._attempt, args=(delivery,), daemon=True) for delivery in claimed]
+        attempts = [threading.Thread(target=self._try, args=(delivery,), daemon=True) for delivery in claimed]
         for attempt in attempts:
             attempt.start()
         return attempts
+
+    def _try(self, delivery: Row[Any]) -> None:
+        try:
+            self._attempt(delivery)
+        except SQLAlchemyError as error:  # how it went is not known any more, so it is tried again
+            log.warning("A webhook delivery could not be written down (%s).", type(error).__name__)
 
     def _attempt(self, delivery: Row[Any]) -> None:
         with self._database.reading() as connection:

@@ -78,20 +78,23 @@ class RuntimeKeeper:
 
     def _begin_anew(self) -> None:
         log.warning("Executor %s was taken for dead; its work begins anew.", self.executor_id)
-        try:
-            self._runtime.stop()
-        except Exception:  # the others have its jobs already
-            log.exception("The work that was taken for dead did not end cleanly.")
+        self._stop_whatever()
         while not self._stopping.is_set():
             self._runtime = self._make()
             try:
                 self._runtime.start()
             except Exception:  # the database may be away again
                 log.exception("The work could not begin anew; trying again.")
-                self._runtime.stop()
+                self._stop_whatever()
                 self._stopping.wait(RESTART_PAUSE_S)
             else:
                 return
+
+    def _stop_whatever(self) -> None:
+        try:
+            self._runtime.stop()
+        except Exception:  # the others have its jobs, or will
+            log.exception("Work that is given up did not end cleanly.")
 
 
 def keep_runtime(context: Context, queue: DbosQueue, *, workers: int) -> RuntimeKeeper:

@@ -1,9 +1,6 @@
 """Everything of a serving process that works in the background, started and stopped as one."""
 
 import threading
-from contextlib import suppress
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.service.context import Context
 from vbdesk.service.webhooks.courier import WebhookCourier
@@ -11,6 +8,7 @@ from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.work.analysis import Analysis, analyse_file, prepare
 from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
+from vbdesk.service.work.heartbeat import Heartbeat
 from vbdesk.service.work.runner import JobRunner
 from vbdesk.service.work.shared_time import DatabaseTime, ProcessTime, SharedTime
 from vbdesk.service.work.slot import Prepare
@@ -25,7 +23,7 @@ MEMORY_BYTES = 3 * 1024**3
 
 
 class Runtime:
-    """Slots, engine, sweeper and webhook courier."""
+    """Slots, engine, heartbeat, sweeper and webhook courier."""
 
     def __init__(
         self,
@@ -61,9 +59,8 @@ class Runtime:
         self._launched = False
         on_server = context.database.engine.dialect.name == "postgresql"
         shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
-        self._sweeper = Sweeper(
-            context, self._engine, executor_id if workers else None, slots=workers, shared_time=shared_time
-        )
+        self._heartbeat = Heartbeat(context.database, executor_id, workers, shared_time)
+        self._sweeper = Sweeper(context, self._engine, shared_time)
 
     @property
     def executor_id(self) -> str:
@@ -73,7 +70,7 @@ class Runtime:
     @property
     def taken_for_dead(self) -> bool:
         """Whether others have given its jobs away; it should be stopped, and another started."""
-        return self._sweeper.taken_for_dead
+        return self._heartbeat.taken_for_dead
 
     @property
     def engine_launched(self) -> bool:
@@ -83,7 +80,7 @@ class Runtime:
     @property
     def last_beat(self) -> float | None:
         """When the last heartbeat was written, by `time.monotonic`."""
-        return self._sweeper.last_beat
+        return self._heartbeat.last_beat
 
     @property
     def children_start(self) -> bool:
@@ -95,6 +92,7 @@ class Runtime:
         if self._workers:
             slots = SlotPool(self._workers, self._prepare_child, memory_bytes=MEMORY_BYTES)
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
+            self._heartbeat.start()
         self._sweeper.start()
         self._courier.start()
         if self._runner is not None:
@@ -107,8 +105,7 @@ class Runtime:
             return
         self._launched = False
         self._engine.pause()
-        with suppress(SQLAlchemyError):  # where the database is away nobody can read it either
-            self._sweeper.set_draining()
+        self._heartbeat.set_draining()
         self._runner.drain(grace_s, haste)
 
     def stop(self) -> None:
@@ -116,5 +113,6 @@ class Runtime:
         if self._runner is not None:
             self._runner.stop()
             self._engine.stop()
+            self._heartbeat.stop()
         self._sweeper.stop()
         self._courier.stop()

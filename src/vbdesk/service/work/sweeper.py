@@ -4,7 +4,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,6 +15,7 @@ from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.groups.cohort import CohortSnapshots
 from vbdesk.service.jobs import repository, retention
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.storage.store import StoreUnavailable
 from vbdesk.service.work import executors, leases
 from vbdesk.service.work.port import JobEngine
 from vbdesk.service.work.shared_time import ProcessTime, SharedTime
@@ -30,78 +31,46 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Heartbeat, recovery of dead executors' jobs, overdue runs, and tidying up; one thread.
+    """Recovery of dead executors' jobs, overdue runs, and tidying up; one thread.
 
-    Every process has one. Each gives its own heartbeat; the rest is done by the one that holds the lease.
-
-    Attributes:
-        last_beat: when the last heartbeat was written, by `time.monotonic`.
+    Every process has one; the one that holds the lease does it all.
     """
 
     def __init__(
         self,
         context: Context,
         engine: JobEngine,
-        executor_id: str | None,
-        *,
-        slots: int = 0,
         shared_time: SharedTime | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare.
-
-        Args:
-            context: what the service leans on.
-            engine: what runs the jobs.
-            executor_id: name of this process among those that run jobs; None where it runs none, and has no heartbeat.
-            slots: jobs it runs at once.
-            shared_time: what heartbeats and leases are measured by; the context's clock by default.
-        """
+        """Prepare; leases are measured by the context's clock where no other time is given."""
+        self._monotonic = monotonic
         self._context = context
         self._engine = engine
-        self._executor_id = executor_id
-        self._holder = executor_id or new_id()
-        self.last_beat: float | None = None
+        self._holder = new_id()
         self._lifecycle = lifecycle_of(context)
         self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
-        self._slots = slots
         self._time = shared_time or ProcessTime(context.clock)
-        self._taken_for_dead = threading.Event()
         self._steady_since = self._last_round = -math.inf
         self._overdue_since: dict[str, float] = {}
-        self._next_tidy = time.monotonic()
+        self._next_tidy = self._monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
 
-    @property
-    def taken_for_dead(self) -> bool:
-        """Whether another process has struck this executor out."""
-        return self._taken_for_dead.is_set()
-
     def start(self) -> None:
-        """Sign this executor on and begin."""
-        if self._executor_id is not None:
-            with self._context.database.writing() as connection:
-                executors.sign_on(connection, self._executor_id, self._slots, self._time.now(connection))
+        """Begin."""
         self._thread.start()
 
-    def set_draining(self) -> None:
-        """Let the others know that this executor takes no more jobs."""
-        if self._executor_id is not None:
-            with self._context.database.writing() as connection:
-                executors.set_draining(connection, self._executor_id)
-
     def stop(self) -> None:
-        """End, sign this executor off, and leave the rest to another."""
+        """End, and leave the rest to another."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
         try:
             with self._context.database.writing() as connection:
                 leases.give_up(connection, TASK, self._holder)
-                if self._executor_id is not None:
-                    executors.sign_off(connection, self._executor_id)
         except SQLAlchemyError as error:
-            log.warning("The database is away (%s); the others will notice the silence.", type(error).__name__)
+            log.warning("The database is away (%s); another will sweep once it is back.", type(error).__name__)
 
     def sweep(self) -> bool:
         """One round of what must happen within seconds; False when another process sees to it."""
@@ -109,7 +78,7 @@ class Sweeper:
             self._overdue_since.clear()
             self._context.metrics.ledger = None  # the one who holds the sweep does
             return False
-        if time.monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
+        if self._monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
             self._strike_out_dead()
         with self._context.database.reading() as connection:
             overdue = repository.list_overdue(
@@ -149,7 +118,7 @@ class Sweeper:
         A computer that slept finds every run overdue when it wakes, while the slots count only the time awake. So a
         run is left alone until it was seen overdue for as long as a run may take.
         """
-        now = time.monotonic()
+        now = self._monotonic()
         self._overdue_since = {job_id: self._overdue_since.get(job_id, now) for job_id in job_ids}
         for job_id, since in self._overdue_since.items():
             if now - since >= self._context.settings.job_timeout_s:
@@ -174,26 +143,22 @@ class Sweeper:
             log.warning("Executor %s gave no sign of life; its jobs are run again.", executor_id)
 
     def _claim(self) -> bool:
-        """Give the heartbeat; whether the sweep is ours."""
+        """Whether the sweep is ours; note how steadily these rounds come."""
         with self._context.database.writing() as connection:
-            now = self._time.now(connection)
-            if self._executor_id is not None and not executors.beat(connection, self._executor_id, now):
-                self._taken_for_dead.set()
-                return False
-            ours = leases.take(connection, TASK, self._holder, now)
-        self.last_beat = time.monotonic()
-        self._context.metrics.sweep_held.set(ours)
-        began, self._last_round = self._last_round, time.monotonic()
-        if self._last_round - began > LONGEST_PAUSE_S:
+            ours = leases.take(connection, TASK, self._holder, self._time.now(connection))
+        before, self._last_round = self._last_round, self._monotonic()
+        if self._last_round - before > LONGEST_PAUSE_S:
             self._steady_since = self._last_round
         return ours
 
     def _work(self) -> None:
         while not self._stopping.is_set():
             try:
-                if self.sweep() and time.monotonic() >= self._next_tidy:
+                if self.sweep() and self._monotonic() >= self._next_tidy:
                     self.tidy()
-                    self._next_tidy = time.monotonic() + TIDY_EVERY_S
+                    self._next_tidy = self._monotonic() + TIDY_EVERY_S
+            except (SQLAlchemyError, StoreUnavailable) as error:
+                log.warning("A sweep was interrupted (%s); the next one goes on.", type(error).__name__)
             except Exception:  # whatever it was, the next round must come
                 log.exception("A sweep was interrupted; the next one goes on.")
             self._stopping.wait(SWEEP_EVERY_S)
