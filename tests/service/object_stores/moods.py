@@ -20,12 +20,14 @@ class Mood:
         lose: share of requests that are carried out and then answered 500 all the same.
         delay_s: pause before every answer.
         ignore_conditions: overwrites objects whatever was asked, as older stores do.
+        plain_copies: S3 alone: answers 501 to conditional copies, as some stores do.
     """
 
     refuse: float = 0.0
     lose: float = 0.0
     delay_s: float = 0.0
     ignore_conditions: bool = False
+    plain_copies: bool = False
 
 
 @dataclass

@@ -80,6 +80,8 @@ class S3Store:
             raise _PRECONDITION_FAILED from None
 
     def _copy(self, name: str, request: Request) -> Response:
+        if self._moods.mood.plain_copies and "if-none-match" in request.headers:
+            raise Refused(501, "NotImplemented", "A header you provided implies functionality that is not implemented")
         source = self._objects.find(unquote(request.headers["x-amz-copy-source"]).lstrip("/"))
         if source is None:
             raise _NO_KEY

@@ -113,6 +113,18 @@ def test_keys_come_in_pages(cloud, cloud_store):
     assert cloud.emulator.moods.counts["own-get"] == 2
 
 
+@pytest.mark.parametrize("mood", [{"plain_copies": True}, {"ignore_conditions": True}])
+def test_a_store_that_knows_no_conditions_of_copies_overwrites_nothing_either(place_of, open_stores, mood):
+    place = place_of("s3")
+    store = open_stores(place)
+    keep(store, "uploads/one")
+    place.feel(**mood)
+    store.link("uploads/one", "audio/one")
+    with pytest.raises(ObjectExists):
+        store.link("uploads/one", "audio/one")
+    assert content_of(store, "audio/one") == b"sound"
+
+
 def test_a_store_that_stumbles_is_asked_again(cloud, cloud_store):
     cloud.feel(refuse=0.25)
     for number in range(5):

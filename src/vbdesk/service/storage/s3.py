@@ -50,6 +50,10 @@ def make_client(region: str | None, endpoint: str | None, patience: Patience) ->
         ) from None
 
 
+class _ConditionUnknown(StoreUnavailable):
+    """The store says that it cannot make a write depend on anything."""
+
+
 @cache
 def _descriptions() -> Loader:
     """The library's descriptions of S3, which take longer to read than a client to make."""
@@ -68,9 +72,14 @@ class S3Bucket:
         return self._write(self._client.put_object, key, mark, Body=file)
 
     def copy(self, source_key: str, key: str, mark: str) -> bool:
-        """One request, for the same reason."""
-        source = {"Bucket": self._bucket, "Key": source_key}
-        return self._write(self._client.copy_object, key, mark, CopySource=source, MetadataDirective="REPLACE")
+        """One request, for the same reason. Not every store that knows conditions of writes knows them of copies."""
+        what = {"CopySource": {"Bucket": self._bucket, "Key": source_key}, "MetadataDirective": "REPLACE"}
+        try:
+            return self._write(self._client.copy_object, key, mark, **what)
+        except _ConditionUnknown:
+            with self._asking():
+                self._client.copy_object(Bucket=self._bucket, Key=key, Metadata={_MARK: mark}, **what)
+            return True
 
     def mark(self, key: str) -> str | None:
         """Kept in the object's metadata."""
@@ -124,6 +133,8 @@ class S3Bucket:
             except ClientError as error:
                 if _code_of(error) in {"PreconditionFailed", "412"}:
                     return False
+                if _code_of(error) in {"NotImplemented", "501"}:
+                    raise _ConditionUnknown("The object store does not know conditional writes.") from None
                 raise
         return True
 
