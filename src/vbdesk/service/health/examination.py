@@ -56,8 +56,7 @@ def _look_inside(settings: Settings) -> Iterable[Finding]:
             with suppress(SecretsDamaged):  # found already
                 yield look_at_signed_addresses(settings, open_secrets(settings), store)
     with closing(open_database(settings)) as database:
-        yield from _guarded("database", lambda: look_at_database(database))
-        yield from _guarded("jobs", lambda: _look_at_content(database, settings, store))
+        yield from _guarded(lambda: [*look_at_database(database), *_look_at_content(database, settings, store)])
 
 
 def _look_at_content(database: Database, settings: Settings, store: ObjectStore | None) -> list[Finding]:
@@ -68,11 +67,13 @@ def _look_at_content(database: Database, settings: Settings, store: ObjectStore 
     return findings if store is None else [*findings, look_at_audio(reconcile_audio(database, store))]
 
 
-def _guarded(topic: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return look()
     except SQLAlchemyError as error:  # its text may show the address and the password in it
         kind = type(error).__name__
-        return [mend(topic, f"The database does not answer ({kind}): see that it runs and that its address is right.")]
+        return [
+            mend("database", f"The database does not answer ({kind}): see that it runs and that its address is right.")
+        ]
     except StoreUnavailable as error:
-        return [mend(topic, str(error))]
+        return [mend("object store", str(error))]

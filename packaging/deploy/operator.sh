@@ -1,0 +1,17 @@
+# The operator's shell on a machine with the units:  . /etc/vbdesk/operator.sh
+# It gives vbdesk and PostgreSQL's tools the same settings and credentials that the units have.
+
+: "${ETC:=/etc/vbdesk}" "${DATA:=/var/lib/vbdesk-operator}" "${BACKUP:=/var/backups/vbdesk}"
+export ETC DATA BACKUP
+PATH=/opt/vbdesk/bin:$PATH
+umask 077
+
+set -a
+. "$ETC/service.env"
+set +a
+export VBDESK_SECRETS_FILE=$ETC/credentials/keys
+export PGPASSFILE=$ETC/credentials/pgpass
+export AWS_SHARED_CREDENTIALS_FILE=$ETC/credentials/store
+# PostgreSQL's own tools take the address without SQLAlchemy's word for its driver
+export DATABASE=${VBDESK_DATABASE_URL/+psycopg/}
+mkdir -p "$DATA" "$BACKUP"
