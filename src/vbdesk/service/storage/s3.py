@@ -16,6 +16,8 @@ from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_
 from vbdesk.service.storage.remote import Patience
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
 
+_WITHOUT_CREDENTIALS = "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give a role."
+_WITHOUT_REGION = "A bucket of Amazon S3 lies in a region, which is part of every signature. Set storage_region."
 _CONNECTIONS = 32
 _STREAMS = 3  # how often a download that breaks off is begun
 _CHUNK_BYTES = 256 * 1024
@@ -27,7 +29,7 @@ def make_client(region: str | None, endpoint: str | None, patience: Patience) ->
     """A client of the store at `endpoint`, or of the maker's own.
 
     Raises:
-        StoreUnusable: it cannot be made of these settings.
+        StoreUnusable: it cannot be made of these settings, or there are no credentials here.
     """
     config = Config(
         signature_version="s3v4",
@@ -42,6 +44,10 @@ def make_client(region: str | None, endpoint: str | None, patience: Patience) ->
     try:
         session = get_session()
         session.register_component("data_loader", _descriptions())
+        if session.get_credentials() is None:
+            raise StoreUnusable(_WITHOUT_CREDENTIALS)
+        if endpoint is None and not (region or session.get_config_variable("region")):
+            raise StoreUnusable(_WITHOUT_REGION)
         return session.create_client("s3", region_name=region, endpoint_url=endpoint, config=config)
     except (BotoCoreError, ValueError) as error:
         raise StoreUnusable(
