@@ -1,16 +1,20 @@
 """The durable engine: what was committed is run, whatever process dies, and nothing is left after a stop."""
 
+import io
 import threading
 import time
 from contextlib import contextmanager
 from datetime import timedelta
 
+import numpy as np
 import pytest
+import soundfile
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.jobs import repository
-from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
+from vbdesk.service.work.dbos_engine import POLL_EVERY_S, DbosEngine, DbosQueue
+from vbdesk.service.work.port import HandedBack
 from vbdesk.service.work.runtime import Runtime
 
 
@@ -128,3 +132,87 @@ def test_ended_runs_are_forgotten_after_their_time(engine_bench):
     assert engine.purge(timedelta(hours=1)) == 0
     assert engine.purge(timedelta(0)) == 1
     assert engine_bench.queue.client.list_workflows() == []
+
+
+def quiet_minutes(minutes):
+    file = io.BytesIO()
+    samples = 0.01 * np.random.default_rng(0).standard_normal(minutes * 60 * 8_000)
+    soundfile.write(file, samples, 8_000, format="WAV")
+    return file.getvalue()
+
+
+class Runs:
+    """What an engine was given to run; each run lasts until it is let go."""
+
+    def __init__(self, ends=None):
+        self.begun: list[str] = []
+        self._ends = ends
+        self._go = threading.Event()
+
+    def __call__(self, job_id):
+        self.begun.append(job_id)
+        if self._ends is None:
+            assert self._go.wait(20)
+        else:
+            raise self._ends
+
+    def let_go(self):
+        self._go.set()
+
+    def wait_for(self, count):
+        ends_at = time.monotonic() + 10
+        while len(self.begun) < count:
+            assert time.monotonic() < ends_at, self.begun
+            time.sleep(0.02)
+
+
+@contextmanager
+def engine_of(bench, run, at_once):
+    engine = DbosEngine(bench.service.context.settings.resolved_database_url, bench.queue, "one")
+    engine.start(run, at_once=at_once)
+    try:
+        yield engine
+    finally:
+        run.let_go()
+        engine.stop()
+
+
+def states(bench):
+    return {workflow.workflow_id: workflow.status for workflow in bench.queue.client.list_workflows()}
+
+
+def test_an_engine_takes_no_more_than_it_can_run_and_nothing_after_a_pause(engine_bench):
+    jobs = {engine_bench.submit() for _ in range(4)}
+    runs = Runs()
+    with engine_of(engine_bench, runs, at_once=2) as engine:
+        runs.wait_for(2)
+        time.sleep(5 * POLL_EVERY_S)
+        assert len(runs.begun) == 2
+        engine.pause()
+        time.sleep(3 * POLL_EVERY_S)
+        runs.let_go()
+        time.sleep(5 * POLL_EVERY_S)
+        waiting = {job for job, status in states(engine_bench).items() if status == "ENQUEUED"}
+        assert (len(runs.begun), waiting) == (2, jobs - set(runs.begun))
+
+
+def test_jobs_are_taken_in_their_fair_order(engine_bench):
+    long_one = engine_bench.submit(audio=quiet_minutes(2))
+    short = [engine_bench.submit() for _ in range(2)]
+    runs = Runs()
+    runs.let_go()
+    with engine_of(engine_bench, runs, at_once=1):
+        runs.wait_for(3)
+    assert runs.begun == [*short, long_one]
+
+
+def test_a_job_that_is_handed_back_is_queued_again_at_once(engine_bench):
+    job_id = engine_bench.submit()
+    runs = Runs(ends=HandedBack())
+    with engine_of(engine_bench, runs, at_once=1) as engine:
+        runs.wait_for(1)
+        engine.pause()
+        ends_at = time.monotonic() + 5
+        while states(engine_bench) != {job_id: "ENQUEUED"}:
+            assert time.monotonic() < ends_at
+            time.sleep(0.05)

@@ -3,8 +3,11 @@
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+from sample_results import result_json
+from sqlalchemy.exc import OperationalError
 from worker_tasks import (
     analyse_and_die,
     analyse_at_once,
@@ -17,15 +20,18 @@ from worker_tasks import (
     nothing_to_prepare,
 )
 
+from vbdesk.service.jobs import repository
+from vbdesk.service.storage.store import StoreUnavailable
+from vbdesk.service.work import executors
 from vbdesk.service.work.port import HandedBack
-from vbdesk.service.work.runner import JobRunner
+from vbdesk.service.work.runner import STORE_PATIENCE, JobRunner
 from vbdesk.service.work.slots import SlotPool
 
 
 @contextmanager
-def runner(bench, analysis, prepare=nothing_to_prepare):
+def runner(bench, analysis, prepare=nothing_to_prepare, context=None):
     slots = SlotPool(1, prepare)
-    made = JobRunner(bench.service.context, slots, analysis, "test")
+    made = JobRunner(context or bench.service.context, slots, analysis, "test")
     try:
         yield made
     finally:
@@ -127,4 +133,85 @@ def test_a_job_that_ends_within_the_grace_is_waited_for(bench):
     jobs.drain(10, threading.Event())
     jobs.stop()
     thread.join()
+    assert (outcome, bench.status(job_id)) == (["ended"], "done")
+
+
+class AbsentStore:
+    """A store that cannot be reached for its first calls."""
+
+    def __init__(self, store, refusals):
+        self._store = store
+        self.refusals = refusals
+
+    def local_copy(self, key):
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreUnavailable("The store is away.")
+        return self._store.local_copy(key)
+
+
+def test_a_job_waits_for_a_store_that_is_away_and_no_start_counts(bench):
+    context = bench.service.context
+    away = replace(context, storage=AbsentStore(context.storage, refusals=2))
+    job_id = bench.submit()
+    with runner(bench, analyse_at_once, context=away) as jobs:
+        jobs.run(job_id)
+    with context.database.reading() as connection:
+        assert repository.find(connection, job_id).starts == 1
+    assert bench.status(job_id) == "done"
+
+
+def test_a_job_that_waited_for_its_recording_for_a_day_fails(make_bench):
+    bench = make_bench()
+    context = bench.service.context
+    job_id = bench.submit()
+    context.clock.advance(STORE_PATIENCE.total_seconds() + 1)
+    away = replace(context, storage=AbsentStore(context.storage, refusals=10))
+    with runner(bench, analyse_at_once, context=away) as jobs:
+        jobs.run(job_id)
+    assert (bench.status(job_id), bench.credits()) == ("failed", 100_000)
+
+
+class BrokenDatabase:
+    """A database that breaks off when the end of a run is to be written, for the first times."""
+
+    def __init__(self, database, breaks):
+        self._database = database
+        self.breaks = breaks
+
+    def __getattr__(self, name):
+        return getattr(self._database, name)
+
+    def write(self, work):
+        if self.breaks:
+            self.breaks -= 1
+            raise OperationalError("COMMIT", {}, ConnectionError())
+        return self._database.write(work)
+
+
+def test_a_result_outlives_an_outage_of_the_database(bench):
+    context = bench.service.context
+    broken = BrokenDatabase(context.database, breaks=2)
+    job_id = bench.submit()
+    with runner(bench, analyse_at_once, context=replace(context, database=broken)) as jobs:
+        jobs.run(job_id)
+    with context.database.reading() as connection:
+        row = repository.find(connection, job_id)
+    assert (row.status, row.starts, broken.breaks) == ("done", 1, 0)
+
+
+def test_a_run_whose_job_was_given_away_meanwhile_does_not_end_before_the_job_does(bench):
+    context = bench.service.context
+    job_id = bench.submit()
+    with context.database.writing() as connection:
+        executors.sign_on(connection, "other", 1, context.clock.now())
+        assert bench._lifecycle.start(connection, job_id, "other", 120) is not None
+    with runner(bench, analyse_at_once) as jobs:
+        outcome: list[str] = []
+        thread = threading.Thread(target=_run, args=(jobs, job_id, outcome))
+        thread.start()
+        time.sleep(0.3)
+        assert (outcome, bench.status(job_id)) == ([], "running")
+        bench.conclude(job_id, result_json("model", "pulse", 0.4))
+        thread.join(10)
     assert (outcome, bench.status(job_id)) == (["ended"], "done")

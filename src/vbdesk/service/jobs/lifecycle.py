@@ -56,15 +56,13 @@ class JobLifecycle:
         self._credits = CreditsService(clock)
         self._webhooks = webhooks
 
-    def start(
-        self, connection: Connection, job_id: str, executor_id: str, timeout_s: float, again: Hold | None = None
-    ) -> Run | None:
-        """Begin or begin again; None when there is nothing left to analyse.
+    def start(self, connection: Connection, job_id: str, executor_id: str, timeout_s: float) -> Run | None:
+        """Begin or begin again; None when there is nothing left to analyse, or another live executor is at it.
 
         A job that was started too often before is failed here: something in it ends every process that touches it.
         """
         now = self._clock.now()
-        row = repository.start(connection, job_id, executor_id, now, now + timedelta(seconds=timeout_s), again)
+        row = repository.start(connection, job_id, executor_id, now, now + timedelta(seconds=timeout_s))
         if row is None:
             return None
         if row.starts > MAX_STARTS:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
-from vbdesk.service.db.jobs import idempotency_keys, job_days, jobs
+from vbdesk.service.db.jobs import executors, idempotency_keys, job_days, jobs
 from vbdesk.service.http.paging import Page
 
 AnyRow = Row[*tuple[Any, ...]]
@@ -138,20 +138,18 @@ def _held(by: Hold | None) -> sa.ColumnElement[bool]:
 
 
 def start(
-    connection: Connection,
-    job_id: str,
-    executor_id: str,
-    now: datetime,
-    run_deadline: datetime,
-    again: Hold | None = None,
+    connection: Connection, job_id: str, executor_id: str, now: datetime, run_deadline: datetime
 ) -> Row[Any] | None:
-    """Count one start and give the job to an executor; None when there is nothing left to analyse.
+    """Count one start and give the job to an executor.
 
-    A start `again` after one that came to nothing finds nothing either when the job is another's by now.
+    None when there is nothing left to analyse, or while another executor that is signed on holds the job.
     """
+    held_by_another = sa.exists().where(
+        executors.c.executor_id == jobs.c.executor_id, executors.c.executor_id != executor_id
+    )
     update = (
         sa.update(jobs)
-        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_(None), _held(again))
+        .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_(None), ~held_by_another)
         .values(
             status=JobStatus.RUNNING.value,
             starts=jobs.c.starts + 1,

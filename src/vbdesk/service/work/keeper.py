@@ -24,9 +24,10 @@ log = logging.getLogger(__name__)
 class RuntimeKeeper:
     """Runs one runtime after another; never two at a time."""
 
-    def __init__(self, make: Callable[[], Runtime]) -> None:
-        """Prepare the first; `make` gives each a name of its own."""
+    def __init__(self, make: Callable[[], Runtime], pause_s: float = RESTART_PAUSE_S) -> None:
+        """Prepare the first; `make` gives each a name of its own. A start that fails is tried again after a pause."""
         self._make = make
+        self._pause_s = pause_s
         self._runtime = make()
         self._turn = threading.Lock()
         self._stopping = threading.Event()
@@ -86,7 +87,7 @@ class RuntimeKeeper:
             except Exception:  # the database may be away again
                 log.exception("The work could not begin anew; trying again.")
                 self._stop_whatever()
-                self._stopping.wait(RESTART_PAUSE_S)
+                self._stopping.wait(self._pause_s)
             else:
                 return
 

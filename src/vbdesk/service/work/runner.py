@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Concatenate, Literal, ParamSpec
+from typing import Any, Concatenate, Literal, ParamSpec
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
 
 from vbdesk.contract.catalog import ModelName
@@ -36,6 +36,10 @@ DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
+
+
+class HeldElsewhere(Exception):
+    """Another executor, alive as far as anyone knows, is at the job."""
 
 
 @dataclass
@@ -106,7 +110,7 @@ class JobRunner:
                 ended = self._try(attempt)
             except SlotClosed:
                 raise HandedBack from None
-            except (SQLAlchemyError, StoreUnavailable) as error:
+            except (SQLAlchemyError, StoreUnavailable, HeldElsewhere) as error:
                 log.warning("Job %s waits for what it needs (%s).", job_id, type(error).__name__)
                 ended = False
                 self._stopping.wait(next(pauses))
@@ -159,6 +163,7 @@ class JobRunner:
             self._context.metrics.analysed_audio.inc(run.audio_s)
             with stages(SETTLE):
                 self._record(self._lifecycle.analysed, job_id, analysed.result, run.hold)
+        self._require_over(job_id)
         return True
 
     def _is_too_old(self, run: Run) -> bool:
@@ -179,7 +184,7 @@ class JobRunner:
     def _start(self, attempt: _Attempt) -> Run | None:
         timeout_s = self._context.settings.job_timeout_s
         with self._context.database.writing() as connection:
-            run = self._lifecycle.start(connection, attempt.job_id, self._executor_id, timeout_s, attempt.hold)
+            run = self._lifecycle.start(connection, attempt.job_id, self._executor_id, timeout_s)
         attempt.hold = None if run is None else run.hold
         return run
 
@@ -205,12 +210,24 @@ class JobRunner:
         return analysed
 
     def _conclude(self, job_id: str) -> bool:
-        """Nothing was left to analyse; an analysis that was set aside may have its turn now."""
-        with self._context.database.reading() as connection:
-            row = repository.find(connection, job_id)
+        """Nothing is left to analyse; an analysis that was set aside may have its turn now. Raises HeldElsewhere."""
+        row = self._require_over(job_id)
         if row is not None and row.analysis is not None:
             self._record(self._lifecycle.settle, [row.history_key])
         return True
+
+    def _require_over(self, job_id: str) -> Row[Any] | None:
+        """The job, if there still is one, as its analysis ended.
+
+        Raises:
+            HeldElsewhere: it has not ended. What this run found did not count then; and whoever has the job may yet
+                hand it back, so that this call, by which the engine knows of it, must not end before.
+        """
+        with self._context.database.reading() as connection:
+            row = repository.find(connection, job_id)
+        if row is not None and row.analysis is None and row.status in repository.UNFINISHED:
+            raise HeldElsewhere
+        return row
 
 
 def _growing_pauses() -> Iterator[float]:
