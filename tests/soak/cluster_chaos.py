@@ -117,19 +117,24 @@ def make_account(cluster: Cluster, world: World, number: int) -> CallerAccount:
 
 def settle(database_url: str) -> float:
     """Leave everything alone until nothing is left to be done, or for so long that it never will be; the seconds."""
-    engine = create_engine(database_url)
     began = time.monotonic()
-    while not Books.read(engine).at_rest() and time.monotonic() - began < SETTLE_LIMIT_S:
+    while not read_books(database_url).at_rest() and time.monotonic() - began < SETTLE_LIMIT_S:
         time.sleep(1)
-    engine.dispose()
     return round(time.monotonic() - began, 1)
+
+
+def read_books(database_url: str) -> Books:
+    engine = create_engine(database_url)
+    try:
+        with engine.connect() as connection:
+            return Books.read(connection)
+    finally:
+        engine.dispose()
 
 
 def judge(database_url: str, cluster: Cluster, store: StoreServer, world: World) -> dict[str, Any]:
     """Counts of what was tried; `lost` has whatever is not as it must be."""
-    engine = create_engine(database_url)
-    books = Books.read(engine)
-    engine.dispose()
+    books = read_books(database_url)
     tried, received = world.tried, world.receiver.deliveries
     names = [stored.name for stored in store.kept().below("")]
     keys = [name.split(f"/{PREFIX}/", 1)[1] for name in names if f"/{PREFIX}/" in name]
