@@ -38,6 +38,10 @@ class ReadyProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.ready: dict[str, Any] = {}
 
+    def add_to_environment(self, **variables: str) -> None:
+        """For the next start."""
+        self._environment |= variables
+
     def launch(self) -> None:
         """Start without waiting until it is ready."""
         self._ready_file.unlink(missing_ok=True)
