@@ -106,6 +106,10 @@ class PostgreSql:
         self._count += 1
         return {"database_url": self._create(f"test_{self._count}", "TEMPLATE migrated")}
 
+    def make_empty(self, name: str) -> str:
+        """The address of a database without tables."""
+        return self._create(name)
+
     def _create(self, name: str, how: str = "") -> str:
         with psycopg.connect(self._uri, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} {how}")

@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from importlib.util import find_spec
 
+import sqlalchemy as sa
+
 from vbdesk.service.health.findings import Finding, mend, note, ok
 from vbdesk.service.secret_box import SecretsDamaged, key_file_of
 from vbdesk.service.settings import SETTINGS_FILE, Settings
@@ -74,4 +76,4 @@ def _is_there(module: str) -> bool:
 
 
 def _has_password(database_url: str) -> bool:
-    return "@" in database_url and ":" in database_url.partition("://")[2].partition("@")[0]
+    return bool(database_url) and bool(sa.make_url(database_url).password)
