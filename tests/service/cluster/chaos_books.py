@@ -7,7 +7,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,10 +16,9 @@ from chaos_load import Delivery
 from vbdesk.contract.ids import made_at
 from vbdesk.contract.webhooks import signature_matches
 from vbdesk.service.db.credits import credit_balances, credit_entries
-from vbdesk.service.db.groups import memberships
-from vbdesk.service.db.jobs import jobs
+from vbdesk.service.db.groups import groups, memberships
+from vbdesk.service.db.jobs import job_days, jobs
 from vbdesk.service.db.webhooks import webhook_deliveries
-from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 TERMINAL = ("done", "failed", "timed-out")
@@ -37,22 +36,26 @@ class Books:
     entries: Collection[sa.Row[Any]]
     balances: Mapping[str, int]
     deliveries: Mapping[str, sa.Row[Any]]
-    groups: Mapping[str, list[str]]
+    groups: Mapping[str, sa.Row[Any]]
+    members: Mapping[str, list[str]]
+    days: Collection[sa.Row[Any]]
 
     @classmethod
     def read(cls, connection: sa.Connection) -> "Books":
         def rows(table: sa.Table) -> Collection[sa.Row[Any]]:
             return connection.execute(sa.select(table)).all()
 
-        groups = defaultdict(list)
+        members = defaultdict(list)
         for member in rows(memberships):
-            groups[member.group_key].append(member.job_id)
+            members[member.group_key].append(member.job_id)
         return cls(
             {row.job_id: row for row in rows(jobs)},
             rows(credit_entries),
             {row.account_id: row.credits for row in rows(credit_balances)},
             {row.job_id: row for row in rows(webhook_deliveries)},
-            groups,
+            {row.group_key: row for row in rows(groups)},
+            members,
+            rows(job_days),
         )
 
     @property
@@ -115,7 +118,7 @@ class Books:
     def out_of_order(self) -> list[str]:
         """Recordings that were read into a history before an older one, which had been accepted by then."""
         found = []
-        for members in self.groups.values():
+        for members in self.members.values():
             history = sorted(
                 (self.jobs[job_id] for job_id in members if self.jobs[job_id].status == "done"),
                 key=lambda job: (job.recorded_at, job.job_id),
@@ -128,6 +131,20 @@ class Books:
                     and older.created_at + CREATED_BEFORE_SEEN < later.completed_at
                 ]
         return found
+
+    def miscounted(self) -> list[str]:
+        """Groups and accounts whose kept counts are not those of their jobs."""
+        wrong = []
+        for key, group in self.groups.items():
+            statuses = [self.jobs[job_id].status for job_id in self.members[key]]
+            if (group.job_count, group.done_job_count) != (len(statuses), statuses.count("done")):
+                wrong.append(f"group {group.group_id}: {group.job_count}, {group.done_job_count} of {statuses}")
+        kept, real = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
+        for day in self.days:
+            kept[day.account_id, day.day] += day.jobs
+        for job in self.jobs.values():
+            real[job.account_id, job.created_at.date()] += 1
+        return [*wrong, *(f"{key}: {kept[key]} of {real[key]}" for key in kept | real if kept[key] != real[key])]
 
     def wrong_deliveries(self, received: Collection[Delivery], secrets: Mapping[str, str]) -> list[str]:
         """Jobs of which nobody was told, or not what they are, or with a wrong signature, or under several names."""
@@ -154,14 +171,10 @@ class Books:
         """Jobs whose recording is gone."""
         return [job.audio_key for job in self.jobs.values() if job.audio_key and job.audio_key not in keys]
 
-    def unremovable(self, keys: Iterable[str]) -> list[str]:
-        """Objects that no retention would ever remove: of no job or upload, and not named as those are."""
-        return [key for key in keys if not _named_as_ours(key)]
-
     def orphans(self, keys: Iterable[str]) -> list[str]:
-        """Recordings of no job, which retention removes once they are old enough."""
-        names = (key.removeprefix(f"{AUDIO_FOLDER}/") for key in keys if key.startswith(f"{AUDIO_FOLDER}/"))
-        return [name for name in names if name not in self.jobs]
+        """Objects that are neither a job's recording nor named as an upload."""
+        known = {job.audio_key for job in self.jobs.values()}
+        return [key for key in keys if key not in known and not _is_upload(key)]
 
 
 def crashes_shown(bodies: Iterable[str]) -> list[str]:
@@ -183,12 +196,10 @@ def secrets_shown(text: str, secrets: Iterable[str]) -> list[str]:
     return [secret[:6] + "..." for secret in secrets if secret in text]
 
 
-def _named_as_ours(key: str) -> bool:
+def _is_upload(key: str) -> bool:
     folder, _, name = key.partition("/")
-    if folder not in (AUDIO_FOLDER, UPLOADS_FOLDER):
-        return False
     try:
         made_at(name)
     except ValueError:
         return False
-    return True
+    return folder == UPLOADS_FOLDER

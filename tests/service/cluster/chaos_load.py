@@ -47,12 +47,20 @@ def long_recording() -> bytes:
 
 
 class RefusingReceiver(Receiver):
-    """Takes webhooks, and refuses the first try of every third job."""
+    """Takes webhooks, and refuses the first try of every third job; `taken` counts what was not refused by job."""
+
+    def __init__(self) -> None:
+        self.taken: Counter[str] = Counter()
+        self._refused: set[str] = set()
+        super().__init__()
 
     def status_for(self, delivery: Delivery) -> int:
         job_id = str(delivery.job["job_id"])
-        tries = sum(other.job["job_id"] == job_id for other in self.to(delivery.path))
-        return 503 if tries == 1 and zlib.crc32(job_id.encode()) % 3 == 0 else 200
+        if zlib.crc32(job_id.encode()) % 3 == 0 and job_id not in self._refused:
+            self._refused.add(job_id)
+            return 503
+        self.taken[job_id] += 1
+        return 200
 
 
 @dataclass(frozen=True)
