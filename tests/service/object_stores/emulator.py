@@ -10,8 +10,10 @@ asked of it.
 import argparse
 import json
 import os
+import random
 import socket
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,8 +54,13 @@ class Emulator:
     environment: dict[str, str]
 
 
-def make_emulator(kind: str, endpoint: str, folder: Path, bucket: str = BUCKET) -> Emulator:
-    """A store of `kind` (`s3` or `gcs`) that will answer at `endpoint` and keeps everything in `folder`."""
+def make_emulator(
+    kind: str, endpoint: str, folder: Path, bucket: str = BUCKET, chance: Callable[[], float] = random.random
+) -> Emulator:
+    """A store of `kind` (`s3` or `gcs`) that will answer at `endpoint` and keeps everything in `folder`.
+
+    Which requests meet its mood is decided by `chance`, a number from 0 to 1 for each.
+    """
     moods, objects = Moods(), ObjectFiles(folder / "objects")
     routes = [Route("/_control", moods.control, methods=["GET", "PUT"])]
     if kind == "s3":
@@ -71,7 +78,7 @@ def make_emulator(kind: str, endpoint: str, folder: Path, bucket: str = BUCKET) 
         routes += [Route("/{path:path}", gcs.answer, methods=_METHODS)]
         environment = {"GOOGLE_APPLICATION_CREDENTIALS": str(key_file)}
         settings = {"storage_url": f"gs://{bucket}/{PREFIX}"}
-    app = Moody(Starlette(routes=routes), moods)
+    app = Moody(Starlette(routes=routes), moods, chance)
     return Emulator(app, moods, objects, {**settings, "storage_endpoint": endpoint}, environment)
 
 

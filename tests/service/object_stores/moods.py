@@ -1,8 +1,8 @@
 """How an emulated store behaves today: refusing, losing its answers, slow; and what it has been asked."""
 
 import asyncio
-import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -51,9 +51,8 @@ class Moods:
 class Moody:
     """Lets the mood act on every request but those to the switch and to the maker's tokens."""
 
-    def __init__(self, app: ASGIApp, moods: Moods) -> None:
-        self._app, self._moods = app, moods
-        self._chance = random.Random()
+    def __init__(self, app: ASGIApp, moods: Moods, chance: Callable[[], float]) -> None:
+        self._app, self._moods, self._chance = app, moods, chance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         mood = self._moods.mood
@@ -62,13 +61,14 @@ class Moody:
             return
         if mood.delay_s:
             await asyncio.sleep(mood.delay_s)
-        if self._chance.random() < mood.refuse:
+        chance = self._chance()
+        if chance < mood.refuse:
             self._moods.counts["refused"] += 1
             await Request(
                 scope, receive
             ).body()  # clients that wait for "100 Continue" else take the connection for good
             await _unavailable(503, "SlowDown")(scope, receive, send)
-        elif self._chance.random() < mood.lose:
+        elif chance < mood.refuse + mood.lose:
             self._moods.counts["lost"] += 1
             await self._app(scope, receive, _swallow)
             await _unavailable(500, "InternalError")(scope, receive, send)
