@@ -3,6 +3,7 @@
 import gzip
 import http.server
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -19,11 +21,13 @@ from served import Served, wait_for_end
 from worker_tasks import analyse_in_stages, nothing_to_prepare
 
 from vbdesk.service.app import create_app
+from vbdesk.service.db.credits import credit_balances
 from vbdesk.service.observe.tracing import Tracing, TracingMissing, open_tracing
 from vbdesk.service.settings import load_settings
 from vbdesk.service.webhooks.courier import WebhookCourier
 from vbdesk.service.work.runner import JobRunner
 from vbdesk.service.work.slots import SlotPool
+from vbdesk.service.work.sweeper import Sweeper
 
 GROUP = "anna-meier-1961"
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
@@ -79,8 +83,8 @@ def submit_run_and_deliver(service: Any) -> str:
 
 def test_one_trace_goes_from_the_submit_to_the_webhook(observed: Any, exported: InMemorySpanExporter):
     job_id = submit_run_and_deliver(observed)
+    (submit,) = ended(exported, "POST /v2/models/{model_name}/groups/{group_id}/analyze")
     spans = exported.get_finished_spans()
-    (submit,) = [span for span in spans if span.name == "POST /v2/models/{model_name}/groups/{group_id}/analyze"]
     trace = [span for span in spans if span.context.trace_id == submit.context.trace_id]
     names = Counter(span.name for span in trace)
     assert names == Counter(
@@ -99,7 +103,7 @@ def test_what_callers_say_of_their_traces_is_not_trusted(observed: Any, exported
     observed.client(observed.add_account()).get(
         "/v2/jobs", headers={"traceparent": f"00-{FOREIGN}-00f067aa0ba902b7-01"}
     )
-    (span,) = exported.get_finished_spans()
+    (span,) = ended(exported, "GET /v2/jobs")
     assert span.parent is None
     assert format_trace_id(span.context.trace_id) != FOREIGN
 
@@ -112,6 +116,7 @@ def test_spans_tell_nothing_personal(observed: Any, exported: InMemorySpanExport
     observed.context.storage.adopt = lambda *_: 1 / 0
     files = {"audio": (f"{GROUP}.flac", SPEECH.read_bytes(), "audio/flac")}
     assert client.post(f"/v2/models/pulse/groups/{GROUP}/analyze", files=files).status_code == 500
+    assert len(ended(exported, "POST /v2/models/{model_name}/groups/{group_id}/analyze", 2)) == 2
     told = " ".join(span.to_json() for span in exported.get_finished_spans())
     account = client.headers["X-Account-ID"]
     needles = [GROUP, "anna", "quokka", "zebra", "127.0.0.1", account, client.headers["X-API-Key"], "division"]
@@ -139,6 +144,32 @@ def test_a_run_is_counted_and_its_stages_timed(observed: Any):
         assert registry.get_sample_value(sample, labels) == value, sample
     held = registry.get_sample_value("vbdesk_credits_moved_total", {"kind": "hold"})
     assert held == registry.get_sample_value("vbdesk_credits_moved_total", {"kind": "capture"}) > 0
+
+
+class NoRuns:
+    """An engine that has nothing to do."""
+
+    def recover(self, _live: Any) -> int:
+        return 0
+
+    def purge(self, _keep: Any) -> int:
+        return 0
+
+
+def test_the_one_who_sweeps_tells_so_and_adds_up_the_ledger(observed: Any):
+    submit_run_and_deliver(observed)
+    sweeper, metrics = Sweeper(observed.context, NoRuns()), observed.context.metrics
+    assert sweeper.sweep()
+    sweeper.tidy()
+    assert metrics.registry.get_sample_value("vbdesk_sweep_held") == 1
+    assert metrics.ledger.mismatch == 0
+    assert metrics.ledger.moved["hold"] == metrics.ledger.moved["capture"] > 0
+    with observed.context.database.writing() as connection:
+        connection.execute(sa.update(credit_balances).values(credits=credit_balances.c.credits + 3))
+    sweeper.tidy()
+    assert metrics.ledger.mismatch == 3
+    assert not Sweeper(observed.context, NoRuns()).sweep()
+    assert metrics.ledger is None
 
 
 def test_traces_without_their_libraries_are_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -176,6 +207,16 @@ def test_one_trace_goes_through_two_processes_to_a_collector(tmp_path: Path, col
     (submit,) = [span for span in spans if span.name == "POST /v2/signs/{sign_name}/analyze"]
     names = {span.name for span in spans if span.trace_id == submit.trace_id}
     assert {"job", "fetch", "analyse", "decode", "activity", "quality", "features", "scoring", "settle"} <= names
+
+
+def ended(exported: InMemorySpanExporter, name: str, count: int = 1) -> list[ReadableSpan]:
+    """Spans of that name; a request's ends a little later than its answer comes."""
+    ends_at = time.monotonic() + 10
+    while True:
+        found = [span for span in exported.get_finished_spans() if span.name == name]
+        if len(found) >= count or time.monotonic() > ends_at:
+            return found
+        time.sleep(0.01)
 
 
 def parent_name(span: ReadableSpan, spans: Any) -> str | None:

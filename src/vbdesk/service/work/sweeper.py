@@ -74,7 +74,9 @@ class Sweeper:
 
     def sweep(self) -> bool:
         """One round of what must happen within seconds; False when another process sees to it."""
-        if not self._claim():
+        ours = self._claim()
+        self._context.metrics.sweep_held.set(ours)
+        if not ours:
             self._overdue_since.clear()
             self._context.metrics.ledger = None  # the one who holds the sweep does
             return False
