@@ -2,10 +2,10 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
-from sqlalchemy import Connection
+from fastapi import APIRouter, Depends, Query, Request, Response
+from sqlalchemy import Connection, Row
 
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.groups import (
@@ -46,8 +46,19 @@ _BARE_PLUS = re.compile(r"(:[\d.,]+) (\d\d:\d\d)$")
 
 
 def _group_exists(request: Request, connection: Connection, account: Account) -> None:
-    if repository.find(connection, account.account_id, request.path_params["group_id"]) is None:
+    group = repository.find(connection, account.account_id, request.path_params["group_id"])
+    if group is None:
         raise NotFound("There is no group with this id.")
+    request.state.group = group
+
+
+async def _given_group(request: Request) -> Row[Any]:
+    group: Row[Any] = request.state.group
+    return group
+
+
+CurrentGroup = Annotated[Any, Depends(_given_group)]
+"""The group as it was when the request was let in; for reading, which need not ask for it again."""
 
 
 router = guarded_router(Bucket.GENERAL)
@@ -111,6 +122,7 @@ def remove_job(group_id: str, job_id: str, account: CurrentAccount, context: Cur
 @group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory)
 def read_trajectory(
     group_id: str,
+    group: CurrentGroup,
     account: CurrentAccount,
     context: CurrentContext,
     sign: Annotated[list[str] | None, Query()] = None,
@@ -119,16 +131,16 @@ def read_trajectory(
     for name in sign or ():
         require_sign(name, context.plugin_signs, ("query", "sign"))
     try:
-        body = _state(context, account, group_id, StateKind.TRAJECTORY, RECOMPUTE_WAIT_S)
+        body = _state(context, group, StateKind.TRAJECTORY, RECOMPUTE_WAIT_S)
     except TimeoutError:
         return Response(_running(context, account, group_id).model_dump_json(), media_type=JSON)
     return Response(_only(sign, body, context.parameters) if sign else body, media_type=JSON)
 
 
 @group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead)
-def read_aggregate(group_id: str, account: CurrentAccount, context: CurrentContext) -> Response:
+def read_aggregate(group_id: str, group: CurrentGroup, context: CurrentContext) -> Response:
     """The group's jobs as a cohort."""
-    return Response(_state(context, account, group_id, StateKind.AGGREGATE, None), media_type=JSON)
+    return Response(_state(context, group, StateKind.AGGREGATE, None), media_type=JSON)
 
 
 def _groups(context: Context) -> GroupService:
@@ -144,11 +156,7 @@ def _moment(name: str, text: str | None) -> datetime | None:
         raise InvalidRequest(f"`{name}` is not a time. {error}") from None
 
 
-def _state(context: Context, account: Account, group_id: str, kind: StateKind, wait_s: float | None) -> str:
-    with context.database.reading() as connection:
-        group = repository.find(connection, account.account_id, group_id)
-    if group is None:
-        raise NotFound("There is no group with this id.")
+def _state(context: Context, group: Row[Any], kind: StateKind, wait_s: float | None) -> str:
     return states_of(context.database).read(group, kind, context.clock, context.parameters, wait_s)
 
 
