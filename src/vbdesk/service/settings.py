@@ -147,7 +147,7 @@ class Settings(BaseSettings):
             _require_origin(given)
         return given.rstrip("/")
 
-    @field_validator("storage_endpoint", "storage_public_endpoint", mode="after")
+    @field_validator("storage_endpoint", "storage_public_endpoint", "otlp_endpoint", mode="after")
     @classmethod
     def _require_endpoint(cls, given: str | None) -> str | None:
         if given is None:
