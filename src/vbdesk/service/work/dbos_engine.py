@@ -25,6 +25,8 @@ POLL_EVERY_S = 0.1
 MAX_RECOVERIES = 1_000_000  # the job's own count of starts decides, not DBOS's
 STOP_WAIT_S = 2
 PURGE_AT_ONCE = 500
+QUEUE_CONNECTIONS = 3
+ENGINE_CONNECTIONS = 4  # beside one for each job
 
 _run: RunJob | None = None  # DBOS finds workflow functions by name in the process; these are what ours calls
 _hand_back: RunJob | None = None
@@ -57,6 +59,7 @@ class DbosQueue:
         self._client = DBOSClient(
             system_database_url=database_url,
             application_name=APPLICATION,
+            system_database_pool_size=QUEUE_CONNECTIONS,
             retry_connection_errors=False,  # it would hold its caller for as long as the database is away
         )
 
@@ -108,6 +111,7 @@ class DbosEngine:
                 "executor_id": self._executor_id,
                 "application_version": APPLICATION_VERSION,
                 "log_level": "ERROR",
+                "sys_db_pool_size": at_once + ENGINE_CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL_EVERY_S,  # its thread must end before `stop` does
             }
         )

@@ -6,8 +6,8 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.db.jobs import executors, jobs
+from vbdesk.service.jobs.repository import UNFINISHED
 from vbdesk.service.work.executors import DEAD_AFTER
 
 
@@ -16,10 +16,11 @@ class QueueState:
     """The queue at one moment.
 
     Attributes:
-        waiting: jobs that no process has started.
+        waiting: jobs that no process is at.
         waiting_audio_s: how much was recorded for them.
         oldest_wait_s: how long the oldest of them has waited; 0 when none waits.
-        running: jobs that a process has started.
+        running: jobs that a process is at.
+        set_aside: jobs that are analysed and wait for earlier ones of their group.
         executors: processes that run jobs and are alive.
         draining: those of them that take no new job.
         slots: analyses that they can run at once, those that drain left out.
@@ -29,6 +30,7 @@ class QueueState:
     waiting_audio_s: float
     oldest_wait_s: float
     running: int
+    set_aside: int
     executors: int
     draining: int
     slots: int
@@ -36,22 +38,27 @@ class QueueState:
 
 def read_queue_state(connection: Connection, now: datetime) -> QueueState:
     """Look at the queue; every query keeps to unfinished jobs and living executors."""
-    waiting, audio_s, oldest = connection.execute(
+    set_aside = jobs.c.analysis.is_not(None)
+    running = jobs.c.executor_id.is_not(None)
+    waiting = ~set_aside & ~running  # those that were handed back too
+    found = connection.execute(
         sa.select(
-            sa.func.count(),
-            sa.func.coalesce(sa.func.sum(jobs.c.audio_duration_seconds), 0.0),
-            sa.func.min(jobs.c.created_at),
-        ).where(jobs.c.status == JobStatus.QUEUED.value)
+            sa.func.count().filter(waiting).label("waiting"),
+            sa.func.coalesce(sa.func.sum(jobs.c.audio_duration_seconds).filter(waiting), 0.0).label("audio_s"),
+            sa.func.min(jobs.c.created_at).filter(waiting).label("oldest"),
+            sa.func.count().filter(running).label("running"),
+            sa.func.count().filter(set_aside).label("set_aside"),
+        ).where(jobs.c.status.in_(UNFINISHED))
     ).one()
-    running = sa.select(sa.func.count()).where(jobs.c.status == JobStatus.RUNNING.value)
     living = connection.execute(
         sa.select(executors.c.draining, executors.c.slots).where(executors.c.seen_at >= now - DEAD_AFTER)
     ).all()
     return QueueState(
-        waiting=waiting,
-        waiting_audio_s=float(audio_s),
-        oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
-        running=connection.execute(running).scalar_one(),
+        waiting=found.waiting,
+        waiting_audio_s=float(found.audio_s),
+        oldest_wait_s=0.0 if found.oldest is None else max(0.0, (now - found.oldest).total_seconds()),
+        running=found.running,
+        set_aside=found.set_aside,
         executors=len(living),
         draining=sum(row.draining for row in living),
         slots=sum(row.slots or 0 for row in living if not row.draining),
