@@ -1,6 +1,5 @@
 """A bench for jobs: submits over HTTP, and takes the worker's part where no worker runs."""
 
-import io
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,26 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
-import soundfile
 
 from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.wiring import lifecycle_of
 
 sys.path.append(str(Path(__file__).parent))  # children import their tasks by name
 
+from sample_audio import noise_wav
 from sample_results import result_json
-
-RATE = 8_000
-
-
-def noise_wav(seconds: float, amplitude: float = 0.1, seed: int = 0) -> bytes:
-    samples = amplitude * np.random.default_rng(seed).standard_normal(int(seconds * RATE))
-    file = io.BytesIO()
-    soundfile.write(file, samples.clip(-1, 1), RATE, format="WAV")
-    return file.getvalue()
-
 
 ACCEPTABLE = noise_wav(15.5)
 

@@ -9,11 +9,14 @@ from contextlib import closing, suppress
 from typing import ClassVar
 
 import pytest
+import sqlalchemy as sa
+from sample_audio import noise_wav
 from sample_results import result_json
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.clock import SystemClock
+from vbdesk.service.db.jobs import jobs as job_table
 from vbdesk.service.erasure.wiring import open_eraser
 from vbdesk.service.errors import NotFound
 from vbdesk.service.groups import repository as groups
@@ -173,6 +176,35 @@ def test_the_engine_runs_what_was_submitted(make_pg_bench):
         runtime.drain(2, threading.Event())
         runtime.stop()
     assert bench.credits() == 100_000 - 7 * 60
+
+
+def test_the_engine_takes_short_recordings_before_long_ones_and_a_burst_beside_others(make_pg_bench):
+    late = []
+
+    class LateQueue:
+        def enqueue(self, connection, job_id, queue_tag):
+            late[0].enqueue(connection, job_id, queue_tag)
+
+    bench = make_pg_bench(clock=SystemClock(), queue=LateQueue())
+    context = bench.service.context
+    other = bench.service.client(bench.service.add_account())
+    path = "/v2/signs/stress/analyze"
+    with closing(DbosQueue(context.settings.resolved_database_url)) as queue:
+        late.append(queue)
+        long_one = bench.submit(path, audio=noise_wav(200))
+        burst = [bench.submit(path) for _ in range(4)]
+        answer = other.post(path, files={"audio": ("take.wav", noise_wav(15.5), "audio/wav")}).raise_for_status()
+        runtime = Runtime(context, queue, workers=1, analysis=analyse_at_once, prepare_child=nothing_to_prepare)
+        runtime.start()
+        ends_at = time.monotonic() + 30
+        while bench.status(long_one) != "done":
+            assert time.monotonic() < ends_at
+            time.sleep(0.1)
+        runtime.drain(2, threading.Event())
+        runtime.stop()
+    with context.database.reading() as connection:
+        started = connection.execute(sa.select(job_table.c.job_id).order_by(job_table.c.started_at)).scalars().all()
+    assert started == [burst[0], answer.json()["job_id"], *burst[1:], long_one]
 
 
 def test_groups_that_share_jobs_are_erased_at_once(bench):

@@ -1,14 +1,12 @@
 """The durable engine: what was committed is run, whatever process dies, and nothing is left after a stop."""
 
-import io
 import threading
 import time
 from contextlib import contextmanager
 from datetime import timedelta
 
-import numpy as np
 import pytest
-import soundfile
+from sample_audio import noise_wav
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.service.clock import SystemClock
@@ -134,13 +132,6 @@ def test_ended_runs_are_forgotten_after_their_time(engine_bench):
     assert engine_bench.queue.client.list_workflows() == []
 
 
-def quiet_minutes(minutes):
-    file = io.BytesIO()
-    samples = 0.01 * np.random.default_rng(0).standard_normal(minutes * 60 * 8_000)
-    soundfile.write(file, samples, 8_000, format="WAV")
-    return file.getvalue()
-
-
 class Runs:
     """What an engine was given to run; each run lasts until it is let go."""
 
@@ -197,7 +188,7 @@ def test_an_engine_takes_no_more_than_it_can_run_and_nothing_after_a_pause(engin
 
 
 def test_jobs_are_taken_in_their_fair_order(engine_bench):
-    long_one = engine_bench.submit(audio=quiet_minutes(2))
+    long_one = engine_bench.submit(audio=noise_wav(120))
     short = [engine_bench.submit() for _ in range(2)]
     runs = Runs()
     runs.let_go()
