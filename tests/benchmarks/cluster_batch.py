@@ -38,8 +38,8 @@ class Batch:
         keeping_cpu_s: of the workers beside their analyses, a job.
         analysis_cpu_s: of the analyses, a job.
         wal_bytes: of PostgreSQL's log, a job.
-        commits: of PostgreSQL, a job, beyond those of idle processes.
-        idle_commits_per_s: of the API process and the workers together when nothing happens.
+        writes: transactions of PostgreSQL that write, a job, its client's requests with it.
+        idle_commits_per_s: of the API process and the workers together when nothing happens; most of them only look.
     """
 
     workers: int
@@ -50,7 +50,7 @@ class Batch:
     keeping_cpu_s: float
     analysis_cpu_s: float
     wal_bytes: float
-    commits: float
+    writes: float
     idle_commits_per_s: float
 
 
@@ -119,21 +119,22 @@ def run(
 def _measured(
     client: httpx.Client, server: OwnPostgresql, cluster: Cluster, references: dict[int, str], count: int, workers: int
 ) -> Batch:
-    idle_s = 5.0
+    idle_s = 11.0  # two rounds of the sweepers
     at_first = _counters(server)
     time.sleep(idle_s)
-    idle_per_s = (_counters(server)[0] - at_first[0]) / idle_s
+    after_idling = _counters(server)
+    idle_per_s, idle_writes_per_s = ((after_idling[k] - at_first[k]) / idle_s for k in (0, 2))
     api = [cluster.apis[0].pid, *descendants(cluster.apis[0].pid)]
     keepers = [worker.pid for worker in cluster.workers]
     children = [child for pid in keepers for child in descendants(pid)]
     parts = (api, keepers, children)
     before = [cpu_s(pids) for pids in parts]
-    commits, wal = _counters(server)
+    _, wal, writes = _counters(server)
     began = time.monotonic()
     rows = run(client, server, references, count)
     took_s = time.monotonic() - began
     used = [(cpu_s(pids) - start) / count for pids, start in zip(parts, before, strict=True)]
-    later_commits, later_wal = _counters(server)
+    _, later_wal, later_writes = _counters(server)
     assert len(rows) == count, f"{len(rows)} of {count} jobs were done"
     return Batch(
         workers=workers,
@@ -144,20 +145,20 @@ def _measured(
         keeping_cpu_s=used[1],
         analysis_cpu_s=used[2],
         wal_bytes=(later_wal - wal) / count,
-        commits=(later_commits - commits - idle_per_s * took_s) / count,
+        writes=(later_writes - writes - idle_writes_per_s * took_s) / count,
         idle_commits_per_s=idle_per_s,
     )
 
 
-def _counters(server: OwnPostgresql) -> tuple[float, float]:
-    """Commits and bytes of log so far."""
-    time.sleep(1.1)  # sessions report theirs once a second
-    ((commits, wal),) = server.execute(
+def _counters(server: OwnPostgresql) -> tuple[float, float, float]:
+    """Commits, bytes of log, and transactions that wrote so far."""
+    time.sleep(1.1)  # sessions report their commits once a second
+    ((commits, wal, writes),) = server.execute(
         "batch",
-        "SELECT xact_commit, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') FROM pg_stat_database "
-        "WHERE datname = 'batch'",
+        "SELECT xact_commit, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), "
+        "pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM pg_stat_database WHERE datname = 'batch'",
     )
-    return float(commits), float(wal)
+    return float(commits), float(wal), float(writes)
 
 
 def batch_rows(count: int) -> Iterator[Row]:
@@ -171,6 +172,6 @@ def batch_rows(count: int) -> Iterator[Row]:
     said = f"{share:.1f} % ({1000 * one.api_cpu_s:.0f} against {1000 * one.analysis_cpu_s:.0f} ms of CPU)"
     yield judged(topic, "API per job against its analysis", "10 %", said, share < 10)
     yield reported(topic, "a worker beside its analyses, a job", f"{1000 * one.keeping_cpu_s:.0f} ms of CPU")
-    yield reported(topic, "log of PostgreSQL a job", f"{two.wal_bytes / 1024:.1f} KiB, {two.commits:.1f} commits")
+    yield reported(topic, "log of PostgreSQL a job", f"{two.wal_bytes / 1024:.1f} KiB, {two.writes:.1f} writes")
     yield reported(topic, "commits when idle, an API and two workers", f"{two.idle_commits_per_s:.1f}/s")
     yield reported(topic, "wait by two workers", f"median {statistics.median(two.waits_s):.1f} s")

@@ -24,11 +24,12 @@ from served import VbdeskProcess
 
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
+from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import open_database
 from vbdesk.service.db.credits import credit_entries
-from vbdesk.service.db.groups import groups, memberships
+from vbdesk.service.db.groups import cohort_snapshots, groups, memberships
 from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.db.session import Database
@@ -123,11 +124,23 @@ def _start(stack: ExitStack, folder: Path, url: str, count: int, result: str) ->
     process = VbdeskProcess(folder, "serve", "--data-dir", data_dir, "--workers", 0, *ports)
     process.start()
     stack.callback(process.kill)
+    _wait_for_snapshot(database, count)
     address = urlsplit(process.ready["base_url"])
     connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
     stack.callback(connection.close)
     headers = {"X-Account-ID": account.account_id, "X-API-Key": key.api_key}
     return Filled(folder.name, process, database, headers, count, job_id, connection)
+
+
+def _wait_for_snapshot(database: Database, group_count: int, within_s: float = 300) -> None:
+    """Wait for the day's snapshot of a cohort that is large enough for one: it takes the process some seconds."""
+    ends_at = time.monotonic() + within_s
+    taken = sa.select(sa.func.count()).select_from(cohort_snapshots)
+    while group_count > shipped_parameters().cohort.min_groups and time.monotonic() < ends_at:
+        with database.reading() as connection:
+            if connection.execute(taken).scalar_one():
+                return
+        time.sleep(0.5)
 
 
 def fill(database: Database, account_id: str, group_count: int, result: str) -> str:
