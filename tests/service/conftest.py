@@ -221,9 +221,9 @@ def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
     stops: list[Callable[[], None]] = []
 
-    def start(app: Any, patience: Patience = Patience()) -> str:
+    def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
         bound = bind("127.0.0.1", 0)
-        stops.append(_serve((app, bound), patience=patience))
+        stops.append(_serve((app, bound), patience=patience, **options))
         return origin_of(bound)
 
     yield start
@@ -280,10 +280,10 @@ def _start(
     return running, end
 
 
-def _serve(*apps: tuple[Any, socket.socket], patience: Patience = Patience()) -> Callable[[], None]:
+def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], None]:
     """Serve in a thread until the answer is called."""
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
-    thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set, patience)))
+    thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set, **options)))
     thread.start()
     assert ready.wait(10), "the service did not start"
 

@@ -12,6 +12,7 @@ from vbdesk.cli.admin import app
 from vbdesk.service.accounts.service import AccountService, Credential
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import open_database
+from vbdesk.service.db.migrate import REVISION
 from vbdesk.service.errors import Unauthorized
 from vbdesk.service.settings import load_settings
 
@@ -80,6 +81,27 @@ def test_secrets_are_shown_once(tmp_path, account):
     assert account["secret_key"].encode() not in stored
 
 
+def test_a_secret_key_is_replaced_and_the_one_before_ends(tmp_path, account):
+    who = ("--data-dir", tmp_path, "--account", account["account_id"])
+    rotated = answer("account", "rotate-secret", *who)
+    assert rotated["secret_key"] != account["secret_key"]
+    assert opens(tmp_path, Credential.SECRET_KEY, account["account_id"], rotated["secret_key"])
+    assert not opens(tmp_path, Credential.SECRET_KEY, account["account_id"], account["secret_key"])
+
+
+def test_the_schema_is_told_without_being_changed_and_brought_up_to_date(tmp_path):
+    (tmp_path / "vbdesk.toml").write_text("")
+    assert answer("database", "status", "--data-dir", tmp_path)["state"] == "empty"
+    upgraded = answer("database", "upgrade", "--data-dir", tmp_path)
+    assert (upgraded["state"], upgraded["revision"]) == ("current", REVISION)
+    assert answer("database", "status", "--data-dir", tmp_path) == upgraded
+
+
+def test_queue_and_workers_are_told(tmp_path, account):
+    assert answer("queue", "--data-dir", tmp_path)["waiting"] == 0
+    assert answer("worker", "list", "--data-dir", tmp_path) == []
+
+
 def test_credits_are_granted(tmp_path, account):
     granted = answer("credits", "grant", "--data-dir", tmp_path, "--account", account["account_id"], "--amount", 5)
     assert granted == {"account_id": account["account_id"], "credits": 1_000_000_005}
@@ -104,6 +126,7 @@ def test_an_empty_list_says_so(tmp_path, account):
     [
         ("key", "create", "--account", "nobody", "--name", "x"),
         ("key", "list", "--account", "nobody"),
+        ("account", "rotate-secret", "--account", "nobody"),
         ("key", "revoke", "--account", "nobody", "--key", "none"),
         ("credits", "grant", "--account", "nobody", "--amount", "5"),
         ("account", "create", "--name", " "),

@@ -245,6 +245,9 @@ def main() -> int:
     parser.add_argument("--old", default=LAST_WITHOUT, help="commit of the older release")
     parser.add_argument("--seconds", type=float, default=8, help="length of a phase")
     options = parser.parse_args()
+    if subprocess.run(["git", "cat-file", "-e", options.old], cwd=ROOT, capture_output=True, check=False).returncode:
+        print(f"Left out: this clone does not reach back to {options.old}.", file=sys.stderr)
+        return 0
     folder = Path(tempfile.mkdtemp(prefix="vbdesk-upgrade-"))
     figures = rehearse(folder, options.old, options.seconds)
     print(json.dumps(figures, indent=1))

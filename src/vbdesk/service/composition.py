@@ -17,7 +17,6 @@ from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
 from vbdesk.service.storage.store import ObjectStore
-from vbdesk.service.work.pressure import Backpressure
 
 
 def open_database(settings: Settings) -> Database:
@@ -51,7 +50,9 @@ def open_context(
     plugin_signs: Mapping[str, TimeScale] | None = None,
 ) -> Context:
     """Everything the app and the engine lean on."""
-    from vbdesk.longitudinal.parameters import shipped_parameters  # here: who opens the database alone wants no numpy
+    # here: who opens the database alone wants neither numpy nor FastAPI
+    from vbdesk.longitudinal.parameters import shipped_parameters
+    from vbdesk.service.work.pressure import Backpressure
 
     secrets = open_secrets(settings)
     metrics = Metrics()

@@ -18,10 +18,10 @@ from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
-from vbdesk.service.work.pressure import Backpressure
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
+    from vbdesk.service.work.pressure import Backpressure
 
 
 class JobQueue(Protocol):
@@ -60,7 +60,7 @@ class Context:
     inspector: AudioInspector
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
-    pressure: Backpressure
+    pressure: "Backpressure"
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
     draining: threading.Event = field(default_factory=threading.Event)

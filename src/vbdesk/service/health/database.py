@@ -47,7 +47,8 @@ def _look_at_schema(connection: Connection) -> Finding:
 
 
 def _look_at_connections(connection: Connection) -> Finding:
-    used = connection.execute(sa.text("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+    # unlike the list of sessions this shows other roles' too
+    used = connection.execute(sa.text("SELECT sum(numbackends)::int FROM pg_stat_database"))
     most = int(connection.execute(sa.text("SHOW max_connections")).scalar_one())
     reserved = int(connection.execute(sa.text("SHOW superuser_reserved_connections")).scalar_one())
     free = most - reserved - used.scalar_one()
