@@ -52,6 +52,7 @@ def main() -> int:
     parser.add_argument("--store", choices=["s3", "gcs"], default="s3")
     parser.add_argument("--gap", type=float, default=6, help="longest time between two strikes")
     parser.add_argument("--pause", type=float, default=60, help="longest time that a worker stands still")
+    parser.add_argument("--keep", action="store_true", help="keep the logs, also when all is well")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="vbdesk-chaos-"))
     postgresql, store = OwnPostgresql(), StoreServer(options.store)
@@ -78,10 +79,11 @@ def main() -> int:
     print(
         json.dumps({"seed": options.seed, **tried, "settled_after_s": settled_s, **figures, "lost": counts}, indent=1)
     )
-    if good:
+    if not good:
+        print(json.dumps({what: found[:5] for what, found in lost.items() if found}, indent=1), file=sys.stderr)
+    if good and not options.keep:
         shutil.rmtree(folder)
     else:
-        print(json.dumps({what: found[:5] for what, found in lost.items() if found}, indent=1), file=sys.stderr)
         print(f"kept for a look: {folder}", file=sys.stderr)
     return 0 if good else 1
 
