@@ -150,7 +150,7 @@ def test_a_store_that_refuses_is_unavailable_and_its_objects_are_not_missing(clo
     began = time.monotonic()
     with pytest.raises(StoreUnavailable):
         cloud_store.check()
-    assert time.monotonic() - began < 2, "a check is for those who wait for it"
+    assert time.monotonic() - began < 5, "a check is for those who wait for it"
 
 
 def test_a_missing_bucket_is_trouble_and_no_missing_object(cloud, tmp_path):

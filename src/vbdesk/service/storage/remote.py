@@ -27,7 +27,7 @@ class Patience:
 
 
 USUAL_PATIENCE = Patience(3, 10, 4)
-PROBING_PATIENCE = Patience(2, 2, 1)
+PROBING_PATIENCE = Patience(2, 2, 2)
 
 
 class Bucket(Protocol):
@@ -157,7 +157,7 @@ class RemoteObjectStore:
             yield full.removeprefix(self._prefix)
 
     def check(self) -> None:
-        """Write a probe, see that it cannot be overwritten, read it and remove it; without waiting for second tries."""
+        """Write a probe, see that it cannot be overwritten, read it and remove it; with little patience."""
         key = self._full(f"{PROBES_FOLDER}/{uuid4().hex}")
         self._probing.put(key, BytesIO(_PROBE), uuid4().hex)
         seen = BytesIO()
