@@ -108,6 +108,14 @@ def test_what_callers_say_of_their_traces_is_not_trusted(observed: Any, exported
     assert format_trace_id(span.context.trace_id) != FOREIGN
 
 
+def test_polls_begin_no_trace(observed: Any, exported: InMemorySpanExporter):
+    client = observed.client(observed.add_account())
+    for path in ("/v2/jobs/some-id", "/v2/jobs"):
+        client.get(path)
+    assert ended(exported, "GET /v2/jobs")
+    assert len(exported.get_finished_spans()) == 1
+
+
 def test_spans_tell_nothing_personal(observed: Any, exported: InMemorySpanExporter):
     submit_run_and_deliver(observed)
     client = observed.client(observed.add_account())
