@@ -135,6 +135,14 @@ def test_an_empty_file_is_too_small_and_may_be_tried_again(grant):
     assert put(grant).status_code == 200
 
 
+def test_a_size_told_beforehand_is_the_only_one_taken(client):
+    grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac", "size_bytes": 5}).json()
+    assert grant["required_headers"]["X-Vbdesk-Content-Length-Range"] == "5,5"
+    assert code_of(put(grant, b"sounds")) == "EntityTooLarge"
+    assert code_of(put(grant, b"soun")) == "EntityTooSmall"
+    assert put(grant, b"sound").status_code == 200
+
+
 def test_the_largest_file_fits(service, account, grant):
     assert put(grant, bytes(MAX_AUDIO_BYTES)).status_code == 200
     assert resolve(service, account, grant["upload_ref"]).size == MAX_AUDIO_BYTES
