@@ -68,10 +68,11 @@ def test_progress_arrives_at_most_ten_times_a_second_and_the_last_always(qtbot, 
             context.progress(step, 100)
             time.sleep(0.003)
 
+    begun = time.monotonic()
     tasks.start(work, receiver.done, progressed=receiver.progressed)
     qtbot.waitUntil(lambda: bool(receiver.results))
     assert receiver.steps[-1].done == 100
-    assert len(receiver.steps) <= 9
+    assert len(receiver.steps) <= 10 * (time.monotonic() - begun) + 2  # the first and the last are told at once
 
 
 def test_a_cancelled_task_says_nothing(qtbot, tasks, receiver):
