@@ -49,13 +49,7 @@ def longitudinal(
             typer.echo(f"\r{number} of {len(settings)}", err=True, nl=number == len(settings))
         results[setting] = simulation.run(setting)
     text = markdown(results, simulation.seed, simulation.subjects)
-    if write:
-        try:
-            write.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
-        except OSError as error:
-            fail(f"{write.name} cannot be written: {error.strerror}.", 2)
-    else:
-        typer.echo(text, nl=False)
+    _give(text, write, before, after)
     missed = [row for row in bar_rows(results) if not row.holds]
     if missed:
         worst = missed[0]
@@ -63,6 +57,31 @@ def longitudinal(
             f"{len(missed)} bars are missed, the first: {worst.bar.figure} ({worst.setting.sign_class}, "
             f"{worst.setting.schedule}, {worst.setting.scenario}) is {worst.measured:.3f}, the bar {worst.bar.text}."
         )
+
+
+@app.command()
+def capacity(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all draws.")] = PUBLISHED_SEED,
+    write: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Put the tables between the marks of this file instead.")
+    ] = None,
+) -> None:
+    """What 1, 10 and 1,000 million recordings a day take, and which part breaks first, as Markdown."""
+    from vbdesk.service.capacity.inputs import shipped_costs, shipped_load
+    from vbdesk.service.capacity.report import markdown
+
+    before, after = _around_marks(write) if write else ("", "")
+    _give(markdown(shipped_load(), shipped_costs(), seed), write, before, after)
+
+
+def _give(text: str, write: Path | None, before: str, after: str) -> None:
+    if write is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        write.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+    except OSError as error:
+        fail(f"{write.name} cannot be written: {error.strerror}.", 2)
 
 
 def _around_marks(path: Path) -> tuple[str, str]:

@@ -1,0 +1,56 @@
+"""A day of recordings: when they arrive, how long they are, what is asked of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.service.capacity.inputs import Costs, Load
+from vbdesk.service.capacity.queueing import Seconds
+
+DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """Recordings of a day in the order of their arrival, shape (n,) each; `service_s` is a core's time for each."""
+
+    arrivals_s: Seconds
+    lengths_s: Seconds
+    service_s: Seconds
+
+    @property
+    def busiest_minute_per_s(self) -> float:
+        """Arrivals a second in the busiest minute."""
+        counts = np.bincount((self.arrivals_s // 60).astype(int), minlength=DAY_S // 60)
+        return float(counts.max()) / 60
+
+
+def draw(count: int, load: Load, costs: Costs, chance: np.random.Generator) -> Recordings:
+    """Draw a day of `count` recordings."""
+    arrivals_s = _arrivals(count, load, chance)
+    lengths_s = np.clip(
+        load.lengths.median_s * np.exp(load.lengths.spread * chance.standard_normal(count)),
+        load.lengths.least_s,
+        load.lengths.most_s,
+    )
+    names = list(load.analyses)
+    shares = np.array([load.analyses[name] for name in names])
+    kinds = chance.choice(len(names), size=count, p=shares / shares.sum())
+    fixed_s = np.array([costs.analysis[name].fixed_cpu_s for name in names])[kinds]
+    per_s = np.array([costs.analysis[name].cpu_s_per_minute for name in names])[kinds] / 60
+    return Recordings(arrivals_s, lengths_s, fixed_s + per_s * lengths_s + costs.worker.worker_cpu_s_per_job)
+
+
+def _arrivals(count: int, load: Load, chance: np.random.Generator) -> Seconds:
+    """Clinics' recordings by the hour, and laptops' that come together."""
+    day = load.day
+    in_bursts = int(chance.binomial(count, day.burst_share)) if count else 0
+    hours = np.array(day.hours)
+    hour: NDArray[np.int64] = chance.choice(24, size=count - in_bursts, p=hours / hours.sum())
+    steady = 3600 * (hour + chance.random(count - in_bursts))
+    laptops = -(-in_bursts // day.recordings_per_burst)
+    begins = 3600 * chance.uniform(*day.burst_hours, size=laptops)
+    of_laptop = np.repeat(begins, day.recordings_per_burst)[:in_bursts]
+    burst = of_laptop + day.burst_upload_s * chance.random(in_bursts)
+    return np.sort(np.concatenate([steady, burst]))

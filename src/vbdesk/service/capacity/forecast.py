@@ -1,0 +1,160 @@
+"""What a number of recordings a day takes, part by part, and which part breaks first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+
+from vbdesk.service.capacity.day import Recordings, draw
+from vbdesk.service.capacity.inputs import Costs, Load, Part
+from vbdesk.service.capacity.queueing import Seconds, fewest_servers, waits
+
+SAMPLE = 40_000
+"""Recordings drawn for a day. A larger day is simulated as one of many equal slices of the fleet, each with its own
+queue, which overstates waiting a little: one queue for all waits less."""
+
+MEGA, TERA = 1e6, 1e12
+IDLE_PROCESSES = 3  # of the measured run: an API process and two workers
+LARGEST_PER_DAY = 1e10
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What `per_day` recordings a day take.
+
+    Attributes:
+        peak_per_s: submits a second in the busiest minute.
+        slots: analyses at once; one core each.
+        wait_percentiles_s: 50th, 95th and 99th of the time from submit to start.
+        requests_per_s: all requests to the API in the busiest minute.
+        recording_minutes: of a day.
+        stored_tb: of recordings kept.
+        traffic_mb_per_s: of recordings in the busiest minute, in and out of the store.
+        demand: what each part has to bear, in its unit.
+    """
+
+    per_day: float
+    peak_per_s: float
+    slots: int
+    workers: int
+    wait_percentiles_s: tuple[float, float, float]
+    api_processes: int
+    requests_per_s: float
+    recording_minutes: float
+    stored_tb: float
+    traffic_mb_per_s: float
+    demand: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Breaking:
+    """The load at which a part reaches its limit; infinite when none that was looked at."""
+
+    part: Part
+    per_day: float
+
+
+def need(per_day: float, load: Load, costs: Costs, seed: int) -> Need:
+    """Simulate a day and size every part for it."""
+    slices = max(1.0, per_day / SAMPLE)
+    recordings = draw(round(per_day / slices), load, costs, np.random.default_rng(seed))
+    slots_of_slice = fewest_servers(recordings.arrivals_s, recordings.service_s, load.fleet.wait_s)
+    waited_s = waits(recordings.arrivals_s, recordings.service_s, slots_of_slice)
+    return _sized(per_day, slices, recordings, slots_of_slice, waited_s, load, costs)
+
+
+def _sized(
+    per_day: float,
+    slices: float,
+    recordings: Recordings,
+    slots_of_slice: int,
+    waited_s: Seconds,
+    load: Load,
+    costs: Costs,
+) -> Need:
+    fleet, requests, ms = load.fleet, load.requests, costs.request_cpu_ms
+    slots = ceil(slots_of_slice * slices)
+    workers = ceil(slots / fleet.slots_per_worker)
+    peak_per_s = recordings.busiest_minute_per_s * slices
+    polls = float(np.minimum(1 + (waited_s + recordings.service_s) / requests.poll_every_s, requests.most_polls).mean())
+    api_ms = ms["submit"] + polls * ms["poll"] + requests.lists * ms["job list"]
+    api_ms += requests.trajectory_reads * ms["trajectory"] + requests.trajectory_computed * ms["trajectory, computed"]
+    api_ms += requests.webhook_share * costs.webhook_cpu_ms
+    api_processes = ceil(peak_per_s * api_ms / 1000 / fleet.utilisation)
+    minutes = float(recordings.lengths_s.sum()) / 60 * slices
+    bytes_per_minute = sum(share * costs.recording_bytes_per_minute[kind] for kind, share in load.formats.items())
+    mean_bytes = bytes_per_minute * float(recordings.lengths_s.mean()) / 60
+    idle = (api_processes + workers) * costs.worker.idle_commits_per_s / IDLE_PROCESSES
+    stored_jobs = per_day * fleet.audio_days
+    demand = {
+        "commits": peak_per_s * costs.worker.writes_per_job + idle,
+        "idle": idle,
+        "connections": api_processes * fleet.connections_per_api + workers * fleet.connections_per_worker,
+        "rows": 365 * per_day * (costs.database.row_bytes_per_job + costs.database.index_bytes_per_job) / TERA,
+        "log": peak_per_s * costs.worker.wal_bytes_per_job / MEGA,
+        "account": peak_per_s * requests.largest_account_share,
+        "listing": stored_jobs / 1000 / 20,
+        "puts": 2 * peak_per_s,  # the caller's, and the copy that belongs to the job
+        "runs": per_day / MEGA,
+    }
+    p50, p95, p99 = np.percentile(waited_s, (50, 95, 99)).tolist()
+    return Need(
+        per_day=per_day,
+        peak_per_s=peak_per_s,
+        slots=slots,
+        workers=workers,
+        wait_percentiles_s=(p50, p95, p99),
+        api_processes=api_processes,
+        requests_per_s=peak_per_s * (1 + polls + requests.lists + requests.trajectory_reads),
+        recording_minutes=minutes,
+        stored_tb=stored_jobs * mean_bytes / TERA,
+        traffic_mb_per_s=2 * peak_per_s * mean_bytes / MEGA,
+        demand=demand,
+    )
+
+
+def breaking_points(load: Load, costs: Costs, seed: int) -> list[Breaking]:
+    """The load at which each part breaks, the first part first.
+
+    Demands grow with the load, so each end lies between two probes; between them they are taken as straight lines on
+    logarithmic axes.
+    """
+    probes = [need(per_day, load, costs, seed) for per_day in (1e4, 1e5, 1e6, 1e7, 1e8, 1e9, LARGEST_PER_DAY)]
+    found = [Breaking(part, _reaches(name, part.limit, probes)) for name, part in load.parts.items()]
+    return sorted(found, key=lambda breaking: breaking.per_day)
+
+
+def _reaches(name: str, limit: float, probes: Sequence[Need]) -> float:
+    for before, after in pairwise(probes):
+        low, high = before.demand[name], after.demand[name]
+        if low >= limit:
+            return before.per_day
+        if high >= limit:
+            share = np.log(limit / low) / np.log(high / low)
+            return float(before.per_day * (after.per_day / before.per_day) ** share)
+    return float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A real batch beside the simulation of it."""
+
+    predicted_makespan_s: float
+    predicted_mean_wait_s: float
+    measured_makespan_s: float
+    measured_mean_wait_s: float
+
+
+def replay(costs: Costs) -> Replay:
+    """Predict the batch of two workers from how long its jobs took one worker, all of them there from the start."""
+    real = costs.worker.real_run
+    service_s = np.array(real.one_worker_run_s)
+    waited_s = waits(np.zeros_like(service_s), service_s, real.workers)
+    return Replay(
+        predicted_makespan_s=float((waited_s + service_s).max()),
+        predicted_mean_wait_s=float(waited_s.mean()),
+        measured_makespan_s=real.makespan_s,
+        measured_mean_wait_s=real.mean_wait_s,
+    )

@@ -1,0 +1,141 @@
+"""What the simulation reckons with: measured costs (capacity.json) and assumed load (capacity.toml)."""
+
+import json
+import tomllib
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from vbdesk.resource_files import resource
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AnalysisCost(_Data):
+    """Processor time of one analysis: `fixed_cpu_s` and so much more a minute of recording."""
+
+    fixed_cpu_s: NonNegativeFloat
+    cpu_s_per_minute: PositiveFloat
+
+
+class DatabaseCost(_Data):
+    """Bytes that a finished job takes in PostgreSQL, its ledger, membership and webhook with it."""
+
+    row_bytes_per_job: PositiveFloat
+    index_bytes_per_job: PositiveFloat
+    result_bytes: PositiveFloat
+
+
+class RealRun(_Data):
+    """A batch by real workers, all of it submitted at once."""
+
+    workers: PositiveInt
+    jobs: PositiveInt
+    makespan_s: PositiveFloat
+    mean_wait_s: NonNegativeFloat
+    p95_wait_s: NonNegativeFloat
+    run_s: tuple[PositiveFloat, ...]
+    one_worker_makespan_s: PositiveFloat
+    one_worker_run_s: tuple[PositiveFloat, ...]
+
+
+class WorkerCost(_Data):
+    """What a job costs beside its analysis; `idle_commits_per_s` are those of an API process and two workers."""
+
+    worker_cpu_s_per_job: NonNegativeFloat
+    writes_per_job: NonNegativeFloat
+    wal_bytes_per_job: PositiveFloat
+    idle_commits_per_s: NonNegativeFloat
+    real_run: RealRun
+
+
+class Costs(_Data):
+    """Everything measured by `tests/benchmarks/capacity_costs.py`."""
+
+    measured: dict[str, str]
+    analysis: dict[str, AnalysisCost]
+    analysis_memory_mb: PositiveFloat
+    recording_bytes_per_minute: dict[str, PositiveFloat]
+    request_cpu_ms: dict[str, NonNegativeFloat]
+    database: DatabaseCost
+    api_memory_mb: PositiveFloat
+    webhook_cpu_ms: NonNegativeFloat
+    worker: WorkerCost
+
+
+class Day(_Data):
+    """How recordings arrive: `hours` are weights, `burst_share` of them come when laptops synchronise."""
+
+    hours: tuple[NonNegativeFloat, ...] = Field(min_length=24, max_length=24)
+    burst_share: Share
+    recordings_per_burst: PositiveInt
+    burst_hours: tuple[NonNegativeFloat, NonNegativeFloat]
+    burst_upload_s: PositiveFloat
+
+
+class Lengths(_Data):
+    """Lengths of recordings, lognormal within bounds, in seconds."""
+
+    median_s: PositiveFloat
+    spread: PositiveFloat
+    least_s: PositiveFloat
+    most_s: PositiveFloat
+
+
+class Requests(_Data):
+    """What a client asks for one recording; shares are of recordings."""
+
+    poll_every_s: PositiveFloat
+    most_polls: PositiveFloat
+    lists: NonNegativeFloat
+    trajectory_reads: NonNegativeFloat
+    trajectory_computed: NonNegativeFloat
+    webhook_share: Share
+    largest_account_share: Share
+
+
+class Fleet(_Data):
+    """How it is built, and how long a recording may wait."""
+
+    slots_per_worker: PositiveInt
+    utilisation: Share
+    wait_s: PositiveFloat
+    connections_per_api: PositiveInt
+    connections_per_worker: PositiveInt
+    audio_days: PositiveFloat
+
+
+class Part(_Data):
+    """A part that has an end: at `limit` (in `unit`) it breaks; `remedy` is what moves the end."""
+
+    name: str
+    unit: str
+    limit: PositiveFloat
+    why: str
+    remedy: str
+
+
+class Load(_Data):
+    """Everything assumed."""
+
+    day: Day
+    lengths: Lengths
+    analyses: dict[str, Share]
+    formats: dict[str, Share]
+    requests: Requests
+    fleet: Fleet
+    parts: dict[str, Part]
+
+
+def shipped_costs() -> Costs:
+    """The measured costs."""
+    return Costs.model_validate(json.loads(resource("service", "capacity.json").read_text("utf-8")))
+
+
+def shipped_load() -> Load:
+    """The assumed load."""
+    return Load.model_validate(tomllib.loads(resource("service", "capacity.toml").read_text("utf-8")))

@@ -1,0 +1,124 @@
+"""The simulation's tables, as Markdown."""
+
+from collections.abc import Iterable, Sequence
+from math import isinf
+
+from vbdesk.service.capacity.forecast import Breaking, Need, Replay, breaking_points, need, replay
+from vbdesk.service.capacity.inputs import Costs, Load
+
+LOADS = (1e6, 1e7, 1e9)
+
+
+def markdown(load: Load, costs: Costs, seed: int) -> str:
+    """Measured costs, what the loads take, which part breaks first, and the check against a real run."""
+    needs = [need(per_day, load, costs, seed) for per_day in LOADS]
+    parts = (
+        _costs(costs),
+        _needs(needs),
+        _demands(needs, load),
+        _breaking(breaking_points(load, costs, seed)),
+        _replay(replay(costs), costs),
+    )
+    return "\n".join(parts)
+
+
+def _costs(costs: Costs) -> str:
+    where = ", ".join(f"{name} {value}" for name, value in costs.measured.items() if name != "command")
+    ms, database, worker = costs.request_cpu_ms, costs.database, costs.worker
+    rows = [
+        (f"analysis, {name}", f"{cost.fixed_cpu_s:.2f} s + {cost.cpu_s_per_minute:.2f} s a minute of recording")
+        for name, cost in costs.analysis.items()
+    ]
+    rows += [("worker beside the analysis, a job", f"{1000 * worker.worker_cpu_s_per_job:.0f} ms")]
+    rows += [(f"API, {name}", f"{value:.1f} ms") for name, value in ms.items()]
+    rows += [
+        ("webhook delivery", f"{costs.webhook_cpu_ms:.1f} ms"),
+        ("memory: analysis slot, API process", f"{costs.analysis_memory_mb:.0f} MB, {costs.api_memory_mb:.0f} MB"),
+        (
+            "database, a job: rows, indexes",
+            f"{database.row_bytes_per_job / 1000:.1f} kB, {database.index_bytes_per_job / 1000:.1f} kB",
+        ),
+        ("result as JSON", f"{database.result_bytes / 1000:.1f} kB"),
+        (
+            "a stored year of one recording a day",
+            f"{365 * (database.row_bytes_per_job + database.index_bytes_per_job) / 1e6:.1f} MB",
+        ),
+        (
+            "PostgreSQL, a job",
+            f"{worker.writes_per_job:.0f} writing transactions, {worker.wal_bytes_per_job / 1000:.0f} kB of log",
+        ),
+        ("PostgreSQL, an API process and two idle workers", f"{worker.idle_commits_per_s:.0f} commits/s"),
+    ]
+    rows += [
+        (f"store, {kind}", f"{size / 1e6:.2f} MB a minute") for kind, size in costs.recording_bytes_per_minute.items()
+    ]
+    return f"## Measured costs\n\nBy `{costs.measured['command']}` ({where}).\n\n{_table(('cost', 'measured'), rows)}"
+
+
+def _needs(needs: Sequence[Need]) -> str:
+    rows = [
+        ("submits in the busiest minute", *(f"{n.peak_per_s:,.0f}/s" for n in needs)),
+        ("requests in the busiest minute", *(f"{n.requests_per_s:,.0f}/s" for n in needs)),
+        ("analysis slots (cores)", *(f"{n.slots:,}" for n in needs)),
+        ("worker machines of 8 cores", *(f"{n.workers:,}" for n in needs)),
+        ("API processes", *(f"{n.api_processes:,}" for n in needs)),
+        (
+            "wait for the start: 50, 95, 99 %",
+            *("{:.0f}, {:.0f}, {:.0f} s".format(*n.wait_percentiles_s) for n in needs),
+        ),
+        ("recordings a day", *(f"{n.recording_minutes / 60:,.0f} h" for n in needs)),
+        ("store, recordings of 30 days", *(f"{n.stored_tb:,.1f} TB" for n in needs)),
+        ("network, recordings in and out", *(f"{n.traffic_mb_per_s:,.0f} MB/s" for n in needs)),
+    ]
+    return f"## What it takes\n\n{_table(('', *map(_load, needs)), rows)}"
+
+
+def _demands(needs: Sequence[Need], load: Load) -> str:
+    rows = [
+        (part.name, f"{part.limit:,.0f} {part.unit}", *(_against(n.demand[name], part.limit) for n in needs))
+        for name, part in load.parts.items()
+    ]
+    table = _table(("part", "end", *map(_load, needs)), rows)
+    return f"## What each part must bear\n\nIn bold what is beyond its end.\n\n{table}"
+
+
+def _breaking(breaking: Sequence[Breaking]) -> str:
+    rows = [
+        (
+            str(place),
+            b.part.name,
+            "never" if isinf(b.per_day) else f"{_round(b.per_day / 1e6)} million a day",
+            b.part.why,
+            b.part.remedy,
+        )
+        for place, b in enumerate(breaking, 1)
+    ]
+    return f"## What breaks first\n\n{_table(('', 'part', 'breaks at', 'its end', 'what moves it'), rows)}"
+
+
+def _replay(check: Replay, costs: Costs) -> str:
+    real = costs.worker.real_run
+    rows = [
+        ("until all were done", f"{check.predicted_makespan_s:.1f} s", f"{check.measured_makespan_s:.1f} s"),
+        ("mean wait", f"{check.predicted_mean_wait_s:.1f} s", f"{check.measured_mean_wait_s:.1f} s"),
+    ]
+    text = f"A batch of {real.jobs} recordings by {real.workers} real workers, predicted from its run by one."
+    return f"## Held to a real run\n\n{text}\n\n{_table(('', 'simulated', 'measured'), rows)}"
+
+
+def _load(n: Need) -> str:
+    return f"{n.per_day / 1e6:,.0f} million a day"
+
+
+def _against(demand: float, limit: float) -> str:
+    text = _round(demand)
+    return f"**{text}**" if demand > limit else text
+
+
+def _round(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
