@@ -1,5 +1,6 @@
 """`vbdesk admin database|worker|queue|audio|reconcile`: what stands where, across all machines of a service."""
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -57,8 +58,8 @@ def save(
     from vbdesk.service.audio_copies import save_audio
     from vbdesk.service.composition import open_storage
 
-    with opened_database(data_dir) as (settings, _):
-        count = save_audio(open_storage(settings), to, prune=prune)
+    with opened_database(data_dir) as (settings, _), closing(open_storage(settings)) as store:
+        count = save_audio(store, to, prune=prune)
     show(asdict(count), as_json)
 
 
@@ -74,8 +75,8 @@ def restore(
 
     if not source.is_dir():
         fail(f"There is no folder {source}.")
-    with opened_database(data_dir) as (settings, _):
-        count = restore_audio(open_storage(settings), source)
+    with opened_database(data_dir) as (settings, _), closing(open_storage(settings)) as store:
+        count = restore_audio(store, source)
     show(asdict(count), as_json)
 
 
@@ -103,8 +104,8 @@ def reconcile(
     from vbdesk.service.composition import open_storage
     from vbdesk.service.health.audio import forget_missing, reconcile_audio
 
-    with opened_database(data_dir) as (settings, opened):
-        found = reconcile_audio(opened, open_storage(settings))
+    with opened_database(data_dir) as (settings, opened), closing(open_storage(settings)) as store:
+        found = reconcile_audio(opened, store)
         if apply:
             forget_missing(opened, found)
     show(asdict(found), as_json)

@@ -30,6 +30,9 @@ def doctor(
         bool, typer.Option("--service", help="Check the service in --data-dir: the operator's check.")
     ] = False,
     url: Annotated[str | None, typer.Option(help="With --service: the address at which callers reach it.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --service: leave out what reads every job and file.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +40,7 @@ def doctor(
     if service:
         if data_dir is None:
             fail("Say which service: vbdesk doctor --service --data-dir DIR.")
-        examine_service(data_dir, url, as_json=as_json)
+        examine_service(data_dir, url, quick=quick, as_json=as_json)
         return
     from vbdesk.desk.outside import Outside
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle

@@ -11,12 +11,12 @@ from vbdesk.cli.output import wrapped
 NEEDS_MENDING = 1
 
 
-def examine_service(data_dir: Path, address: str | None, *, as_json: bool) -> None:
+def examine_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool) -> None:
     """Print the findings; end with status 1 if something needs mending."""
     from vbdesk.service.health.examination import examine
     from vbdesk.service.health.findings import Health
 
-    findings = examine(data_dir, address)
+    findings = examine(data_dir, address, whole=not quick)
     mend = sum(finding.health is Health.MEND for finding in findings)
     if as_json:
         typer.echo(json.dumps({"to_mend": mend, "findings": [asdict(finding) for finding in findings]}))

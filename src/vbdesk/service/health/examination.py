@@ -1,7 +1,7 @@
 """The whole examination of a service from one of its machines."""
 
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -25,8 +25,14 @@ from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnu
 _USABLE = (SchemaState.CURRENT, SchemaState.AHEAD)
 
 
-def examine(data_dir: Path, address: str | None = None) -> list[Finding]:
-    """Everything that can be looked at from here; what cannot be looked at is a finding too."""
+def examine(data_dir: Path, address: str | None = None, *, whole: bool = True) -> list[Finding]:
+    """Everything that can be looked at from here; what cannot be looked at is a finding too.
+
+    Args:
+        data_dir: folder of a process of the service.
+        address: the public one, to be tried as well.
+        whole: also what reads every job, ledger entry and file.
+    """
     try:
         settings = load_settings(data_dir)
     except SettingsInvalid as error:
@@ -38,33 +44,42 @@ def examine(data_dir: Path, address: str | None = None) -> list[Finding]:
         look_at_secrets(settings),
         look_at_extras(settings),
         *look_at_disk(settings),
-        *_look_inside(settings),
+        *_look_inside(settings, whole=whole),
     ]
     return findings if address is None else [*findings, *look_at_address(address, settings)]
 
 
-def _look_inside(settings: Settings) -> Iterable[Finding]:
+def _look_inside(settings: Settings, *, whole: bool) -> Iterable[Finding]:
     """Store and database, as far as they answer."""
-    store: ObjectStore | None = None
-    try:
-        store = open_storage(settings)
-    except (StoreUnusable, OSError) as error:
-        yield mend("object store", str(error))
-    if store is not None:
-        yield look_at_store(store)
-        if key_file_of(settings).path.exists():  # else they are not made by the way
-            with suppress(SecretsDamaged):  # found already
-                yield look_at_signed_addresses(settings, open_secrets(settings), store)
-    with closing(open_database(settings)) as database:
-        yield from _guarded(lambda: [*look_at_database(database), *_look_at_content(database, settings, store)])
+    with ExitStack() as stack:
+        store: ObjectStore | None = None
+        try:
+            store = stack.enter_context(closing(open_storage(settings)))
+        except (StoreUnusable, OSError) as error:
+            yield mend("object store", str(error))
+        if store is not None:
+            yield look_at_store(store)
+            if key_file_of(settings).path.exists():  # else they are not made by the way
+                with suppress(SecretsDamaged):  # found already
+                    yield look_at_signed_addresses(settings, open_secrets(settings), store)
+        database = stack.enter_context(closing(open_database(settings)))
+        yield from _guarded(lambda: _look_at_content(settings, database, store, whole=whole))
 
 
-def _look_at_content(database: Database, settings: Settings, store: ObjectStore | None) -> list[Finding]:
+def _look_at_content(
+    settings: Settings, database: Database, store: ObjectStore | None, *, whole: bool
+) -> list[Finding]:
+    """What the database says; of its content only where its schema is one that this code knows."""
+    findings = look_at_database(database)
     with database.reading() as connection:
         if status(connection).state not in _USABLE:
-            return []
-        findings = look_at_work(connection, settings, SystemClock().now()) + look_at_ledger(connection)
-    return findings if store is None else [*findings, look_at_audio(reconcile_audio(database, store))]
+            return findings
+        findings += look_at_work(connection, settings, SystemClock().now())
+        if whole:
+            findings += look_at_ledger(connection)
+    if whole and store is not None:
+        findings.append(look_at_audio(reconcile_audio(database, store)))
+    return findings
 
 
 def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
