@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-from vbdesk.service.app import create_app
+from vbdesk.service.app import described_app
 
 EXAMPLES = 6  # of each mode and operation
 
@@ -27,7 +27,7 @@ def checks_of(operation):
 
 @cache
 def operations():
-    schema = schemathesis.openapi.from_dict(create_app(None).openapi())
+    schema = schemathesis.openapi.from_dict(described_app().openapi())
     return {result.ok().label: result.ok() for result in schema.get_all_operations()}
 
 

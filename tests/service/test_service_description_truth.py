@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from vbdesk.service.app import create_app
+from vbdesk.service.app import described_app
 from vbdesk.service.http.protection import PROTECTION
 from vbdesk.service.jobs.wiring import lifecycle_of
 
@@ -23,7 +23,7 @@ SPEECH = (Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac").read_
 
 @pytest.fixture(scope="module")
 def description() -> Any:
-    return create_app(None).openapi()
+    return described_app().openapi()
 
 
 def assert_fits(description: Any, schema: Any, value: Any) -> None:

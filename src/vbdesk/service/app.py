@@ -63,8 +63,8 @@ def _operation_id(route: APIRoute) -> str:
     return f"v1_{route.name}" if route.path.startswith("/api/v1/") else route.name
 
 
-def create_app(context: Context) -> Api:
-    """The API over `context`."""
+def described_app() -> Api:
+    """The API's routes without anything behind them, enough for their description."""
     app = Api(
         title="Voice Biomarker Analysis Service",
         version=INTERFACE_VERSION,
@@ -74,16 +74,23 @@ def create_app(context: Context) -> Api:
         responses=refusals(*_EVERYWHERE),
         generate_unique_id_function=_operation_id,
     )
-    app.state.context = context
-    app.state.readiness = api_readiness(context)
     install_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
+    return app
+
+
+def create_app(context: Context) -> Api:
+    """The API over `context`."""
+    app = described_app()
+    app.state.context = context
+    app.state.readiness = api_readiness(context)
     app.router.routes.extend([*console_routes(context), *reference_routes(app)])
     app.add_middleware(MeasureRequests, metrics=context.metrics)
     if context.tracing.on:
         app.add_middleware(TraceRequests, tracer=context.tracing.tracer)
     return app
+
 
 @_health.api_route("/healthz", methods=["GET", "HEAD"])
 async def healthz(request: Request) -> Response:
