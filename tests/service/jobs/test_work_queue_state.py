@@ -14,7 +14,9 @@ def test_every_job_is_counted_where_it_stands_and_only_the_living_count(make_ben
     context.clock.advance(7)
     bench.submit()
     running, handed_back, done = bench.submit(), bench.submit(), bench.submit()
-    earlier, set_aside = (bench.submit_to("g", longitudinal=True, recorded_at=f"2026-01-0{day}T12:00:00Z") for day in (1, 2))
+    earlier, set_aside = (
+        bench.submit_to("g", longitudinal=True, recorded_at=f"2026-01-0{day}T12:00:00Z") for day in (1, 2)
+    )
     bench.start(running)
     bench.finish(done)
     bench.start(set_aside)
