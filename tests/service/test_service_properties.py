@@ -21,6 +21,7 @@ from vbdesk.service.db.credits import credit_entries
 from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.session import Database
 from vbdesk.service.errors import Conflict, InsufficientCredits, NotFound
+from vbdesk.service.groups import repository as groups_repository
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.limits.memory import MemoryRateWindows
@@ -213,7 +214,8 @@ class Groups(Machine):
                     group_id: len(members) for group_id, members in mine.items()
                 }
                 for group_id, members in mine.items():
-                    page = self.groups.list_jobs(connection, account, group_id, JobFilter(), 0)
+                    group = groups_repository.find(connection, account.account_id, group_id)
+                    page = self.groups.list_jobs(connection, group, JobFilter(), 0)
                     in_order = [job_id for job_id in JOB_IDS if job_id in members]
                     assert (page.total_jobs, [job.job_id for job in page.jobs]) == (len(members), in_order[:4])
 

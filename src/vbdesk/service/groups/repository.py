@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
+from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.db.groups import group_states, groups, memberships
 from vbdesk.service.db.jobs import jobs
@@ -16,6 +17,7 @@ from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
 
 _DONE = jobs.c.status == JobStatus.DONE.value
+_LISTED = tuple(jobs.c[name] for name in GroupJobItem.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,9 @@ def count_jobs(connection: Connection, group_key: str, wanted: JobFilter) -> int
 
 
 def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: Page) -> Sequence[AnyRow]:
-    """Jobs of the group that match, in the order of their recordings."""
+    """What a list shows of the group's jobs that match, in the order of their recordings."""
     query = (
-        sa.select(jobs)
+        sa.select(*_LISTED)
         .select_from(_members())
         .where(*_conditions(group_key, wanted))
         .order_by(jobs.c.recorded_at, jobs.c.job_id)

@@ -92,7 +92,7 @@ def delete_group(group_id: str, account: CurrentAccount, context: CurrentContext
 @group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
 def list_group_jobs(
     group_id: str,
-    account: CurrentAccount,
+    group: CurrentGroup,
     context: CurrentContext,
     page: PageNumber = 0,
     recorded_from: Annotated[str | None, Query(alias="from")] = None,
@@ -102,7 +102,7 @@ def list_group_jobs(
     """One page of the group's jobs in the order of their recordings; bounds on recording time are inclusive."""
     wanted = JobFilter(_moment("from", recorded_from), _moment("to", recorded_to), status and JobStatus(status))
     with context.database.reading() as connection:
-        return _groups(context).list_jobs(connection, account, group_id, wanted, page)
+        return _groups(context).list_jobs(connection, group, wanted, page)
 
 
 @group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))

@@ -1,8 +1,9 @@
 """Rules of groups: who may, and what follows."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from vbdesk.contract.groups import (
     Group,
@@ -82,15 +83,12 @@ class GroupService:
         self._lifecycle.settle(connection, [group_key])
         return GroupDeleted(group_id=group_id)
 
-    def list_jobs(
-        self, connection: Connection, account: Account, group_id: str, wanted: JobFilter, page_number: int
-    ) -> GroupJobList:
-        """One page of the jobs that match, in the order of their recordings. Raises NotFound."""
-        group_key = self.require(connection, account, group_id)
-        page = Page(page_number, self._page_size, repository.count_jobs(connection, group_key, wanted))
-        rows = repository.list_jobs(connection, group_key, wanted, page)
+    def list_jobs(self, connection: Connection, group: Row[Any], wanted: JobFilter, page_number: int) -> GroupJobList:
+        """One page of the jobs that match, in the order of their recordings."""
+        page = Page(page_number, self._page_size, repository.count_jobs(connection, group.group_key, wanted))
+        rows = repository.list_jobs(connection, group.group_key, wanted, page)
         return GroupJobList(
-            group_id=group_id,
+            group_id=group.group_id,
             total_jobs=page.total,
             jobs=[GroupJobItem.model_validate(dict(row._mapping)) for row in rows],
             page=page.number,

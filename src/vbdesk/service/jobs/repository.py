@@ -23,12 +23,20 @@ def insert(connection: Connection, **values: Any) -> None:
     connection.execute(sa.insert(jobs).values(**values))
 
 
+_SHOWN = (
+    jobs.c.job_id, jobs.c.status, jobs.c.created_at, jobs.c.completed_at, jobs.c.recorded_at, jobs.c.job_type,
+    jobs.c.api_version, jobs.c.model_name, jobs.c.sign_name, jobs.c.use_case, jobs.c.condition, jobs.c.diarize,
+    jobs.c.audio_content_type, jobs.c.audio_size_bytes, jobs.c.audio_duration_seconds, jobs.c.audio_sample_rate,
+    jobs.c.result,
+)  # fmt: skip
 _FIND = sa.select(jobs).where(jobs.c.job_id == sa.bindparam("job_id"))
-_FIND_OF_ACCOUNT = _FIND.where(jobs.c.account_id == sa.bindparam("account_id"))  # made once: callers poll
+_FIND_OF_ACCOUNT: sa.Select[Any] = sa.select(*_SHOWN).where(  # made once, and no more than is shown: callers poll
+    jobs.c.job_id == sa.bindparam("job_id"), jobs.c.account_id == sa.bindparam("account_id")
+)
 
 
 def find(connection: Connection, job_id: str, account_id: str | None = None) -> Row[Any] | None:
-    """The job, if it exists and belongs to the account (where one is given)."""
+    """The job, if it exists; for the account that is given what it may see, if the job is its own."""
     if account_id is None:
         return connection.execute(_FIND, {"job_id": job_id}).one_or_none()
     return connection.execute(_FIND_OF_ACCOUNT, {"job_id": job_id, "account_id": account_id}).one_or_none()
