@@ -34,7 +34,8 @@ class Database:
         # PostgreSQL gives every statement its own view inside a transaction too, at its default isolation: to begin and
         # end one around reads would cost two round trips and change nothing.
         reading = {READ_ONLY: True} if one_writer else {"isolation_level": "AUTOCOMMIT"}
-        self._readers = engine.execution_options(**reading)
+        readers = engine.execution_options(**reading)
+        self._open_to_read = readers.begin if one_writer else readers.connect
         self._turn: AbstractContextManager[object] = threading.Lock() if one_writer else nullcontext()
 
     @contextmanager
@@ -65,7 +66,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for reading, which waits for no writer; on SQLite all it reads is of one moment."""
-        with self._readers.begin() as connection:
+        with self._open_to_read() as connection:
             yield connection
 
     def scrub(self) -> None:
