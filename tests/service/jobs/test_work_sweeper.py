@@ -8,7 +8,7 @@ import pytest
 from vbdesk.contract.ids import made_at, new_id
 from vbdesk.service.work import executors
 from vbdesk.service.work.leases import DURATION
-from vbdesk.service.work.sweeper import Sweeper
+from vbdesk.service.work.sweeper import SEARCH_EVERY_S, Sweeper
 
 
 class NoRuns:
@@ -125,3 +125,31 @@ def test_a_sweeper_that_stops_leaves_its_place_at_once(make_bench):
     assert not second.sweep()
     first.stop()
     assert second.sweep()
+
+
+def test_a_process_that_runs_no_jobs_leaves_the_sweep_to_those_that_do(bench):
+    context = bench.service.context
+    context.clock.advance(DURATION.total_seconds())  # whoever swept in another test is gone
+    with context.database.writing() as connection:
+        for executor_id in executors.list_signed_on(connection):
+            executors.sign_off(connection, executor_id)
+    answering, working = Sweeper(context, NoRuns(), runs_jobs=False), sweeper_of(bench)
+    assert answering.sweep()  # nobody else is there
+    sign_on(bench, "worker")
+    assert [answering.sweep(), working.sweep(), answering.sweep()] == [False, True, False]
+    context.clock.advance(DURATION.total_seconds())  # the worker fell silent
+    assert answering.sweep()
+
+
+def test_the_store_is_searched_for_orphans_once_a_day(bench):
+    passed = 0.0
+    sweeper = Sweeper(bench.service.context, NoRuns(), monotonic=lambda: passed)
+    orphan = f"audio/{id_made(bench.service.clock.now() - timedelta(hours=2))}"
+    sweeper.tidy()
+    object_at(bench, orphan)
+    passed = SEARCH_EVERY_S - 1
+    sweeper.tidy()
+    assert bench.service.context.storage.exists(orphan)
+    passed = SEARCH_EVERY_S
+    sweeper.tidy()
+    assert not bench.service.context.storage.exists(orphan)

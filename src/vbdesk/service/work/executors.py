@@ -46,3 +46,9 @@ def remove_dead(connection: Connection, now: datetime) -> Collection[str]:
 def list_signed_on(connection: Connection) -> set[str]:
     """Executors whose jobs are their own."""
     return set(connection.execute(sa.select(executors.c.executor_id)).scalars())
+
+
+def any_alive(connection: Connection, now: datetime) -> bool:
+    """Whether any executor gave a sign of life lately."""
+    alive = sa.select(executors.c.executor_id).where(executors.c.seen_at >= now - DEAD_AFTER).limit(1)
+    return connection.execute(alive).one_or_none() is not None

@@ -60,7 +60,7 @@ class Runtime:
         on_server = context.database.engine.dialect.name == "postgresql"
         shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
         self._heartbeat = Heartbeat(context.database, executor_id, workers, shared_time)
-        self._sweeper = Sweeper(context, self._engine, shared_time)
+        self._sweeper = Sweeper(context, self._engine, shared_time, runs_jobs=workers > 0)
 
     @property
     def executor_id(self) -> str:

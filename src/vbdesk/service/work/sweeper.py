@@ -23,6 +23,7 @@ from vbdesk.service.work.shared_time import ProcessTime, SharedTime
 SWEEP_EVERY_S = 5.0  # each is a write to the disk, also when nothing happens
 LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds of a process that sees how the others are
 TIDY_EVERY_S = 600.0
+SEARCH_EVERY_S = 86_400.0  # to look for what belongs to nothing lists the whole store
 KEEP_RUNS = timedelta(days=1)
 KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
 TASK = "sweep"
@@ -33,7 +34,8 @@ log = logging.getLogger(__name__)
 class Sweeper:
     """Recovery of dead executors' jobs, overdue runs, and tidying up; one thread.
 
-    Every process has one; the one that holds the lease does it all.
+    Every process has one; the one that holds the lease does it all. Processes that run jobs come first, lest answers of
+    the others be slow meanwhile.
     """
 
     def __init__(
@@ -42,8 +44,11 @@ class Sweeper:
         engine: JobEngine,
         shared_time: SharedTime | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        *,
+        runs_jobs: bool = True,
     ) -> None:
         """Prepare; leases are measured by the context's clock where no other time is given."""
+        self._runs_jobs = runs_jobs
         self._monotonic = monotonic
         self._context = context
         self._engine = engine
@@ -53,7 +58,7 @@ class Sweeper:
         self._time = shared_time or ProcessTime(context.clock)
         self._steady_since = self._last_round = -math.inf
         self._overdue_since: dict[str, float] = {}
-        self._next_tidy = self._monotonic()
+        self._next_tidy = self._next_search = self._monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
 
@@ -97,17 +102,22 @@ class Sweeper:
         return True
 
     def tidy(self) -> None:
-        """One round of what may happen within the hour: old audio, orphans, keys, runs; cohort snapshots."""
+        """One round of what may happen within the hour: old audio, keys, runs, cohort snapshots; daily, orphans."""
         context, now = self._context, self._context.clock.now()
         with context.database.writing() as connection:
             repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
         retention.remove_old_audio(context)
-        orphans = retention.remove_orphans(context)
-        if orphans:
-            log.warning("%d files that belonged to no job or upload were removed.", orphans)
+        if self._monotonic() >= self._next_search:
+            self._remove_orphans()
+            self._next_search = self._monotonic() + SEARCH_EVERY_S
         self._engine.purge(KEEP_RUNS)
         self._snapshots.take_due()
         self._audit_ledger()
+
+    def _remove_orphans(self) -> None:
+        orphans = retention.remove_orphans(self._context)
+        if orphans:
+            log.warning("%d files that belonged to no job or upload were removed.", orphans)
 
     def _audit_ledger(self) -> None:
         """Tell what the ledger adds up to, and whether balances agree with it."""
@@ -147,7 +157,12 @@ class Sweeper:
     def _claim(self) -> bool:
         """Whether the sweep is ours; note how steadily these rounds come."""
         with self._context.database.writing() as connection:
-            ours = leases.take(connection, TASK, self._holder, self._time.now(connection))
+            now = self._time.now(connection)
+            if self._runs_jobs or not executors.any_alive(connection, now):
+                ours = leases.take(connection, TASK, self._holder, now)
+            else:
+                leases.give_up(connection, TASK, self._holder)
+                ours = False
         before, self._last_round = self._last_round, self._monotonic()
         if self._last_round - before > LONGEST_PAUSE_S:
             self._steady_since = self._last_round
