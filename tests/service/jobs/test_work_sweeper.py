@@ -4,8 +4,11 @@ import time
 from datetime import datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from vbdesk.contract.ids import made_at, new_id
+from vbdesk.service.db.jobs import executors as executor_rows
+from vbdesk.service.db.jobs import leases as lease_rows
 from vbdesk.service.work import executors
 from vbdesk.service.work.leases import DURATION
 from vbdesk.service.work.sweeper import SEARCH_EVERY_S, Sweeper
@@ -29,6 +32,13 @@ def sign_on(bench, executor_id):
     context = bench.service.context
     with context.database.writing() as connection:
         executors.sign_on(connection, executor_id, 1, context.clock.now())
+
+
+def forget_other_tests(bench):
+    """Whoever worked or swept in them is gone."""
+    with bench.service.context.database.writing() as connection:
+        connection.execute(sa.delete(executor_rows))
+        connection.execute(sa.delete(lease_rows))
 
 
 def object_at(bench, key: str, content: bytes = b"sound") -> None:
@@ -109,7 +119,7 @@ def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_liv
 
 
 def test_one_sweeper_at_a_time_and_the_next_when_it_is_gone(bench):
-    bench.service.clock.advance(DURATION.total_seconds())  # whoever swept in another test is gone
+    forget_other_tests(bench)
     first, second = sweeper_of(bench), sweeper_of(bench)
     assert [first.sweep(), second.sweep(), first.sweep()] == [True, False, True]
     bench.service.clock.advance(DURATION.total_seconds() - 1)
@@ -129,10 +139,7 @@ def test_a_sweeper_that_stops_leaves_its_place_at_once(make_bench):
 
 def test_a_process_that_runs_no_jobs_leaves_the_sweep_to_those_that_do(bench):
     context = bench.service.context
-    context.clock.advance(DURATION.total_seconds())  # whoever swept in another test is gone
-    with context.database.writing() as connection:
-        for executor_id in executors.list_signed_on(connection):
-            executors.sign_off(connection, executor_id)
+    forget_other_tests(bench)
     answering, working = Sweeper(context, NoRuns(), runs_jobs=False), sweeper_of(bench)
     assert answering.sweep()  # nobody else is there
     sign_on(bench, "worker")
