@@ -5,7 +5,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -57,6 +57,7 @@ class Sweeper:
         self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
         self._time = shared_time or ProcessTime(context.clock)
         self._steady_since = self._last_round = -math.inf
+        self._last_time: datetime | None = None
         self._overdue_since: dict[str, float] = {}
         self._next_tidy = self._next_search = self._monotonic()
         self._stopping = threading.Event()
@@ -106,13 +107,13 @@ class Sweeper:
         context, now = self._context, self._context.clock.now()
         with context.database.writing() as connection:
             repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
-        retention.remove_old_audio(context)
-        if self._monotonic() >= self._next_search:
-            self._remove_orphans()
-            self._next_search = self._monotonic() + SEARCH_EVERY_S
         self._engine.purge(KEEP_RUNS)
         self._snapshots.take_due()
         self._audit_ledger()
+        retention.remove_old_audio(context)  # last, with what else needs the store: it may be away
+        if self._monotonic() >= self._next_search:
+            self._remove_orphans()
+            self._next_search = self._monotonic() + SEARCH_EVERY_S
 
     def _remove_orphans(self) -> None:
         orphans = retention.remove_orphans(self._context)
@@ -164,7 +165,10 @@ class Sweeper:
                 leases.give_up(connection, TASK, self._holder)
                 ours = False
         before, self._last_round = self._last_round, self._monotonic()
-        if self._last_round - before > LONGEST_PAUSE_S:
+        time_before, self._last_time = self._last_time or now, now
+        # A computer that slept counts only the time awake, while heartbeats grew old.
+        pause_s = max(self._last_round - before, (now - time_before).total_seconds())
+        if pause_s > LONGEST_PAUSE_S:
             self._steady_since = self._last_round
         return ours
 
@@ -172,8 +176,8 @@ class Sweeper:
         while not self._stopping.is_set():
             try:
                 if self.sweep() and self._monotonic() >= self._next_tidy:
+                    self._next_tidy = self._monotonic() + TIDY_EVERY_S  # also after one that a store holds up
                     self.tidy()
-                    self._next_tidy = self._monotonic() + TIDY_EVERY_S
             except (SQLAlchemyError, StoreUnavailable) as error:
                 log.warning("A sweep was interrupted (%s); the next one goes on.", type(error).__name__)
             except Exception:  # whatever it was, the next round must come
