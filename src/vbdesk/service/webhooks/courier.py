@@ -87,6 +87,9 @@ class WebhookCourier:
             except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not
                 log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            except Exception:  # whatever it was, the next look must come
+                log.exception("Webhook deliveries could not be begun; trying again.")
+                pause_s = LONGEST_PAUSE_S
         leaves_at = time.monotonic() + STOP_PATIENCE_S
         for attempt in under_way:
             attempt.join(max(0.0, leaves_at - time.monotonic()))
