@@ -14,7 +14,7 @@ from filelock import FileLock
 from sqlalchemy import Connection
 
 from vbdesk.service.db.schema import schema_floor
-from vbdesk.service.db.session import Database
+from vbdesk.service.db.session import DEADLOCK, Database
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -31,7 +31,7 @@ PAUSE_S = 1.0  # between two tries, in which requests go on
 _LOCK_FILE = "migrate.lock"
 _LOCK_NUMBER = 0x7662_6465_736B  # "vbdesk"; advisory locks have numbers for names
 _TURN_EVERY_S = 0.2
-_LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's name for a lock that was not had in time
+_BUSY = frozenset({"55P03", DEADLOCK})  # PostgreSQL's name for a lock that was not had in time, or never could be
 _VERSION = sa.table("alembic_version", sa.column("version_num"))
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ def upgrade(database: Database, data_dir: Path) -> None:
             _take_turn_and_migrate(database)
             return
         except sa.exc.OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+            if getattr(error.orig, "sqlstate", None) not in _BUSY:
                 raise
             log.info("The database is busy; its tables are brought up to date in a moment.")
         time.sleep(PAUSE_S)
