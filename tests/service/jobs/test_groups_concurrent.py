@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 
 import pytest
+from sample_results import result_json
 
 ROUNDS = 8
 EDITORS = 4
@@ -123,6 +124,20 @@ def test_a_group_deleted_and_made_anew_under_reads_shows_nothing_of_the_old(benc
         finally:
             over.set()
         assert set().union(*(watcher.result() for watcher in watchers)) <= {200, 404}
+
+
+def test_a_job_that_ends_while_it_is_put_into_a_group_is_done_there(make_bench, postgresql):
+    bench = make_bench(**postgresql.make(None))
+    bench.client.post("/v2/groups", json={"group_id": "g"}).raise_for_status()
+    job = bench.submit()
+    assert bench.start(job)
+    with ThreadPoolExecutor(1) as pool:
+        with bench.service.context.database.writing() as connection:
+            bench._lifecycle.analysed(connection, job, result_json("model", "pulse", 0.4))
+            adding = pool.submit(bench.client.post, f"{GROUP}/jobs", json={"job_ids": [job]})
+            wait([adding], 0.5)
+        assert adding.result().raise_for_status().json()["not_yet_done"] == []
+    assert bench.get("/v2/groups")["groups"][0]["done_job_count"] == 1
 
 
 def test_what_another_process_erases_is_gone_from_the_next_read(make_bench):

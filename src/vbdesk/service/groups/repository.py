@@ -149,9 +149,13 @@ def members_among(connection: Connection, group_key: str, job_ids: Sequence[str]
 
 
 def statuses_among(connection: Connection, account_id: str, job_ids: Sequence[str]) -> dict[str, JobStatus]:
-    """Status of those of the jobs that belong to the account."""
+    """Status of those of the jobs that belong to the account; none of them ends before the transaction does.
+
+    Else one that ends just now would neither count as done in a group that it is put into, nor make its history anew.
+    """
     query = sa.select(jobs.c.job_id, jobs.c.status).where(jobs.c.account_id == account_id, jobs.c.job_id.in_(job_ids))
-    return {row.job_id: JobStatus(row.status) for row in connection.execute(query)}
+    held = query.order_by(jobs.c.job_id).with_for_update(key_share=True)
+    return {row.job_id: JobStatus(row.status) for row in connection.execute(held)}
 
 
 def add_members(connection: Connection, group_key: str, job_ids: Sequence[str]) -> None:
