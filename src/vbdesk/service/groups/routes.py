@@ -85,8 +85,7 @@ def list_groups(account: CurrentAccount, context: CurrentContext, page: PageNumb
 @group_router.delete("/v2/groups/{group_id}")
 def delete_group(group_id: str, account: CurrentAccount, context: CurrentContext) -> GroupDeleted:
     """Remove the group and what was computed from it; its jobs stay readable."""
-    with context.database.writing() as connection:
-        return _groups(context).delete(connection, account, group_id)
+    return context.database.write(lambda connection: _groups(context).delete(connection, account, group_id))
 
 
 @group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
@@ -108,15 +107,15 @@ def list_group_jobs(
 @group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
 def add_jobs(group_id: str, body: AddJobs, account: CurrentAccount, context: CurrentContext) -> JobsAdded:
     """Put existing jobs into the group; each id lands in exactly one of added, skipped, not_found."""
-    with context.database.writing() as connection:
-        return _groups(context).add_jobs(connection, account, group_id, body.job_ids)
+    return context.database.write(
+        lambda connection: _groups(context).add_jobs(connection, account, group_id, body.job_ids)
+    )
 
 
 @group_router.delete("/v2/groups/{group_id}/jobs/{job_id}")
 def remove_job(group_id: str, job_id: str, account: CurrentAccount, context: CurrentContext) -> JobRemoved:
     """Take a job out of the group; the job itself is kept."""
-    with context.database.writing() as connection:
-        return _groups(context).remove_job(connection, account, group_id, job_id)
+    return context.database.write(lambda connection: _groups(context).remove_job(connection, account, group_id, job_id))
 
 
 @group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory)

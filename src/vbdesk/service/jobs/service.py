@@ -142,10 +142,13 @@ class JobService:
         """
         job_id = new_id()
         audio_key = self._keep_audio(submission.form, job_id, upload_key)
+
+        def store(connection: Connection) -> Row[Any]:
+            self._store(connection, submission, audio, job_id, audio_key)
+            return require(connection, submission.account, job_id)
+
         try:
-            with self._context.database.writing() as connection:
-                self._store(connection, submission, audio, job_id, audio_key)
-                row = require(connection, submission.account, job_id)
+            row = self._context.database.write(store)
         except IntegrityError:
             self._discard(audio_key)
             repeat = self.find_repeat(submission)  # a submit with the same key was faster
