@@ -51,7 +51,10 @@ def opened_database(
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
     except SQLAlchemyError as error:
-        fail(f"The database of {data_dir} cannot be used ({type(error).__name__}).")
+        fail(
+            f"The database of {data_dir} cannot be used ({type(error).__name__}). See that it runs, and that "
+            "database_url and the password are right."
+        )
 
 
 def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":

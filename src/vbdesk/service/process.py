@@ -72,7 +72,9 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
     try:
         listening = bind(host, port)
     except OSError as error:
-        raise StartRefused(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another port.") from None
+        raise StartRefused(
+            f"Cannot listen on {host} port {port}: {error.strerror}. Choose another port or address."
+        ) from None
     with listening:
         yield listening
 
@@ -123,7 +125,8 @@ def _migrated_database(settings: Settings) -> Database:
         database.close()
         kind = type(error).__name__  # the message itself may show the database's address and password
         raise StartRefused(
-            f"The database cannot be opened or brought up to date ({kind}). Check the address or restore a backup."
+            f"The database cannot be opened or brought up to date ({kind}). See that it runs, and that database_url "
+            "and the password are right; what is damaged is restored from a backup."
         ) from None
     return database
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
+import sqlalchemy as sa
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -134,6 +135,13 @@ class Settings(BaseSettings):
     def _require_known_database(cls, given: str) -> str:
         if given and not given.startswith(("sqlite:///", "postgresql+psycopg://")):
             raise ValueError("Give postgresql+psycopg://user:password@host/name")
+        try:
+            sa.make_url(given or "sqlite://")
+        except (ValueError, sa.exc.ArgumentError):  # whose words may be a part of the password
+            raise ValueError(
+                "Give postgresql+psycopg://user:password@host/name; a port is a number, and an @ in a password is "
+                "written %40"
+            ) from None
         return given
 
     @field_validator("storage_url", mode="after")
@@ -266,12 +274,20 @@ def load_settings(data_dir: Path, **flags: Any) -> Settings:
     try:
         return Settings(data_dir=data_dir.expanduser().absolute(), **given)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {_words_of(fault)}" for fault in error.errors())
+        faults = "; ".join(": ".join([*_place_of(fault), _words_of(fault)]) for fault in error.errors())
         raise SettingsInvalid(f"The settings do not fit: {faults}.") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsInvalid(f"{data_dir / SETTINGS_FILE} is not TOML: {error}.") from None
     except SettingsError as error:
-        raise SettingsInvalid(f"The settings do not fit: {error}.") from None
+        raise SettingsInvalid(
+            f"The settings do not fit: {error}. In the environment lists and tables are JSON, such as "
+            """VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'."""
+        ) from None
+
+
+def _place_of(fault: ErrorDetails) -> list[str]:
+    """The setting's name; nothing where several contradict each other."""
+    return [".".join(map(str, fault["loc"]))] if fault["loc"] else []
 
 
 def _words_of(fault: ErrorDetails) -> str:

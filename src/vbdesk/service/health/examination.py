@@ -78,7 +78,10 @@ def _look_at_content(
         if whole:
             findings += look_at_ledger(connection)
     if whole and store is not None:
-        findings.append(look_at_audio(reconcile_audio(database, store)))
+        try:
+            findings.append(look_at_audio(reconcile_audio(database, store)))
+        except StoreUnavailable as error:
+            findings.append(mend("audio", f"It cannot be compared with the jobs: {error}"))
     return findings
 
 
@@ -90,5 +93,3 @@ def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
         return [
             mend("database", f"The database does not answer ({kind}): see that it runs and that its address is right.")
         ]
-    except StoreUnavailable as error:
-        return [mend("object store", str(error))]
