@@ -161,6 +161,16 @@ def test_a_missing_bucket_is_trouble_and_no_missing_object(cloud, tmp_path):
                 ask("audio")
 
 
+def test_a_disk_that_takes_no_copies_is_trouble_and_no_fault_of_the_object(cloud_store):
+    keep(cloud_store, "audio/one")
+    cloud_store.incoming.rmdir()
+    for ask in (lambda: content_of(cloud_store, "audio/one"), lambda: cloud_store.open("audio/one"), cloud_store.check):
+        with pytest.raises(StoreUnavailable):
+            ask()
+    cloud_store.incoming.mkdir()
+    assert content_of(cloud_store, "audio/one") == b"sound"
+
+
 def test_wrong_credentials_are_trouble_and_are_not_told(cloud, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     if cloud.kind == "gcs":

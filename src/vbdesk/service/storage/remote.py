@@ -70,6 +70,15 @@ class Bucket(Protocol):
         ...
 
 
+@contextmanager
+def _needing_room() -> Iterator[None]:
+    """A full disk here says nothing of the object: it may be had later, or by another machine."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"The folder for files on their way takes none: {error.strerror}.") from None
+
+
 class RemoteObjectStore:
     """Objects in a bucket, all below one prefix; files pass through the local folder `incoming` on their way."""
 
@@ -115,9 +124,11 @@ class RemoteObjectStore:
 
     def open(self, key: str) -> BinaryIO:
         """A copy without a name, gone when closed."""
-        file = tempfile.TemporaryFile(dir=self._incoming)  # noqa: SIM115  (the caller closes it)
+        with _needing_room():
+            file = tempfile.TemporaryFile(dir=self._incoming)  # noqa: SIM115  (the caller closes it)
         try:
-            self._bucket.fetch(self._full(key), file)
+            with _needing_room():
+                self._bucket.fetch(self._full(key), file)
         except BaseException:
             file.close()
             raise
@@ -128,9 +139,10 @@ class RemoteObjectStore:
     def local_copy(self, key: str) -> Iterator[Path]:
         """A private copy, removed after the block."""
         full = self._full(key)
-        descriptor, name = tempfile.mkstemp(dir=self._incoming)
+        with _needing_room():
+            descriptor, name = tempfile.mkstemp(dir=self._incoming)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with _needing_room(), os.fdopen(descriptor, "wb") as file:
                 self._bucket.fetch(full, file)
             yield Path(name)
         finally:
@@ -158,6 +170,8 @@ class RemoteObjectStore:
 
     def check(self) -> None:
         """Write a probe, see that it cannot be overwritten, read it and remove it; with little patience."""
+        with _needing_room(), tempfile.TemporaryFile(dir=self._incoming) as file:
+            file.write(_PROBE)
         key = self._full(f"{PROBES_FOLDER}/{uuid4().hex}")
         self._probing.put(key, BytesIO(_PROBE), uuid4().hex)
         seen = BytesIO()
