@@ -107,10 +107,16 @@ class Sweeper:
         context, now = self._context, self._context.clock.now()
         with context.database.writing() as connection:
             repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
+        try:
+            self._tidy_store()
+        except StoreUnavailable as error:  # the rest needs no store
+            log.warning("Recordings could not be tidied (%s); the next round tries again.", type(error).__name__)
         self._engine.purge(KEEP_RUNS)
         self._snapshots.take_due()
         self._audit_ledger()
-        retention.remove_old_audio(context)  # last, with what else needs the store: it may be away
+
+    def _tidy_store(self) -> None:
+        retention.remove_old_audio(self._context)
         if self._monotonic() >= self._next_search:
             self._remove_orphans()
             self._next_search = self._monotonic() + SEARCH_EVERY_S
@@ -178,7 +184,7 @@ class Sweeper:
                 if self.sweep() and self._monotonic() >= self._next_tidy:
                     self._next_tidy = self._monotonic() + TIDY_EVERY_S  # also after one that a store holds up
                     self.tidy()
-            except (SQLAlchemyError, StoreUnavailable) as error:
+            except SQLAlchemyError as error:
                 log.warning("A sweep was interrupted (%s); the next one goes on.", type(error).__name__)
             except Exception:  # whatever it was, the next round must come
                 log.exception("A sweep was interrupted; the next one goes on.")
