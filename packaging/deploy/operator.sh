@@ -1,4 +1,4 @@
-# The operator's shell on a machine with the units:  . /etc/vbdesk/operator.sh
+# The operator's shell (bash) on a machine with the units:  . /etc/vbdesk/operator.sh
 # It gives vbdesk and PostgreSQL's tools the same settings and credentials that the units have.
 
 : "${ETC:=/etc/vbdesk}" "${DATA:=/var/lib/vbdesk-operator}" "${BACKUP:=/var/backups/vbdesk}"
@@ -11,7 +11,7 @@ set -a
 set +a
 export VBDESK_SECRETS_FILE=$ETC/credentials/keys
 export PGPASSFILE=$ETC/credentials/pgpass
-export AWS_SHARED_CREDENTIALS_FILE=$ETC/credentials/store
+export AWS_SHARED_CREDENTIALS_FILE=$ETC/credentials/store GOOGLE_APPLICATION_CREDENTIALS=$ETC/credentials/store
 # PostgreSQL's own tools take the address without SQLAlchemy's word for its driver
 export DATABASE=${VBDESK_DATABASE_URL/+psycopg/}
 mkdir -p "$DATA" "$BACKUP"

@@ -25,6 +25,19 @@ def test_every_setting_that_is_named_is_one(name):
     assert {setting.lower() for setting in named} <= Settings.model_fields.keys()
 
 
+@pytest.mark.parametrize("name", ["vbdesk-api@.service", "vbdesk-worker@.service"])
+def test_the_file_of_passwords_is_one_that_libpq_takes_also_where_credentials_show_a_group(name):
+    unit = text_of(name)
+    [path] = re.findall(r"PGPASSFILE=%t/(\S+)/pgpass", unit)
+    assert f"RuntimeDirectory={path}\n" in unit
+    assert "ExecStartPre=/usr/bin/install -m 0600 %d/pgpass ${PGPASSFILE}\n" in unit
+
+
+def test_prometheus_asks_the_ports_that_the_processes_have():
+    [port] = re.findall(r'VBDESK_OPS_PORT: "(\d+)"', text_of("compose.yaml"))
+    assert set(re.findall(r'"[a-z]+-\d:(\d+)"', text_of("observability/prometheus.yaml"))) == {port}
+
+
 def test_workers_are_given_longer_than_their_jobs_may_take():
     [drain_s] = map(float, re.findall(r'VBDESK_DRAIN_S: "(\d+)"', text_of("compose.yaml")))
     worker = text_of("compose.yaml").partition("x-worker:")[2]

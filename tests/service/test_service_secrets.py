@@ -135,6 +135,14 @@ def test_a_file_that_others_may_read_is_named(tmp_path, caplog):
     assert "chmod 600" in caplog.text
 
 
+def test_a_credential_of_systemd_is_not_taken_for_one_that_others_may_read(tmp_path, caplog, monkeypatch):
+    open_secrets(load_settings(tmp_path))
+    (tmp_path / "secrets").chmod(0o440)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    open_secrets(load_settings(tmp_path))
+    assert "chmod" not in caplog.text
+
+
 @pytest.mark.parametrize(
     "content",
     [

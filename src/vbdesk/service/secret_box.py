@@ -167,8 +167,13 @@ class KeyFile:
         self._write({"root_keys": listed})
 
     def others_may_read(self) -> bool:
-        """Whether the file's mode lets more than its owner at it; never so on Windows, which has no modes."""
-        return os.name != "nt" and bool(stat.S_IMODE(self.path.stat().st_mode) & 0o077)
+        """Whether the file's mode lets more than its owner at it; never so on Windows, which has no modes.
+
+        Nor among the credentials that systemd hands to a service: what looks like a group there is an access list.
+        """
+        if os.name == "nt" or os.environ.get("CREDENTIALS_DIRECTORY") == str(self.path.parent):
+            return False
+        return bool(stat.S_IMODE(self.path.stat().st_mode) & 0o077)
 
     def _state(self) -> tuple[int, int, int] | None:
         try:
