@@ -42,6 +42,8 @@ def doctor(
             fail("Say which service: vbdesk doctor --service --data-dir DIR.")
         examine_service(data_dir, url, quick=quick, as_json=as_json)
         return
+    if url is not None or quick:
+        fail("--url and --quick belong to --service.")
     from vbdesk.desk.outside import Outside
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault
