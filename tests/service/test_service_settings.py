@@ -68,6 +68,7 @@ def test_a_refusal_does_not_show_the_value(tmp_path, monkeypatch):
         ("database_url", "mysql://desk:hunter2@db/vbdesk"),
         ("database_url", "postgresql://desk:hunter2@db/vbdesk"),
         ("database_url", "postgresql+psycopg://desk:x@hunter2:hunter2@db/vbdesk"),
+        ("database_url", "postgresql+psycopg://desk:hunter2@db"),
         ("storage_url", "hunter2"),
         ("storage_url", "https://"),
         ("storage_url", "https://store.example.org/?token=hunter2"),

@@ -133,15 +133,19 @@ class Settings(BaseSettings):
     @field_validator("database_url", mode="after")
     @classmethod
     def _require_known_database(cls, given: str) -> str:
-        if given and not given.startswith(("sqlite:///", "postgresql+psycopg://")):
+        if not given:
+            return given
+        if not given.startswith(("sqlite:///", "postgresql+psycopg://")):
             raise ValueError("Give postgresql+psycopg://user:password@host/name")
         try:
-            sa.make_url(given or "sqlite://")
+            url = sa.make_url(given)
         except (ValueError, sa.exc.ArgumentError):  # whose words may be a part of the password
             raise ValueError(
                 "Give postgresql+psycopg://user:password@host/name; a port is a number, and an @ in a password is "
                 "written %40"
             ) from None
+        if not (url.database or given.startswith("sqlite")):
+            raise ValueError("Give postgresql+psycopg://user:password@host/name, with the name of the database")
         return given
 
     @field_validator("storage_url", mode="after")
