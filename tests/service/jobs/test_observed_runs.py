@@ -157,7 +157,7 @@ def test_a_run_is_counted_and_its_stages_timed(observed: Any):
 class NoRuns:
     """An engine that has nothing to do."""
 
-    def recover(self, _live: Any) -> int:
+    def recover(self, _live: Any, _forgotten: Any) -> int:
         return 0
 
     def purge(self, _keep: Any) -> int:

@@ -11,9 +11,11 @@ from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.jobs import repository
+from vbdesk.service.work import executors
 from vbdesk.service.work.dbos_engine import POLL_EVERY_S, DbosEngine, DbosQueue
 from vbdesk.service.work.port import HandedBack
 from vbdesk.service.work.runtime import Runtime
+from vbdesk.service.work.sweeper import FORGOTTEN_AFTER_S, Sweeper
 
 
 @pytest.fixture
@@ -121,6 +123,33 @@ def test_what_a_dead_executor_left_is_run_by_another(engine_bench, caught):
     with engine_bench.service.context.database.reading() as connection:
         assert repository.find(connection, job_id).starts == (2 if caught == "running" else 1)
     assert engine_bench.credits() == 100_000 - 60
+
+
+def test_a_job_that_a_living_executor_took_and_forgot_is_queued_again(engine_bench):
+    """As when the connection is lost in the middle of a claim, which is made all the same."""
+    job_id = engine_bench.submit()
+    context = engine_bench.service.context
+    taken = threading.Event()
+
+    def forget(_job_id):
+        taken.set()
+        raise SystemExit
+
+    passed = 0.0
+    forgetful = DbosEngine(context.settings.resolved_database_url, engine_bench.queue, "forgetful")
+    sweeper = Sweeper(context, forgetful, monotonic=lambda: passed)
+    with context.database.writing() as connection:
+        executors.sign_on(connection, "forgetful", 1, context.clock.now())
+    forgetful.start(forget, at_once=1)
+    assert taken.wait(10)
+    forgetful.stop()
+    assert sweeper.sweep()
+    passed = FORGOTTEN_AFTER_S - 1
+    assert sweeper.sweep()
+    assert states(engine_bench) == {job_id: "PENDING"}
+    passed = FORGOTTEN_AFTER_S
+    assert sweeper.sweep()
+    assert states(engine_bench) == {job_id: "ENQUEUED"}
 
 
 def test_ended_runs_are_forgotten_after_their_time(engine_bench):

@@ -17,7 +17,7 @@ from vbdesk.service.work.sweeper import SEARCH_EVERY_S, Sweeper
 class NoRuns:
     """An engine that has nothing to recover."""
 
-    def recover(self, list_live):
+    def recover(self, list_live, find_forgotten):
         return 0
 
     def purge(self, keep):

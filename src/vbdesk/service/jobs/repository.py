@@ -238,6 +238,17 @@ def list_overdue(connection: Connection, before: datetime, executor_ids: Collect
     return list(connection.execute(query).scalars())
 
 
+def list_unheld(connection: Connection, job_ids: Collection[str]) -> list[str]:
+    """Which of these jobs are still to be analysed and held by no executor."""
+    query = sa.select(jobs.c.job_id).where(
+        jobs.c.job_id.in_(job_ids),
+        jobs.c.status.in_(UNFINISHED),
+        jobs.c.executor_id.is_(None),
+        jobs.c.analysis.is_(None),
+    )
+    return list(connection.execute(query).scalars())
+
+
 def list_set_aside(connection: Connection) -> list[str]:
     """History keys of groups in which an analysis waits for its turn."""
     query = sa.select(jobs.c.history_key).where(jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_not(None)).distinct()

@@ -131,17 +131,24 @@ class DbosEngine:
         DBOS.destroy(workflow_completion_timeout_sec=0 if nothing_to_note else STOP_WAIT_S)
         _run = _hand_back = None
 
-    def recover(self, list_live: Callable[[], Collection[str]]) -> int:
-        """Queue again what executors that are not alive left unfinished."""
+    def recover(
+        self, list_live: Callable[[], Collection[str]], find_forgotten: Callable[[Collection[str]], Collection[str]]
+    ) -> int:
+        """Queue again what executors that are not alive left unfinished, and what living ones forgot.
+
+        A connection that is lost in the middle of a claim may leave it made: then nobody begins what was claimed.
+        """
         client = self._queue.client
         unfinished = client.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
         if not unfinished:
             return 0
         live = list_live()
-        left_behind = [workflow for workflow in unfinished if workflow.executor_id not in live]
-        for workflow in left_behind:
-            client.resume_workflow(workflow.workflow_id, queue_name=QUEUE)
-        return len(left_behind)
+        left_behind = [workflow.workflow_id for workflow in unfinished if workflow.executor_id not in live]
+        taken = [workflow.workflow_id for workflow in unfinished if workflow.executor_id in live]
+        requeued = [*left_behind, *find_forgotten(taken)]
+        for job_id in requeued:
+            client.resume_workflow(job_id, queue_name=QUEUE)
+        return len(requeued)
 
     def purge(self, keep: timedelta) -> int:
         """Forget runs that ended longer ago than `keep`."""

@@ -43,10 +43,13 @@ class JobEngine(Protocol):
         """Run no more jobs; those under way have ended or been handed back before."""
         ...
 
-    def recover(self, list_live: Callable[[], Collection[str]]) -> int:
-        """Queue again what executors that are not alive left unfinished; how many.
+    def recover(
+        self, list_live: Callable[[], Collection[str]], find_forgotten: Callable[[Collection[str]], Collection[str]]
+    ) -> int:
+        """Queue again what executors that are not alive left unfinished, and what living ones forgot; how many.
 
-        Who is alive is asked after what is unfinished: an executor lives before it takes a job.
+        Who is alive is asked after what is unfinished: an executor lives before it takes a job. `find_forgotten` is
+        told which jobs living executors took, and tells which of them nobody is at.
         """
         ...
 

@@ -24,6 +24,7 @@ SWEEP_EVERY_S = 5.0  # each is a write to the disk, also when nothing happens
 LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds of a process that sees how the others are
 TIDY_EVERY_S = 600.0
 SEARCH_EVERY_S = 86_400.0  # to look for what belongs to nothing lists the whole store
+FORGOTTEN_AFTER_S = 300.0  # who took a job begins it within seconds, unless the store or a child keeps it waiting
 KEEP_RUNS = timedelta(days=1)
 KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
 TASK = "sweep"
@@ -59,6 +60,7 @@ class Sweeper:
         self._steady_since = self._last_round = -math.inf
         self._last_time: datetime | None = None
         self._overdue_since: dict[str, float] = {}
+        self._unheld_since: dict[str, float] = {}
         self._next_tidy = self._next_search = self._monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
@@ -84,6 +86,7 @@ class Sweeper:
         self._context.metrics.sweep_held.set(ours)
         if not ours:
             self._overdue_since.clear()
+            self._unheld_since.clear()
             self._context.metrics.ledger = None  # the one who holds the sweep does
             return False
         if self._monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
@@ -93,9 +96,9 @@ class Sweeper:
                 connection, self._context.clock.now(), executors.list_signed_on(connection)
             )
             waiting = repository.list_set_aside(connection)
-        recovered = self._engine.recover(self._list_signed_on)
+        recovered = self._engine.recover(self._list_signed_on, self._find_forgotten)
         if recovered:
-            log.warning("%d jobs of executors that died are run again.", recovered)
+            log.warning("%d jobs of executors that died, or forgot them, are run again.", recovered)
         self._end_overdue(overdue)
         if waiting:
             with self._context.database.writing() as connection:
@@ -143,6 +146,20 @@ class Sweeper:
             if now - since >= self._context.settings.job_timeout_s:
                 with self._context.database.writing() as connection:
                     self._lifecycle.time_out(connection, job_id)
+
+    def _find_forgotten(self, taken: Collection[str]) -> Collection[str]:
+        """Which of the jobs that living executors took have been held by none of them for long.
+
+        Whoever only waits with one may go on: a job that another has meanwhile is left to that one.
+        """
+        now = self._monotonic()
+        with self._context.database.reading() as connection:
+            unheld = repository.list_unheld(connection, taken)
+        self._unheld_since = {job_id: self._unheld_since.get(job_id, now) for job_id in unheld}
+        forgotten = [job_id for job_id, since in self._unheld_since.items() if now - since >= FORGOTTEN_AFTER_S]
+        for job_id in forgotten:
+            del self._unheld_since[job_id]
+        return forgotten
 
     def _list_signed_on(self) -> Collection[str]:
         with self._context.database.reading() as connection:
