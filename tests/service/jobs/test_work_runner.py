@@ -78,6 +78,21 @@ def test_a_child_that_cannot_prepare_itself_fails_the_job_in_the_end(bench):
     assert bench.credits() == 100_000
 
 
+def test_a_child_that_cannot_prepare_itself_does_not_end_the_run_of_a_job_that_another_has(bench):
+    job_id = bench.submit()
+    with bench.service.context.database.writing() as connection:
+        executors.sign_on(connection, "bench", 1, bench.service.context.clock.now())
+    assert bench.start(job_id)
+    ended = []
+    with runner(bench, analyse_at_once, prepare=die_preparing) as jobs:
+        thread = threading.Thread(target=_run, args=(jobs, job_id, ended))
+        thread.start()
+        thread.join(1.5)
+        assert ended == []
+    thread.join()
+    assert ended == ["handed back"]
+
+
 def test_running_a_job_again_changes_nothing(bench):
     job_id = bench.submit()
     with runner(bench, analyse_at_once) as jobs:

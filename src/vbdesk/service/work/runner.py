@@ -131,7 +131,8 @@ class JobRunner:
             except ChildCrashed as crash:
                 self.children_start = False
                 log.error("The analysis process ends before it is ready. %s", crash)
-                return self._start(attempt) is None  # counts, lest it be tried for ever
+                # Counts, lest it be tried for ever.
+                return self._start(attempt) is None and self._conclude(job_id)
             run = self._start(attempt)
             if run is None:
                 return self._conclude(job_id)
