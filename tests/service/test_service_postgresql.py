@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -160,6 +160,8 @@ def test_processes_together_get_exactly_the_limit(settings):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: processes[n % 2].hit("a", "general", 17, now), range(60)))
     assert answers.count(0) == 17
+    processes[0].remove_past(now + timedelta(days=1000))  # nor may it take away what still counts
+    assert processes[1].hit("a", "general", 17, now)
     for rates in processes:
         rates.close()
 

@@ -70,7 +70,9 @@ _COUNTED = sa.text(
     "WHERE owner = :owner AND bucket = :bucket AND moment > :after"
 )
 _REMOVE_PAST = sa.text(
-    "WITH past AS (DELETE FROM request_counters WHERE latest <= :before RETURNING counter_id) "
+    "WITH past AS (DELETE FROM request_counters WHERE latest <= "
+    "coalesce(CAST(:moment AS double precision), extract(epoch FROM clock_timestamp())) - :window_s "
+    "RETURNING counter_id) "
     "DELETE FROM request_moments USING past WHERE request_moments.counter_id = past.counter_id"
 )
 
@@ -124,9 +126,11 @@ class SharedRateWindows:
 
     def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
         """Count one request of `owner` at `now`; see `RateWindows.hit`."""
-        moment = None if self._servers_clock else now.timestamp()
-        wait_s = self._count((owner, bucket, limit, self._window_s, moment))
+        wait_s = self._count((owner, bucket, limit, self._window_s, self._moment(now)))
         return max(1, min(math.ceil(wait_s), math.ceil(self._window_s))) if wait_s else 0
+
+    def _moment(self, now: datetime) -> float | None:
+        return None if self._servers_clock else now.timestamp()
 
     def _count(self, request: tuple[object, ...]) -> float:
         """Ask by the driver itself: every request does, and the layers above it take longer than the question."""
@@ -153,7 +157,7 @@ class SharedRateWindows:
     def remove_past(self, now: datetime) -> None:
         """Remove counters that count nothing any more, lest strangers' addresses pile up."""
         with self._one_by_one.connect() as connection:
-            connection.execute(_REMOVE_PAST, {"before": now.timestamp() - self._window_s})
+            connection.execute(_REMOVE_PAST, {"moment": self._moment(now), "window_s": self._window_s})
 
     def close(self) -> None:
         """Close the connections."""
