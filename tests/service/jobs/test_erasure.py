@@ -2,11 +2,12 @@
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sample_results import result_json
 from typer.testing import CliRunner
 from worker_tasks import analyse_slowly, nothing_to_prepare
 
@@ -222,3 +223,18 @@ def test_the_operator_erases_beside_the_service_and_reads_the_record(make_bench)
     refused = run("job", "delete", *who, "--job", alone)
     assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
     assert "no job with this id" in refused.stderr
+
+
+def test_a_job_that_ends_while_it_is_erased_is_settled_once(make_bench, postgresql):
+    bench = make_bench(**postgresql.make(None))
+    context = bench.service.context
+    job_id = bench.submit()
+    assert bench.start(job_id)
+    with ThreadPoolExecutor(1) as pool:
+        with context.database.writing() as connection:
+            bench._lifecycle.analysed(connection, job_id, result_json("model", "pulse", 0.4))
+            eraser = open_eraser(context.settings, context.database, context.clock)
+            erasing = pool.submit(eraser.erase_job, bench.account.account_id, job_id)
+            wait([erasing], 0.5)
+        assert erasing.result().jobs == 1
+    assert [kind for kind, _ in ledger(bench)] == ["grant", "hold", "capture"]

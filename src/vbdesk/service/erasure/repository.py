@@ -36,6 +36,12 @@ def list_concerned_groups(connection: Connection, job_ids: Collection[str]) -> l
     return sorted(connection.execute(members.union(readers)).scalars())
 
 
+def hold_jobs(connection: Connection, job_ids: Collection[str]) -> None:
+    """Let none of these jobs end before the transaction does: what it held is settled here or there, never twice."""
+    query = sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids)).order_by(jobs.c.job_id)
+    connection.execute(query.with_for_update()).all()
+
+
 def delete_jobs(connection: Connection, job_ids: Collection[str]) -> None:
     """Remove the jobs with their results, memberships, webhook deliveries and idempotency keys."""
     connection.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.job_id.in_(job_ids)))

@@ -87,6 +87,7 @@ class Eraser:
         job_ids = [row.job_id for row in found]
         concerned = sorted({*repository.list_concerned_groups(connection, job_ids), *group_keys})
         groups.lock(connection, concerned)
+        repository.hold_jobs(connection, job_ids)
         for job_id in job_ids:
             self._credits.release(connection, job_id)
         repository.delete_jobs(connection, job_ids)
