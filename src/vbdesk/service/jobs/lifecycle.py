@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row
+from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult, Result
@@ -126,6 +127,8 @@ class JobLifecycle:
         """End a set-aside analysis with its longitudinal fields; the groups that this may concern."""
         try:
             result = self._longitudinal(connection, row)
+        except SQLAlchemyError:  # the database's fault, not the history's: whoever called tries again
+            raise
         except Exception:
             log.exception("The history of job %s could not be read; it failed.", row.job_id)
             return self._record_end(connection, row, JobStatus.FAILED)
