@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 
 from sqlalchemy import Connection
 
@@ -24,8 +24,12 @@ _EXISTING: dict[str, Callable[[Connection, Collection[str]], set[str]]] = {
 """Each folder's files are named by the id of what they belong to."""
 
 
-def remove_old_audio(context: Context) -> int:
-    """Remove audio that was kept long enough; how many recordings. Results stay."""
+def _never() -> bool:
+    return False
+
+
+def remove_old_audio(context: Context, is_stopping: Callable[[], bool] = _never) -> int:
+    """Remove audio that was kept long enough, unless the process stops first; how many recordings. Results stay."""
     before = context.clock.now() - timedelta(days=context.settings.audio_retention_days)
     removed = 0
     while True:
@@ -36,21 +40,25 @@ def remove_old_audio(context: Context) -> int:
         with context.database.writing() as connection:
             jobs.forget_audio(connection, [row.job_id for row in old])
         removed += len(old)
-        if len(old) < AT_ONCE:
+        if len(old) < AT_ONCE or is_stopping():
             return removed
 
 
-def remove_orphans(context: Context) -> int:
-    """Remove files that belong to nothing: what a kill between storing and committing, or an erasure, left behind."""
+def remove_orphans(context: Context, is_stopping: Callable[[], bool] = _never) -> int:
+    """Remove files that belong to nothing: what a kill between storing and committing, or an erasure, left behind.
+
+    To look at a large store takes minutes; a process that stops leaves the rest to the next search.
+    """
     before = context.clock.now() - SAFE_AGE
-    orphans = [key for folder in _EXISTING for key in _orphans(context, folder, before)]
+    orphans = [key for folder in _EXISTING for key in _orphans(context, folder, before, is_stopping)]
     for key in orphans:
         context.storage.delete(key)
     return len(orphans)
 
 
-def _orphans(context: Context, folder: str, before: datetime) -> Iterator[str]:
-    names = (key.removeprefix(f"{folder}/") for key in context.storage.keys(folder))
+def _orphans(context: Context, folder: str, before: datetime, is_stopping: Callable[[], bool]) -> Iterator[str]:
+    keys = takewhile(lambda _: not is_stopping(), context.storage.keys(folder))
+    names = (key.removeprefix(f"{folder}/") for key in keys)
     old = (name for name in names if _is_older(name, before))
     while some := list(islice(old, AT_ONCE)):
         with context.database.reading() as connection:

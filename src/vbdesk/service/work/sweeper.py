@@ -119,13 +119,13 @@ class Sweeper:
         self._audit_ledger()
 
     def _tidy_store(self) -> None:
-        retention.remove_old_audio(self._context)
+        retention.remove_old_audio(self._context, self._stopping.is_set)
         if self._monotonic() >= self._next_search:
             self._remove_orphans()
             self._next_search = self._monotonic() + SEARCH_EVERY_S
 
     def _remove_orphans(self) -> None:
-        orphans = retention.remove_orphans(self._context)
+        orphans = retention.remove_orphans(self._context, self._stopping.is_set)
         if orphans:
             log.warning("%d files that belonged to no job or upload were removed.", orphans)
 
