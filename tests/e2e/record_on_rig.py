@@ -59,7 +59,7 @@ def by_keyboard(folder: Path, speech: Path) -> None:
     time.sleep(1)
     desk.look("keyboard-speaker")
     desk.hit("w")
-    time.sleep(RECORDED_S - 4)  # four seconds of speech are in it already
+    time.sleep(RECORDED_S)
     desk.look("keyboard-recording")
     desk.hit("space")
     wait_for_verdict(desk)
