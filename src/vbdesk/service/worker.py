@@ -22,6 +22,7 @@ from vbdesk.service.process import (
     signals_raise,
 )
 from vbdesk.service.settings import Settings
+from vbdesk.service.storage.embedded import embedded_origin
 from vbdesk.service.work.keeper import RuntimeKeeper, keep_runtime
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,8 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
         stack.enter_context(signals_raise())
         ops_socket = stack.enter_context(bound_for_operations(settings))
         context, queue = stack.enter_context(opened(settings, _NoInspector(), storage_origin=""))
+        if embedded_origin(context) is not None:
+            log.warning("Recordings are looked for in %s, which must be the folder of the API too.", settings.data_dir)
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         runtime.start()

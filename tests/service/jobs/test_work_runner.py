@@ -29,9 +29,9 @@ from vbdesk.service.work.slots import SlotPool
 
 
 @contextmanager
-def runner(bench, analysis, prepare=nothing_to_prepare, context=None):
+def runner(bench, analysis, prepare=nothing_to_prepare, context=None, **patience):
     slots = SlotPool(1, prepare)
-    made = JobRunner(context or bench.service.context, slots, analysis, "test")
+    made = JobRunner(context or bench.service.context, slots, analysis, "test", **patience)
     try:
         yield made
     finally:
@@ -72,7 +72,7 @@ def test_a_stuck_analysis_is_timed_out_and_the_next_job_runs(make_bench, analysi
 
 def test_a_child_that_cannot_prepare_itself_fails_the_job_in_the_end(bench):
     job_id = bench.submit()
-    with runner(bench, analyse_at_once, prepare=die_preparing) as jobs:
+    with runner(bench, analyse_at_once, prepare=die_preparing, child_patience_s=0) as jobs:
         jobs.run(job_id)
     assert bench.status(job_id) == "failed"
     assert bench.credits() == 100_000
@@ -84,13 +84,27 @@ def test_a_child_that_cannot_prepare_itself_does_not_end_the_run_of_a_job_that_a
         executors.sign_on(connection, "bench", 1, bench.service.context.clock.now())
     assert bench.start(job_id)
     ended = []
-    with runner(bench, analyse_at_once, prepare=die_preparing) as jobs:
+    with runner(bench, analyse_at_once, prepare=die_preparing, child_patience_s=0) as jobs:
         thread = threading.Thread(target=_run, args=(jobs, job_id, ended))
         thread.start()
         thread.join(1.5)
         assert ended == []
     thread.join()
     assert ended == ["handed back"]
+
+
+def test_a_computer_that_starts_no_child_costs_a_job_no_start_while_others_may_take_it(bench):
+    job_id = bench.submit()
+    ended = []
+    with runner(bench, analyse_at_once, prepare=die_preparing) as broken:
+        thread = threading.Thread(target=_run, args=(broken, job_id, ended))
+        thread.start()
+        thread.join(1.5)
+        assert (ended, bench.status(job_id), broken.children_start) == ([], "queued", False)
+        with runner(bench, analyse_at_once) as sound:
+            sound.run(job_id)
+    thread.join()
+    assert bench.status(job_id) == "done"
 
 
 def test_running_a_job_again_changes_nothing(bench):

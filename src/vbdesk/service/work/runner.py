@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Concatenate, Literal, ParamSpec
 
@@ -31,6 +31,9 @@ LONGEST_RETRY_S = 30.0
 STORE_PATIENCE = timedelta(hours=24)
 """Age of a job that fails, because its recording cannot be had, for all that it may be there."""
 
+CHILD_PATIENCE_S = 600.0
+"""How long a job waits, uncounted, for a computer on which no child gets ready: others have time to take it over."""
+
 DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 
 P = ParamSpec("P")
@@ -42,11 +45,16 @@ class HeldElsewhere(Exception):
     """Another executor, alive as far as anyone knows, is at the job."""
 
 
+class NoChildStarts(Exception):
+    """The computer cannot start what analyses; that is no fault of the job."""
+
+
 @dataclass
 class _Attempt:
-    """A job being tried, and the hold on it that the latest start gave."""
+    """A job being tried, since when, and the hold on it that the latest start gave."""
 
     job_id: str
+    began: float = field(default_factory=time.monotonic)
     hold: Hold | None = None
 
 
@@ -57,8 +65,16 @@ class JobRunner:
         children_start: whether the newest child became ready, as far as one was wanted.
     """
 
-    def __init__(self, context: Context, slots: SlotPool, analysis: Analysis, executor_id: str) -> None:
+    def __init__(
+        self,
+        context: Context,
+        slots: SlotPool,
+        analysis: Analysis,
+        executor_id: str,
+        child_patience_s: float = CHILD_PATIENCE_S,
+    ) -> None:
         self._context = context
+        self._child_patience_s = child_patience_s
         self._lifecycle = lifecycle_of(context)
         self._slots = slots
         self._analysis = analysis
@@ -110,7 +126,7 @@ class JobRunner:
                 ended = self._try(attempt)
             except SlotClosed:
                 raise HandedBack from None
-            except (SQLAlchemyError, StoreUnavailable, HeldElsewhere) as error:
+            except (SQLAlchemyError, StoreUnavailable, HeldElsewhere, NoChildStarts) as error:
                 log.warning("Job %s waits for what it needs (%s).", job_id, type(error).__name__)
                 ended = False
                 self._stopping.wait(next(pauses))
@@ -131,6 +147,8 @@ class JobRunner:
             except ChildCrashed as crash:
                 self.children_start = False
                 log.error("The analysis process ends before it is ready. %s", crash)
+                if time.monotonic() - attempt.began < self._child_patience_s:
+                    raise NoChildStarts from None
                 # Counts, lest it be tried for ever.
                 return self._start(attempt) is None and self._conclude(job_id)
             run = self._start(attempt)
