@@ -10,11 +10,12 @@ import sqlalchemy as sa
 
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.resource_files import resource
-from vbdesk.service.composition import open_database, open_storage
+from vbdesk.service.composition import open_database
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.metadata import UtcDateTime
 from vbdesk.service.db.session import Database
 from vbdesk.service.settings import SettingsInvalid, load_settings
+from vbdesk.service.storage.opening import open_store
 
 
 def test_flags_win_over_environment_over_file(tmp_path, monkeypatch):
@@ -89,7 +90,7 @@ def test_a_storage_address_may_end_with_a_slash(tmp_path):
 def test_what_is_stored_is_for_the_owner_alone_in_a_folder_that_others_read(tmp_path):
     tmp_path.chmod(0o755)
     settings = load_settings(tmp_path)
-    open_storage(settings)
+    open_store(settings)
     with closing(open_database(settings)) as database, database.writing():
         files = [tmp_path / name for name in ("vbdesk.db", "vbdesk.db-wal", "objects")]
         assert [stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files] == [0, 0, 0]

@@ -32,10 +32,11 @@ from cluster import Cluster  # noqa: E402
 from own_postgresql import OwnPostgresql  # noqa: E402
 from store_server import StoreAccess, StoreServer  # noqa: E402
 
-from vbdesk.service.composition import open_database, open_storage  # noqa: E402
+from vbdesk.service.composition import open_database  # noqa: E402
 from vbdesk.service.db.engine import create_engine  # noqa: E402
 from vbdesk.service.jobs.retention import SAFE_AGE, remove_orphans  # noqa: E402
 from vbdesk.service.settings import load_settings  # noqa: E402
+from vbdesk.service.storage.opening import open_store  # noqa: E402
 
 ACCOUNTS = 2
 CREDITS = 10_000_000
@@ -151,7 +152,7 @@ def tidy_up(cluster: Cluster, access: StoreAccess) -> int:
     """What the service's own housekeeping does later; how many objects of nothing it removed."""
     os.environ.update(access.environment)
     settings = load_settings(cluster.data_dir)
-    database, storage = open_database(settings), open_storage(settings)
+    database, storage = open_database(settings), open_store(settings)
     try:
         return remove_orphans(SimpleNamespace(clock=LaterClock(), database=database, storage=storage))
     finally:

@@ -56,9 +56,9 @@ def save(
 ) -> None:
     """Copy every recording into a folder. The service may run."""
     from vbdesk.service.audio_copies import save_audio
-    from vbdesk.service.composition import open_storage
+    from vbdesk.service.storage.opening import open_store
 
-    with opened_database(data_dir) as (settings, _), closing(open_storage(settings)) as store:
+    with opened_database(data_dir) as (settings, _), closing(open_store(settings)) as store:
         count = save_audio(store, to, prune=prune)
     show(asdict(count), as_json)
 
@@ -71,11 +71,11 @@ def restore(
 ) -> None:
     """Put the recordings of a folder into the store, those that it lacks."""
     from vbdesk.service.audio_copies import restore_audio
-    from vbdesk.service.composition import open_storage
+    from vbdesk.service.storage.opening import open_store
 
     if not source.is_dir():
         fail(f"There is no folder {source}.")
-    with opened_database(data_dir) as (settings, _), closing(open_storage(settings)) as store:
+    with opened_database(data_dir) as (settings, _), closing(open_store(settings)) as store:
         count = restore_audio(store, source)
     show(asdict(count), as_json)
 
@@ -101,10 +101,10 @@ def reconcile(
 
     A waiting job without its audio fails by itself and costs nothing. Files without a job are swept away by themselves.
     """
-    from vbdesk.service.composition import open_storage
     from vbdesk.service.health.audio import forget_missing, reconcile_audio
+    from vbdesk.service.storage.opening import open_store
 
-    with opened_database(data_dir) as (settings, opened), closing(open_storage(settings)) as store:
+    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
         found = reconcile_audio(opened, store)
         if apply:
             forget_missing(opened, found)

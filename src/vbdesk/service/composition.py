@@ -16,7 +16,6 @@ from vbdesk.service.observe.tracing import open_tracing
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
-from vbdesk.service.storage.store import ObjectStore
 
 
 def open_database(settings: Settings) -> Database:
@@ -61,7 +60,7 @@ def open_context(
         settings=settings,
         database=database,
         rates=open_rates(settings, clock),
-        storage=MeasuredStore(open_storage(settings), metrics),
+        storage=MeasuredStore(open_store(settings), metrics),
         addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,
@@ -73,11 +72,6 @@ def open_context(
         metrics=metrics,
         tracing=open_tracing(settings),
     )
-
-
-def open_storage(settings: Settings) -> ObjectStore:
-    """The object store. Raises StoreUnusable."""
-    return open_store(settings)
 
 
 def close_context(context: Context) -> None:

@@ -3,12 +3,12 @@
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import Clock
-from vbdesk.service.composition import open_storage
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
+from vbdesk.service.storage.opening import open_store
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.service import WebhookService
 
@@ -19,4 +19,4 @@ def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     webhooks = WebhookService(open_secrets(settings), clock, guard)
     parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
     lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language, parameters)
-    return Eraser(database, open_storage(settings), lifecycle, clock)
+    return Eraser(database, open_store(settings), lifecycle, clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database, open_storage
+from vbdesk.service.composition import open_database
 from vbdesk.service.db.migrate import SchemaState, status
 from vbdesk.service.db.session import Database
 from vbdesk.service.health.audio import reconcile_audio
@@ -20,6 +20,7 @@ from vbdesk.service.health.storage import look_at_signed_addresses, look_at_stor
 from vbdesk.service.health.work import look_at_work
 from vbdesk.service.secret_box import SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.settings import Settings, SettingsInvalid, load_settings
+from vbdesk.service.storage.opening import open_store
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnusable
 
 _USABLE = (SchemaState.CURRENT, SchemaState.AHEAD)
@@ -54,7 +55,7 @@ def _look_inside(settings: Settings, *, whole: bool) -> Iterable[Finding]:
     with ExitStack() as stack:
         store: ObjectStore | None = None
         try:
-            store = stack.enter_context(closing(open_storage(settings)))
+            store = stack.enter_context(closing(open_store(settings)))
         except (StoreUnusable, OSError) as error:
             yield mend("object store", str(error))
         if store is not None:
