@@ -22,6 +22,7 @@ def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspa
     qtbot.addWidget(page)
     page.show()
     page.opened(None)
+    page.setFocus()  # as the window does where a page has nothing yet that takes the keyboard
     at_once = []
     while not page.built:
         before = len(page.findChildren(Card))
@@ -30,6 +31,7 @@ def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspa
         assert page.built or not any(card.isVisible() for card in page.findChildren(Card))
     assert sum(at_once) > 2 * max(at_once)
     assert page.desk.isVisible()
+    assert page.focusWidget() is page.test_button
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
 
 

@@ -128,6 +128,8 @@ class AccountPage(QWidget):
         self._bind()
         self._fit()
         self._column.show()
+        if self.window().focusWidget() is self:  # the keyboard came before there was anything that takes it
+            self.test_button.setFocus()
         if self._in_front:
             self.opened(None)
 
