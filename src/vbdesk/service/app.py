@@ -15,6 +15,7 @@ from vbdesk.service.http.description import refusals
 from vbdesk.service.http.description_page import reference_routes
 from vbdesk.service.http.description_whole import complete
 from vbdesk.service.http.error_answers import install_error_handlers
+from vbdesk.service.http.key_promise import PromisesToKeepKeys
 from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.legacy import earlier_routes, v1_routes
 from vbdesk.service.observe import ops
@@ -86,6 +87,7 @@ def create_app(context: Context) -> Api:
     app.state.context = context
     app.state.readiness = api_readiness(context)
     app.router.routes.extend([*console_routes(context), *reference_routes(app)])
+    app.add_middleware(PromisesToKeepKeys)
     app.add_middleware(MeasureRequests, metrics=context.metrics)
     if context.tracing.on:
         app.add_middleware(TraceRequests, tracer=context.tracing.tracer)

@@ -96,7 +96,7 @@ def _admit(
     account = None
     try:
         with context.database.reading() as connection:
-            account = _authenticate(connection, request, context, credential, account_id, token)
+            account = request.state.account = _authenticate(connection, request, context, credential, account_id, token)
             if bucket is Bucket.ANALYZE:
                 context.pressure.check(connection, account.account_id)
             limit = context.settings.rate_limits[account.plan][bucket]
@@ -104,7 +104,6 @@ def _admit(
             if retry_after_s:
                 context.metrics.rate_limited.labels(bucket.value).inc()
                 raise RateLimited(retry_after_s)
-            request.state.account = account
             if bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
                 raise NotFound  # PostgreSQL cannot even be asked for it; analyze routes judge their names by themselves
             if check is not None:

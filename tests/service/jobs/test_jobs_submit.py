@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import sqlalchemy as sa
 
 TEST_AUDIO = Path(__file__).parents[2] / "data"
 
@@ -248,3 +249,78 @@ def test_racing_submits_with_one_key_make_one_job(bench):
     assert len(jobs) == 1
     assert bench.credits() == 100_000 - 60
     assert len(bench.stored_audio()) == 1
+
+
+def wav_of(number: int) -> bytes:
+    """A recording like every other one but for its samples: as long, as large, of the same kind."""
+    return wav(16, amplitude=0.2 + number / 100)
+
+
+def uploaded(bench, audio: bytes) -> str:
+    grant = mint(bench)
+    put = bench.service.client().put(grant["upload_url"], content=audio, headers=grant["required_headers"])
+    assert put.status_code == 200
+    return grant["upload_ref"]
+
+
+@pytest.mark.parametrize("by_upload", [False, True])
+def test_a_used_key_does_not_answer_another_recording_of_the_same_size(bench, by_upload):
+    path, headers = "/v2/signs/stress/groups/g/analyze", {"Idempotency-Key": "take-1"}
+
+    def post(audio):
+        if by_upload:
+            return bench.post(path, audio=None, headers=headers, audio_upload_ref=uploaded(bench, audio))
+        return bench.post(path, audio=audio, headers=headers)
+
+    assert len(wav_of(1)) == len(wav_of(2)) and wav_of(1) != wav_of(2)
+    first = post(wav_of(1)).json()
+    refused = post(wav_of(2))
+    assert (refused.status_code, refused.json()["code"]) == (409, "CONFLICT")
+    assert post(wav_of(1)).json()["job_id"] == first["job_id"], "the same bytes, uploaded again, are the same recording"
+    assert len(bench.get("/v2/jobs")["jobs"]) == 1
+
+
+def test_a_repeat_whose_upload_is_gone_is_told_to_upload_again(bench):
+    path, headers = "/v2/signs/stress/analyze", {"Idempotency-Key": "take-1"}
+    first = bench.post(path, audio=wav_of(1), headers=headers).json()
+    answer = bench.post(path, audio=None, headers=headers, audio_upload_ref="never-written")
+    assert (answer.status_code, answer.json()["message"]) == (400, "Invalid audio_upload_ref")
+    again = bench.post(path, audio=None, headers=headers, audio_upload_ref=uploaded(bench, wav_of(1)))
+    assert again.json()["job_id"] == first["job_id"]
+
+
+def test_a_key_of_an_older_release_without_a_digest_matches_as_before(bench):
+    headers = {"Idempotency-Key": "take-1"}
+    first = bench.post(audio=wav_of(1), headers=headers).json()
+    with bench.service.context.database.writing() as connection:
+        connection.execute(sa.text("UPDATE idempotency_keys SET recording_digest = NULL"))
+    assert bench.post(audio=wav_of(2), headers=headers).json()["job_id"] == first["job_id"]
+
+
+def test_racing_submits_with_one_key_and_two_recordings_make_one_job(bench):
+    headers = {"Idempotency-Key": "k"}
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda number: bench.post(audio=wav_of(number % 2), headers=headers), range(4)))
+    assert len({answer.json()["job_id"] for answer in answers if answer.status_code == 200}) == 1
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    [job] = bench.get("/v2/jobs")["jobs"]
+    winners = [number for number, answer in enumerate(answers) if answer.status_code == 200]
+    assert {number % 2 for number in winners} != {0, 1}, job
+
+
+@pytest.mark.parametrize(
+    "path", ["/v2/jobs", "/v2/account/credits", "/v2/models", "/v2/jobs/none", "/v2/groups/none/jobs"]
+)
+def test_every_authenticated_answer_promises_to_keep_keys_for_a_day(bench, path):
+    assert bench.client.get(path).headers["X-Vbdesk-Idempotency"] == "86400"
+
+
+def test_refused_and_limited_submits_promise_it_too_and_strangers_are_promised_nothing(bench):
+    assert bench.post(audio=b"no sound").headers["X-Vbdesk-Idempotency"] == "86400"
+    stranger = bench.client.get("/v2/jobs", headers={"X-API-Key": "wrong"})
+    assert stranger.status_code == 401
+    assert "X-Vbdesk-Idempotency" not in stranger.headers
+    assert "X-Vbdesk-Idempotency" not in bench.client.get("/healthz").headers
+    answers = [bench.client.get("/v2/models") for _ in range(1100)]
+    limited = next(answer for answer in answers if answer.status_code == 429)
+    assert limited.headers["X-Vbdesk-Idempotency"] == "86400"

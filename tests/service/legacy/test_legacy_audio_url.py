@@ -147,6 +147,13 @@ def test_a_repeat_with_the_same_idempotency_key_fetches_nothing(open_bench, audi
     assert len(audio_host.requests) == 1
 
 
+def test_a_used_key_does_not_answer_another_address(open_bench, audio_host):
+    headers = {"Idempotency-Key": "a"}
+    open_bench.post_url(f"{audio_host.origin}/speech", headers=headers)
+    refused(open_bench.post_url(f"{audio_host.origin}/speech?other", headers=headers), "CONFLICT", 409)
+    assert len(audio_host.requests) == 1
+
+
 def test_slow_hosts_keep_nobody_else_waiting(open_bench, audio_host):
     threads = [
         threading.Thread(target=open_bench.post_url, args=(f"{audio_host.origin}/dripping",), daemon=True)

@@ -78,11 +78,13 @@ idempotency_keys = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("request", sa.String(64), nullable=False),
     sa.Column("recorded_at", UtcDateTime),
+    sa.Column("recording_digest", sa.String(64)),
     sa.Index("ix_idempotency_keys_created_at", "created_at"),
 )
 """Which job the first submit with a key made.
 
-`request` is the digest of what was asked of which route, `recorded_at` the capture time if one was supplied.
+`request` is the digest of what was asked of which route, `recorded_at` the capture time if one was supplied,
+`recording_digest` that of the audio bytes, or of the address where v1 names one; NULL in rows of older releases.
 """
 
 executors = sa.Table(

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from vbdesk.contract.errors import ErrorCode, error_body
+from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.resource_files import resource
 from vbdesk.service.http.error_answers import default_message_of
@@ -15,7 +16,7 @@ from vbdesk.service.http.error_answers import default_message_of
 Json = dict[str, Any]
 
 _IDEMPOTENCY = {
-    "name": "Idempotency-Key",
+    "name": KEY_HEADER,
     "in": "header",
     "required": False,
     "description": "Any text. The same request with the same key within 24 hours answers the first job again "

@@ -271,9 +271,14 @@ def forget_audio(connection: Connection, job_ids: Sequence[str]) -> None:
 
 
 def find_by_idempotency_key(connection: Connection, account_id: str, key: str, since: datetime) -> Row[Any] | None:
-    """The job that the account submitted with this key since that moment, and its `request` and `recorded_as`."""
+    """The job that the account submitted with this key since that moment, with the key's own columns."""
     query = (
-        sa.select(jobs, idempotency_keys.c.request, idempotency_keys.c.recorded_at.label("recorded_as"))
+        sa.select(
+            jobs,
+            idempotency_keys.c.request,
+            idempotency_keys.c.recorded_at.label("recorded_as"),
+            idempotency_keys.c.recording_digest,
+        )
         .join(idempotency_keys, idempotency_keys.c.job_id == jobs.c.job_id)
         .where(
             idempotency_keys.c.account_id == account_id,

@@ -5,12 +5,14 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
+from vbdesk.contract.idempotency import KEPT_S
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import Account
@@ -32,7 +34,7 @@ from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
 from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.webhooks.guard import AddressRefused
 
-IDEMPOTENCY_WINDOW = timedelta(hours=24)
+IDEMPOTENCY_WINDOW = timedelta(seconds=KEPT_S)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
 _KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."
@@ -46,6 +48,8 @@ class Submission:
         group_id: the group it registers into, if any.
         longitudinal: scored against that group's history.
         idempotency_key: of the optional header.
+        recording_digest: SHA-256 of the audio bytes, as hexadecimal text; None until it is needed. Where v1 names the
+            recording by its address, that of the address: a repeat fetches nothing.
         api_version: which interface it came by.
     """
 
@@ -55,6 +59,7 @@ class Submission:
     group_id: str | None = None
     longitudinal: bool = False
     idempotency_key: str | None = None
+    recording_digest: str | None = None
     api_version: str = "v2"
 
     @property
@@ -94,8 +99,9 @@ class JobService:
         """The answer to the first submit with the same idempotency key, if there was one within a day.
 
         Raises:
-            InvalidRequest: the key is too long.
-            Conflict: the first submit asked for something else, so that its job would be no answer to this one.
+            InvalidRequest: the key is too long, or the upload reference does not resolve.
+            Conflict: the first submit had another recording or asked for something else, so that its job would be no
+                answer to this one.
         """
         key = submission.idempotency_key
         if key is None:
@@ -109,7 +115,23 @@ class JobService:
             return None
         if row.request != submission.request:
             raise Conflict(_KEY_USED)
+        if row.recording_digest is not None and row.recording_digest != self._digest_of(submission):
+            raise Conflict(_KEY_USED)
         return Submitted(as_submitted(row), row.recorded_as)
+
+    def _digest_of(self, submission: Submission) -> str:
+        """Digest of the recording. The upload reference does not count: a repeat may upload the same bytes again."""
+        if submission.recording_digest is not None:
+            return submission.recording_digest
+        form = submission.form
+        if form.audio is not None:
+            return digest_of_file(form.audio.path)
+        upload = uploads_of(self._context).resolve(submission.account, form.upload_ref or "")
+        try:
+            with self._context.storage.local_copy(upload.key) as path:
+                return digest_of_file(path)
+        except ObjectMissing:
+            raise InvalidRequest(INVALID_UPLOAD_REF) from None
 
     def precheck(self, submission: Submission) -> str | None:
         """Everything that can be refused before the audio is looked at; the storage key of an uploaded recording.
@@ -225,11 +247,18 @@ class JobService:
             created_at=now,
             request=submission.request,
             recorded_at=submission.form.recorded_at,
+            recording_digest=submission.recording_digest,
         )
 
     def _cost(self, submission: Submission) -> int:
         costs = self._context.settings.token_costs
         return costs.of(submission.target.sign_count, diarize=submission.form.diarize)
+
+
+def digest_of_file(path: Path) -> str:
+    """SHA-256 of a file, as hexadecimal text. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def require(connection: Connection, account: Account, job_id: str) -> Row[Any]:

@@ -1,11 +1,13 @@
 """One analyze request, from its form to its job."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
+from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
@@ -14,18 +16,16 @@ from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import read_analyze_form
-from vbdesk.service.jobs.service import JobService, Submission, Submitted
+from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of_file
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.observe.metrics import ACCEPTED
 from vbdesk.service.observe.tracing import traced
 from vbdesk.service.storage.store import ObjectMissing
 
-IDEMPOTENCY_HEADER = "Idempotency-Key"
-
 
 def idempotency_key(request: Request) -> str | None:
     """The key by which a caller may repeat this submit; an empty header is none."""
-    return request.headers.get(IDEMPOTENCY_HEADER, "").strip() or None
+    return request.headers.get(KEY_HEADER, "").strip() or None
 
 
 async def submit(request: Request, context: Context, account: Account, target: Target) -> Job:
@@ -65,12 +65,13 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
     if repeat is not None:
         return repeat
     upload_key = await run_in_threadpool(jobs.precheck, submission)
-    audio = await _inspect(context, submission, upload_key)
-    return await run_in_threadpool(jobs.accept, submission, audio, upload_key)
+    audio, digest = await _inspect(context, submission, upload_key)
+    known = replace(submission, recording_digest=digest)
+    return await run_in_threadpool(jobs.accept, known, audio, upload_key)
 
 
-async def _inspect(context: Context, submission: Submission, upload_key: str | None) -> AudioFacts:
-    """Look at the recording, and count how it went."""
+async def _inspect(context: Context, submission: Submission, upload_key: str | None) -> tuple[AudioFacts, str | None]:
+    """Look at the recording, and count how it went; its facts, and its digest where the caller may repeat."""
     metrics = context.metrics
     try:
         with metrics.inspection_seconds.time(), traced(context.tracing.tracer, "inspect"):
@@ -82,13 +83,16 @@ async def _inspect(context: Context, submission: Submission, upload_key: str | N
     return seen
 
 
-async def _look(context: Context, submission: Submission, upload_key: str | None) -> AudioFacts:
-    sender = submission.account.account_id
-    if submission.form.audio is not None:
-        return await context.inspector.inspect(submission.form.audio.path, sender)
+async def _look(context: Context, submission: Submission, upload_key: str | None) -> tuple[AudioFacts, str | None]:
     try:
         with ExitStack() as stack:
-            path = await run_in_threadpool(stack.enter_context, context.storage.local_copy(str(upload_key)))
-            return await context.inspector.inspect(path, sender)
+            if submission.form.audio is not None:
+                path = submission.form.audio.path
+            else:
+                path = await run_in_threadpool(stack.enter_context, context.storage.local_copy(str(upload_key)))
+            digest = submission.recording_digest
+            if digest is None and submission.idempotency_key is not None:
+                digest = await run_in_threadpool(digest_of_file, path)
+            return await context.inspector.inspect(path, submission.account.account_id), digest
     except ObjectMissing:  # its time was over just now
         raise InvalidRequest(INVALID_UPLOAD_REF) from None

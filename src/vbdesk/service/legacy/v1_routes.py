@@ -1,5 +1,6 @@
 """v1 over HTTP: four ways to submit per condition, jobs, and the account."""
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -110,6 +111,7 @@ async def _submit_audio_url(
     fetcher = AudioFetcher(AddressGuard(allow_private=allow_private), allow_plain_http=allow_private)
     await fetcher.check(url)
     submission = _submission(request, account, condition, diarize=diarize)
+    submission = replace(submission, recording_digest=hashlib.sha256(url.encode()).hexdigest())
     jobs = JobService(context)
     repeat = await run_in_threadpool(jobs.find_repeat, submission)
     if repeat is not None:
