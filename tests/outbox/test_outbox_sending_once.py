@@ -173,10 +173,10 @@ def test_the_digest_of_what_was_sent_is_kept(library, all_done, waiting, courier
 
 
 def hand_over(library, take_id):
-    with library.store.changing() as database:
+    with library.store.changing():
         library.store.update(take_id, {"bundle_id": "bundle"})
         library.store.move(take_id, OutboxState.HANDED_OVER)
-        database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (library.store.now(), take_id))
+        library.store.write_event_of(take_id, {"asked_at": library.store.now()})
 
 
 def test_a_recording_that_was_handed_over_is_followed_once_another_computer_has_sent_it(

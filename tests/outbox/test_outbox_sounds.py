@@ -254,7 +254,7 @@ def test_sound_that_was_removed_says_so(library):
 
 def test_a_disk_that_refuses_at_the_last_moment_leaves_the_take_with_the_recorder(library, reopen):
     path = record(library)
-    refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF rows_sum ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
+    refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF sums ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
     with library.store.quietly() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):
@@ -269,7 +269,7 @@ def test_a_disk_that_refuses_at_the_last_moment_leaves_the_take_with_the_recorde
 
 def test_a_disk_that_refuses_to_put_away_or_bring_back_leaves_the_sound_where_it_was(library):
     take_id = library.add_take(record(library), METADATA)
-    refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF rows_sum ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
+    refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF sums ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
     with library.store.quietly() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):

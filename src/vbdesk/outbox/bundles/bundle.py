@@ -197,8 +197,8 @@ def settle(library: Library) -> list[Bundle]:
         except OSError:
             left.append(bundle)
             continue
-        with library.store.changing() as database:
-            database.execute("UPDATE bundles SET settled = 1 WHERE bundle_id = ?", (bundle.bundle_id,))
+        with library.store.changing():
+            _settle(library.store, bundle.bundle_id)
     return left
 
 
@@ -232,18 +232,26 @@ def take_back(library: Library, take_ids: Collection[str]) -> tuple[str, ...]:
         UnknownTake: one of them is not here.
     """
     store = library.store
-    with store.changing() as database:
+    with store.changing():
         back = tuple(each for each in take_ids if store.get(each).state is OutboxState.HANDED_OVER)
         for take_id in back:
             store.move(take_id, OutboxState.WAITING)
             store.restart_event(take_id)
             store.note(Deed.TAKEN_BACK, take_id)
-        database.execute(  # nobody waits for the file of a bundle that was taken back as a whole
-            "UPDATE bundles SET settled = 1 WHERE bundle_id NOT IN "
+        left = store.rows(  # nobody waits for the file of a bundle that was taken back as a whole
+            "SELECT bundle_id FROM bundles WHERE settled = 0 AND bundle_id NOT IN "
             "(SELECT bundle_id FROM recordings WHERE state = ? AND bundle_id IS NOT NULL)",
             (OutboxState.HANDED_OVER,),
         )
+        for row in left:
+            _settle(store, row["bundle_id"])
     return back
+
+
+def _settle(store: Store, bundle_id: str) -> None:
+    """Note that the file of a bundle is finished, or that nobody waits for it. Within a transaction."""
+    row = store.rows("SELECT made_at, sealed FROM bundles WHERE bundle_id = ?", (bundle_id,))[0]
+    store.put("bundles", bundle_id, row["made_at"], 1, row["sealed"])
 
 
 def _in_line(store: Store) -> list[sqlite3.Row]:
@@ -343,7 +351,7 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
         "public_key": lock.public_key if isinstance(lock, ForKey) else None,
         "recordings": len(manifest.takes),
     }
-    with store.changing() as database:
+    with store.changing():
         waiting = {row["take_id"]: row for row in _in_line(store)}
         for take in manifest.takes:
             row = waiting.get(take.take_id)
@@ -352,15 +360,12 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
                     "Some recordings began to be sent, or were changed, while the bundle was written. "
                     "Nothing was handed over; try again."
                 )
-            database.execute(
-                "UPDATE pending SET asked_at = ?, upload_ref = NULL, uploaded_at = NULL WHERE take_id = ?",
-                (made_at, take.take_id),
-            )
+            store.write_event(row["event_id"], {"asked_at": made_at, "upload_ref": None, "uploaded_at": None})
             store.update(take.take_id, {"bundle_id": manifest.bundle_id})
             store.move(take.take_id, OutboxState.HANDED_OVER)
             store.note(Deed.HANDED_OVER, take.take_id, manifest.bundle_id)
         sealed = store.seal.seal(json.dumps(details).encode(), f"bundles/{manifest.bundle_id}")
-        database.execute("INSERT INTO bundles VALUES (?, ?, 0, ?)", (manifest.bundle_id, made_at, sealed))
+        store.add("bundles", manifest.bundle_id, made_at, 0, sealed)
 
 
 def _known(store: Store, bundle_id: str) -> bool:

@@ -167,12 +167,7 @@ class _Taker:
             "bundle_id": self.taken.bundle_id,
         }
         store.update(take.take_id, columns)
-        store.add_event(take.take_id, SEND)
-        with store.changing() as database:
-            database.execute(
-                "UPDATE pending SET event_id = ?, asked_at = ? WHERE take_id = ?",
-                (take.event_id, store.now(), take.take_id),
-            )
+        store.add_event(take.take_id, SEND, {"event_id": take.event_id, "asked_at": store.now()})
         store.move(take.take_id, OutboxState.WAITING)
         store.note(Deed.TAKEN_IN, take.take_id, self.taken.bundle_id)
 

@@ -1,7 +1,7 @@
 """The courier's side of the library: what is to be done, and each step on the way as one transaction."""
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
 from vbdesk.outbox.library.audit import Deed, Part
 from vbdesk.outbox.library.items import RecordingItem, metadata_of, write_result
+from vbdesk.outbox.library.rows import event_is_proved
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, Store, UnknownTake, time_text
 
@@ -99,12 +100,12 @@ class Line:
     def keep_upload(self, event: Event, upload_ref: str) -> None:
         """Remember that the bytes are at the storage."""
         with self._store.changing():
-            self._write(event, "upload_ref = ?, uploaded_at = ?", upload_ref, self._store.now())
+            self._write(event, {"upload_ref": upload_ref, "uploaded_at": self._store.now()})
             self._note(Deed.UPLOADED, event)
 
     def forget_upload(self, event: Event) -> None:
         """The bytes are not at the storage any more."""
-        self._write(event, "upload_ref = NULL, uploaded_at = NULL")
+        self._write(event, {"upload_ref": None, "uploaded_at": None})
 
     def keep_digest(self, event: Event, sha256: str) -> None:
         """Remember which bytes are sent."""
@@ -116,17 +117,17 @@ class Line:
         with self._store.changing():
             if not self.is_wanted(event):
                 return False
-            self._write(event, "asked_at = ?", self._store.now())
+            self._write(event, {"asked_at": self._store.now()})
             return True
 
     def not_asked(self, event: Event) -> None:
         """The service has certainly not taken the recording."""
-        self._write(event, "asked_at = NULL")
+        self._write(event, {"asked_at": None})
 
     def taken(self, event: Event, job_id: str) -> None:
         """The service has the recording as `job_id`."""
-        with self._store.changing() as database:
-            database.execute("INSERT INTO jobs VALUES (?, ?)", (job_id, event.take_id))
+        with self._store.changing():
+            self._store.add("jobs", job_id, event.take_id)
             self._store.update(event.take_id, {"job_id": job_id})
             self._note(Deed.SENT, event, "" if self.is_wanted(event) else "found at the service")
             self._store.move(event.take_id, OutboxState.SUBMITTED)
@@ -136,7 +137,9 @@ class Line:
         """Back into the line, to be tried again at `not_before`; `failed` counts it as an attempt."""
         with self._store.changing():
             when = None if not_before is None else time_text(not_before)
-            self._write(event, "not_before = ?, attempts = attempts + ?", when, int(failed))
+            kept = self._store.event(event.event_id)
+            attempts = event.attempts if kept is None else kept["attempts"]
+            self._write(event, {"not_before": when, "attempts": attempts + int(failed)})
             if self.is_wanted(event):  # else it waits already, or a person has taken it out
                 self._store.move(event.take_id, OutboxState.WAITING)
 
@@ -152,10 +155,9 @@ class Line:
         query = "SELECT take_id FROM pending WHERE attempts > ? AND not_before IS NOT NULL"
         take_ids = self._take_ids(query, MAX_RETRIES)
         if take_ids:
-            with self._store.changing() as database:
-                database.execute("UPDATE pending SET not_before = NULL WHERE attempts > ?", (MAX_RETRIES,))
+            with self._store.changing():
                 for take_id in take_ids:
-                    self._store.touch(take_id)
+                    self._store.write_event_of(take_id, {"not_before": None})
 
     def doubt_moments(self, since: datetime, reason: str, ahead: timedelta | None = None) -> None:
         """Say of every take made here at `since` or later, by a wrong clock, that its time may be wrong.
@@ -229,10 +231,13 @@ class Line:
     def _events(self, states: Collection[OutboxState]) -> list[Event]:
         marks = ", ".join("?" * len(states))
         rows = self._store.rows(
-            "SELECT pending.*, state, group_id, duration_s, bundle_id FROM pending JOIN recordings USING (take_id) "  # noqa: S608
-            f"WHERE state IN ({marks}) ORDER BY recorded_at, take_id",
+            "SELECT pending.*, state, group_id, duration_s, bundle_id, event_mac "  # noqa: S608
+            f"FROM pending JOIN recordings USING (take_id) WHERE state IN ({marks}) ORDER BY recorded_at, take_id",
             tuple(states),
         )
+        for row in rows:
+            if not event_is_proved(row, self._store.seal):
+                self._store.look_again(row["take_id"])
         now, faulty = self._store.clock.now(), self._store.faulty
         return [_event(row, now) for row in rows if row["take_id"] not in faulty]
 
@@ -246,14 +251,9 @@ class Line:
                 return False
         return True
 
-    def _write(self, event: Event, assignment: str, *values: object) -> None:
-        with self._store.changing() as database:
-            written = database.execute(
-                f"UPDATE pending SET {assignment} WHERE event_id = ?",  # noqa: S608 - assignments are ours
-                (*values, event.event_id),
-            )
-            if written.rowcount:
-                self._store.touch(event.take_id)
+    def _write(self, event: Event, columns: Mapping[str, object]) -> None:
+        with self._store.changing():
+            self._store.write_event(event.event_id, columns)
 
 
 def _event(row: sqlite3.Row, now: datetime) -> Event:

@@ -13,12 +13,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
-from vbdesk.outbox.library.column_seal import ColumnSeal, open_sum, sum_of
+from vbdesk.outbox.library.column_seal import ColumnSeal
 from vbdesk.outbox.library.high_water import HighWater
 from vbdesk.outbox.library.opening import LibraryInUse, hold
-from vbdesk.outbox.library.rows import ITEMS, is_proved
+from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved
 from vbdesk.outbox.library.schema import is_of_the_disk
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.table_sums import open_sums, sums_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +96,14 @@ def prove_list(folder: Path, key: bytes) -> ListProof | None:
         with closing(_connect(folder)) as database:
             database.row_factory = sqlite3.Row
             database.execute("BEGIN")
-            library = database.execute("SELECT version, rows_sum FROM library").fetchone()
+            library = database.execute("SELECT version, sums FROM library").fetchone()
             rows = database.execute(ITEMS).fetchall()
+            sums = sums_of(lambda query: database.execute(query).fetchall(), seal)
     except sqlite3.Error:
         return None
-    total = sum_of(row["mac"] or b"" for row in rows)
-    complete = open_sum(seal, library["rows_sum"] or b"", library["version"]) == total
-    return ListProof(sum(not is_proved(row, seal) for row in rows), complete, highest > library["version"])
+    complete = open_sums(seal, library["sums"], library["version"]) == sums
+    changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
+    return ListProof(changed, complete, highest > library["version"])
 
 
 def known_words(folder: Path) -> list[str]:

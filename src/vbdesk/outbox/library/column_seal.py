@@ -1,4 +1,4 @@
-"""How a value of the database is sealed to its place, and how a row is proved to be as the desk wrote it."""
+"""How a value of the database is sealed to its place, and the MACs that prove rows."""
 
 import hmac
 import json
@@ -10,12 +10,11 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-__all__ = ["ColumnSeal", "InvalidTag", "open_sum", "seal_sum"]
+__all__ = ["MAC_BYTES", "NONCE_BYTES", "ColumnSeal", "InvalidTag"]
 
 NONCE_BYTES = 12
 MAC_BYTES = 32
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
-_MODULUS = 1 << (8 * MAC_BYTES)
 
 
 class ColumnSeal:
@@ -45,31 +44,3 @@ class ColumnSeal:
     def mac_of(self, text: str) -> bytes:
         """MAC of a text."""
         return hmac.digest(self._mac_key, text.encode(), "sha256")
-
-
-def sum_of(macs: Iterable[object]) -> int:
-    """All rows together, whatever their order; a row that comes or goes is added or taken away."""
-    return sum(_number(mac) for mac in macs) % _MODULUS
-
-
-def moved(total: int, before: object, after: object) -> int:
-    """The sum once a row's MAC changes; None stands for no row."""
-    return (total - _number(before) + _number(after)) % _MODULUS
-
-
-def seal_sum(seal: ColumnSeal, total: int, version: int) -> bytes:
-    """The sum of all rows as it is kept: nobody without the key can make another."""
-    return total.to_bytes(MAC_BYTES, "big") + seal.mac_of(f"rows/{version}/{total}")
-
-
-def open_sum(seal: ColumnSeal, kept: object, version: int) -> int | None:
-    """The sum of all rows at `version`; None if somebody else wrote it."""
-    if not isinstance(kept, bytes):
-        return None
-    total = int.from_bytes(kept[:MAC_BYTES], "big")
-    return total if hmac.compare_digest(kept, seal_sum(seal, total, version)) else None
-
-
-def _number(mac: object) -> int:
-    """A MAC as a number; 0 for no row, and for what somebody else put in its place."""
-    return int.from_bytes(mac, "big") if isinstance(mac, bytes) else 0

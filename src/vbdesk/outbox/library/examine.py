@@ -6,7 +6,6 @@ missing. What cannot: a copy of the whole folder, mark and files and all, put ba
 as the desk left it at that time, and only the service knows better.
 """
 
-from vbdesk.outbox.library.column_seal import open_sum
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND, Store
 
@@ -40,9 +39,8 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
     """
     said: list[str] = []
     store.check_structure()
-    library = store.rows("SELECT version, rows_sum FROM library")[0]
-    older = store.high_water.known() > library["version"]
-    if open_sum(store.seal, library["rows_sum"], library["version"]) != store.sum_of_rows():
+    older = store.high_water.known() > store.version()
+    if not store.is_whole():
         said.append(ROWS_MISSING)
         store.count_rows_anew()
     if older:
@@ -77,12 +75,11 @@ def of_faulty(store: Store) -> tuple[str, ...]:
 
 def search_first(store: Store) -> None:
     """Have the service searched for everything in the line before it is sent: it may have been since."""
-    with store.changing() as database:
+    with store.changing():
         rows = store.rows("SELECT take_id FROM pending WHERE kind = ? AND asked_at IS NULL", (SEND,))
         for row in rows:
             if store.is_as_written(row["take_id"]):
-                database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
-                store.touch(row["take_id"])
+                store.write_event_of(row["take_id"], {"asked_at": store.now()})
 
 
 def _restore_events(store: Store) -> None:
@@ -91,17 +88,18 @@ def _restore_events(store: Store) -> None:
     following = (OutboxState.SUBMITTED, OutboxState.RUNNING)
     lost = store.rows(
         "SELECT take_id, state FROM recordings LEFT JOIN pending USING (take_id) "
-        "WHERE event_id IS NULL AND state IN (?, ?, ?, ?, ?)",
+        "WHERE kind IS NULL AND state IN (?, ?, ?, ?, ?)",
         (*states, *following),
     )
     lost = [row for row in lost if store.is_as_written(row["take_id"])]
     if not lost:
         return
-    with store.changing() as database:
+    with store.changing():
         for row in lost:
-            store.add_event(row["take_id"], FOLLOW if row["state"] in following else SEND)
-            if row["state"] in states:
-                database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
+            if row["state"] in following:
+                store.add_event(row["take_id"], FOLLOW)
+            else:
+                store.add_event(row["take_id"], SEND, {"asked_at": store.now()})
 
 
 def _many(count: int, one: str, many: str) -> str:

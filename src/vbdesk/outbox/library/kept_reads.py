@@ -19,16 +19,17 @@ class KeptReads:
         if not rows:
             return None
         try:
-            body = zlib.decompress(self._store.seal.open(rows[0]["sealed"], _place(name)))
-        except (InvalidTag, zlib.error):
+            body = zlib.decompress(self._store.seal.open(rows[0]["sealed"], _place(name, rows[0]["read_at"])))
+            return body, datetime.fromisoformat(rows[0]["read_at"])
+        except (InvalidTag, TypeError, ValueError, zlib.error):
             return None
-        return body, datetime.fromisoformat(rows[0]["read_at"])
 
     def keep(self, name: str, body: bytes) -> None:
         """Keep `body` as `name`, in place of what was there. Nobody hears of it: it is no news of a recording."""
-        sealed = self._store.seal.seal(zlib.compress(body, 1), _place(name))
+        read_at = self._store.now()
+        sealed = self._store.seal.seal(zlib.compress(body, 1), _place(name, read_at))
         with self._store.quietly() as database:
-            database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, self._store.now(), sealed))
+            database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, read_at, sealed))
 
     def trajectories(self) -> dict[str, datetime]:
         """Which subjects' histories are kept, and when each was read."""
@@ -41,5 +42,5 @@ class KeptReads:
             self._store.keep_trajectory(group_id, body)
 
 
-def _place(name: str) -> str:
-    return f"reads/{name}"
+def _place(name: str, read_at: str) -> str:
+    return f"reads/{name}/{read_at}"

@@ -226,10 +226,10 @@ class Library(Listing):
             NotAllowed: it is at the service, and its result has not come.
         """
         with self.store.changing():
-            state = self.store.get(take_id).state
-            if state is OutboxState.HANDED_OVER:
+            item = self.store.get(take_id)
+            if item.state is OutboxState.HANDED_OVER:
                 raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
-            if state in AT_THE_SERVICE or self.store.asked(take_id):
+            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # of a fault, no result ever comes
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
@@ -290,13 +290,12 @@ class Library(Listing):
 
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
         """Where recordings are sent by hand: let these go, or all that wait now."""
-        with self.store.changing() as database:
+        with self.store.changing():
             waiting = [row["take_id"] for row in self.store.rows("SELECT take_id FROM pending WHERE released = 0")]
             for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
                 if not self.store.is_as_written(take_id):
                     continue
-                database.execute("UPDATE pending SET released = 1 WHERE take_id = ?", (take_id,))
-                self.store.touch(take_id)
+                self.store.write_event_of(take_id, {"released": 1})
                 self.store.note(Deed.RELEASED, take_id)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
-from vbdesk.outbox.library.column_seal import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_seal import NONCE_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
 from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.library.table_sums import table_row_mac
 
 PROVED = (
     "take_id",
@@ -38,10 +39,26 @@ PROVED = (
     "result_at",
     "audio_gone_at",
     "bundle_id",
+    "event_mac",
+    "result_nonce",
 )
 """The columns of `recordings` that its MAC speaks for: all but the MAC itself."""
+EVENT = (
+    "take_id",
+    "event_id",
+    "kind",
+    "attempts",
+    "not_before",
+    "upload_ref",
+    "uploaded_at",
+    "asked_at",
+    "released",
+    "asked_service_at",
+    "key_kept_s",
+)
+"""The columns of `pending`; `recordings.event_mac` speaks for all of them."""
 ITEMS = (
-    "SELECT recordings.*, results.sealed AS result, pending.asked_at, pending.released, pending.not_before "
+    f"SELECT recordings.*, results.sealed AS result, {', '.join(f'pending.{name}' for name in EVENT[1:])} "  # noqa: S608
     "FROM recordings LEFT JOIN results USING (take_id) LEFT JOIN pending USING (take_id)"
 )
 """What `item_of` takes."""
@@ -49,6 +66,7 @@ WITHOUT_RESULTS = ITEMS.replace("results.sealed AS", "x'' AS").replace("LEFT JOI
 """The same where the pages with the results are damaged; an empty result does not open."""
 
 _proved_values = itemgetter(*PROVED)
+_event_values = itemgetter(*EVENT)
 
 ROW_CHANGED = "The entry of this recording was changed by something other than vbdesk, so it is not sent."
 DETAILS_CHANGED = "What was written about this recording was changed by something other than vbdesk, so it is not sent."
@@ -74,17 +92,40 @@ def mac_of(row: Mapping[str, Any], seal: ColumnSeal) -> bytes:
     return seal.mac(_proved_values(row))
 
 
+def event_is_proved(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> bool:
+    """Whether the event in a row of `ITEMS` is the one that the recording names. One that is missing is no fault here.
+
+    It is restored at the next opening; until then nothing is sent.
+    """
+    if row["kind"] is None:  # never so in a row of `pending`
+        return True
+    known = row["event_mac"]
+    return isinstance(known, str) and hmac.compare_digest(known.encode(), event_mac_of(row, seal).encode())
+
+
+def event_mac_of(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> str:
+    """What the recording of a row of `pending` keeps of it."""
+    return table_row_mac(seal, "pending", _event_values(row)).hex()
+
+
+def result_nonce_of(sealed: bytes | None) -> bytes | None:
+    """What a recording keeps of its result: the nonce of a sealed value, made at random, stands for all of it."""
+    return None if sealed is None else sealed[:NONCE_BYTES]
+
+
 def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
     """A row of `ITEMS` as an item; one that is not proved, or does not open, with its fault."""
     row = dict(found)
     take_id: str = row["take_id"]
-    fault = None if is_proved(row, seal) else ROW_CHANGED
+    fault = None if is_proved(row, seal) and event_is_proved(row, seal) else ROW_CHANGED
     details, result = _NO_DETAILS, None
     try:
         details = json.loads(seal.open(row["details"], f"{take_id}/details"))
     except (InvalidTag, TypeError, ValueError):
         fault = fault or DETAILS_CHANGED
     try:
+        if result_nonce_of(row["result"]) != row["result_nonce"]:
+            raise ValueError("another result than the one of this recording")
         if row["result"] is not None:
             seal.open(row["result"], f"{take_id}/result")
             result = SealedResult(row["result"], f"{take_id}/result", seal)
@@ -94,6 +135,11 @@ def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
         return _item(row, details, result, fault)
     except (ValueError, TypeError, AttributeError):  # changed so that it, or its event, cannot even be read
         return _item(_readable(row), details, result, fault)
+
+
+def lenient(text: bytes) -> str:
+    """Text of the database; characters that somebody else spoilt are replaced, so that the proof fails, no reading."""
+    return text.decode("utf-8", "replace")
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,15 +15,34 @@ from vbdesk.capture.sealed import Damaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library import upkeep
 from vbdesk.outbox.library.audit import Actor, AuditLog, Deed, Part
-from vbdesk.outbox.library.column_seal import moved, open_sum, seal_sum, sum_of
 from vbdesk.outbox.library.high_water import HighWater
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
-from vbdesk.outbox.library.rows import ROW_CHANGED, is_proved, mac_of
+from vbdesk.outbox.library.rows import (
+    EVENT,
+    ROW_CHANGED,
+    event_is_proved,
+    event_mac_of,
+    is_proved,
+    lenient,
+    mac_of,
+    result_nonce_of,
+)
 from vbdesk.outbox.library.schema import ColumnSeal, open_database
 from vbdesk.outbox.library.shelf import Shelf
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
+from vbdesk.outbox.library.table_sums import (
+    PROVED_TABLES,
+    RECORDINGS,
+    Sums,
+    move,
+    open_sums,
+    seal_sums,
+    sums_of,
+    table_row_mac,
+)
 
 SEND, FOLLOW = "send", "follow"
+_EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
 
 
 class UnknownTake(Exception):
@@ -45,9 +64,9 @@ class Store:
         self.takes_folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
         self._depth = 0
-        self._rows_sum = 0  # of the transaction under way
+        self._sums: Sums | None = None  # of the transaction under way; None: not known
         self._afterwards: list[Callable[[], None]] = []
-        self._database = open_database(folder / "library.sqlite", self.seal)
+        self._database, self.structure_was_changed = open_database(folder / "library.sqlite", self.seal)
         self._audit = AuditLog(self._database, self.seal, actor or Actor())
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
@@ -67,8 +86,9 @@ class Store:
     def changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction, committed at the end, undone by an exception; may be nested. Subscribers hear of it.
 
-        Columns of `recordings` change through `insert`, `update`, `move`, `forget` and `restore` alone: they keep the
-        rows' proof.
+        Rows change through the methods of the store alone, since these keep the proofs: `recordings` through `insert`,
+        `update`, `move`, `forget` and `restore`; `pending` through `add_event`, `write_event` and `remove_event`; the
+        tables of `PROVED_TABLES` through `add`, `put` and `drop`.
         """
         with self._lock:
             if self._depth:
@@ -132,7 +152,7 @@ class Store:
             except (sqlite3.OperationalError, UnicodeDecodeError) as error:
                 if "decode" not in str(error):
                     raise
-                self._database.text_factory = _lenient  # slower, so not before it is needed
+                self._database.text_factory = lenient  # slower, so not before it is needed
                 return self._database.execute(query, values).fetchall()
 
     def version(self) -> int:
@@ -163,6 +183,12 @@ class Store:
             return self.get(take_id).fault is None
         except UnknownTake:  # its very id is spoilt
             return False
+
+    def look_again(self, take_id: str) -> None:
+        """Read and prove a recording anew, since something of it is not as the desk wrote it."""
+        with suppress(UnknownTake):
+            self._shelf.drop(take_id)
+            self.get(take_id)
 
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
         """A new `checked` recording. Within a transaction."""
@@ -258,7 +284,8 @@ class Store:
         """Keep what the service found, and when by its own clock. Within a transaction."""
         sealed = self.seal.seal(result, f"{take_id}/result")
         self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (take_id, sealed))
-        self.update(take_id, {"result_at": None if result_at is None else time_text(result_at)})
+        when = None if result_at is None else time_text(result_at)
+        self.update(take_id, {"result_at": when, "result_nonce": result_nonce_of(sealed)})
 
     def setting(self, name: str) -> bytes | None:
         """What is kept as `name`; None if nothing is, or somebody else wrote it."""
@@ -271,7 +298,26 @@ class Store:
     def keep_setting(self, name: str, content: bytes) -> None:
         """Keep `content` as `name`. Within a transaction."""
         sealed = self.seal.seal(content, f"settings/{name}")
-        self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, sealed))
+        self.put("settings", name, sealed)
+
+    def put(self, table: str, *row: object) -> None:
+        """Write a row of one of `PROVED_TABLES`, in place of the one with its key. Within a transaction."""
+        marks = ", ".join("?" * len(row))
+        before = self._table_row_mac(table, row[0])
+        self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
+        self._count(table, before, self._table_row_mac(table, row[0]))
+
+    def add(self, table: str, *row: object) -> None:
+        """Write a row of one of `PROVED_TABLES` whose key is new. Within a transaction. Raises sqlite3.IntegrityError."""
+        marks = ", ".join("?" * len(row))
+        self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
+        self._count(table, None, self._table_row_mac(table, row[0]))
+
+    def drop(self, table: str, key: object) -> None:
+        """Delete a row of one of `PROVED_TABLES`, if there is one. Within a transaction."""
+        before = self._table_row_mac(table, key)
+        self._database.execute(f"DELETE FROM {table} WHERE {PROVED_TABLES[table][0]} = ?", (key,))  # noqa: S608
+        self._count(table, before, None)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
         """The last read of a subject's history, and when it was read; None if there is none."""
@@ -279,32 +325,70 @@ class Store:
         if not rows:
             return None
         try:
-            body = self.seal.open(rows[0]["sealed"], f"trajectories/{group_id}")
+            body = self.seal.open(rows[0]["sealed"], f"trajectories/{group_id}/{rows[0]['read_at']}")
             return body, datetime.fromisoformat(rows[0]["read_at"])
         except (InvalidTag, TypeError, ValueError):  # it will be read again
             return None
 
     def keep_trajectory(self, group_id: str, body: bytes) -> None:
         """Keep a read of a subject's history. Within a transaction."""
-        sealed = self.seal.seal(body, f"trajectories/{group_id}")
-        self._database.execute("INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?)", (group_id, self.now(), sealed))
+        read_at = self.now()
+        sealed = self.seal.seal(body, f"trajectories/{group_id}/{read_at}")
+        self._database.execute("INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?)", (group_id, read_at, sealed))
 
-    def add_event(self, take_id: str, kind: str) -> None:
-        """Something to be done, in place of what was to be done. Within a transaction."""
-        self.remove_event(take_id)
+    def event(self, event_id: str) -> sqlite3.Row | None:
+        """The row of `pending` with this id; None if there is none."""
+        rows = self.rows("SELECT * FROM pending WHERE event_id = ?", (event_id,))
+        return rows[0] if rows else None
+
+    def add_event(self, take_id: str, kind: str, columns: Mapping[str, object] | None = None) -> None:
+        """Something to be done, in place of what was to be done. Within a transaction.
+
+        Args:
+            take_id: of which recording.
+            kind: SEND or FOLLOW.
+            columns: values of `pending`, by name; an `event_id` made here if none is given.
+        """
+        self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
+        row = {"event_id": new_id(), "take_id": take_id, "kind": kind, **(columns or {})}
+        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        self._database.execute(f"INSERT INTO pending ({names}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
+        self._prove_event(take_id)
+
+    def write_event(self, event_id: str, columns: Mapping[str, object]) -> bool:
+        """Write columns of an event; False if it is there no more. Within a transaction.
+
+        Raises:
+            IllegalMove: the event, or its recording, was changed by somebody else, and is left as it is.
+        """
+        rows = self.rows(f"SELECT event_mac, {_EVENT_COLUMNS} WHERE event_id = ?", (event_id,))
+        if not rows:
+            return False
+        take_id: str = rows[0]["take_id"]
+        if not event_is_proved(rows[0], self.seal):
+            self.look_again(take_id)
+            raise IllegalMove(ROW_CHANGED)
+        assignments = ", ".join(f"{name} = ?" for name in columns)
         self._database.execute(
-            "INSERT INTO pending (event_id, take_id, kind) VALUES (?, ?, ?)", (new_id(), take_id, kind)
+            f"UPDATE pending SET {assignments} WHERE event_id = ?",  # noqa: S608 - names are ours
+            (*columns.values(), event_id),
         )
-        self.touch(take_id)
+        self._prove_event(take_id)
+        return True
 
     def restart_event(self, take_id: str) -> None:
         """The same thing to be done, as if it had never gone wrong. Within a transaction."""
-        self._database.execute("UPDATE pending SET attempts = 0, not_before = NULL WHERE take_id = ?", (take_id,))
-        self.touch(take_id)
+        self.write_event_of(take_id, {"attempts": 0, "not_before": None})
+
+    def write_event_of(self, take_id: str, columns: Mapping[str, object]) -> bool:
+        """Write columns of what is to be done for a recording; see `write_event`. Within a transaction."""
+        rows = self.rows("SELECT event_id FROM pending WHERE take_id = ?", (take_id,))
+        return bool(rows) and self.write_event(rows[0]["event_id"], columns)
 
     def remove_event(self, take_id: str) -> None:
         """Nothing more to be done. Within a transaction."""
         self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
+        self._prove_event(take_id)
 
     def asked(self, take_id: str) -> bool:
         """Whether the service was asked for an analysis that it has not answered."""
@@ -312,9 +396,10 @@ class Store:
 
     def forget(self, take_id: str) -> None:
         """Delete a recording's row, and with it the key of its sound. Within a transaction. Raises UnknownTake."""
-        self._rows_sum = moved(self._rows_sum, self._row(take_id)["mac"], None)
+        self._count(RECORDINGS, self._row(take_id)["mac"], None)
+        self.drop("opened", take_id)
         self._database.execute("DELETE FROM recordings WHERE take_id = ?", (take_id,))
-        self._database.execute("INSERT OR REPLACE INTO removed VALUES (?, ?)", (take_id, self.version()))
+        self.put("removed", take_id, self.version())
         self._shelf.drop(take_id)
         self._progress.pop(take_id, None)
         self._shelf.faulty.discard(take_id)
@@ -330,22 +415,24 @@ class Store:
 
     def restore(self, row: Mapping[str, object]) -> None:
         """Put back a row that `forget` took away. Within a transaction."""
-        self._insert({**row, "version": self.version(), "mac": None})
-        self._database.execute("DELETE FROM removed WHERE take_id = ?", (row["take_id"],))
+        gone = dict.fromkeys(("mac", "event_mac", "result_nonce"))  # what is put away waits for nothing
+        self._insert({**row, **gone, "version": self.version()})
+        self.drop("removed", row["take_id"])
 
     def check_structure(self) -> None:
         """See that the database can be read through; see `upkeep`. Raises sqlite3.DatabaseError."""
         with self._lock:
             upkeep.check_structure(self._database)
 
-    def sum_of_rows(self) -> int:
-        """The rows as they are now, for comparison with what was kept."""
-        return sum_of(row["mac"] for row in self.rows("SELECT mac FROM recordings"))
+    def is_whole(self) -> bool:
+        """Whether every table has the rows that it had after the last change."""
+        library = self.rows("SELECT version, sums FROM library")[0]
+        return open_sums(self.seal, library["sums"], library["version"]) == sums_of(self.rows, self.seal)
 
     def count_rows_anew(self) -> None:
-        """Take the rows as they are now for the whole list, once it was said that some are missing."""
+        """Take the rows as they are now for all of them, once it was said that they were changed."""
         with self.changing():
-            self._rows_sum = self.sum_of_rows()
+            self._sums = sums_of(self.rows, self.seal)
 
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
         """Bytes of an upload; kept in memory only."""
@@ -374,16 +461,27 @@ class Store:
             self._database.execute("ROLLBACK")
 
     def _begin_change(self) -> None:
-        library = self._database.execute("SELECT version, rows_sum, audit_head FROM library").fetchone()
-        known = open_sum(self.seal, library["rows_sum"], library["version"])
-        self._rows_sum = self.sum_of_rows() if known is None else known
+        library = self._database.execute("SELECT version, sums, audit_head FROM library").fetchone()
+        self._sums = open_sums(self.seal, library["sums"], library["version"])
         self._audit.begin_change(library["audit_head"], library["version"])
         self._database.execute("UPDATE library SET version = version + 1")
 
     def _end_change(self) -> None:
         version = self.version()
-        proofs = (seal_sum(self.seal, self._rows_sum, version), self._audit.end_change(version))
-        self._database.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
+        head = self._audit.end_change(version)
+        self._database.execute("UPDATE library SET audit_head = ?", (head,))
+        if self._sums is not None:  # sums that were not ours stay, so that it is found out
+            self._database.execute("UPDATE library SET sums = ?", (seal_sums(self.seal, self._sums, version),))
+
+    def _count(self, table: str, before: object, after: object) -> None:
+        """Bring the sum of a table up to date."""
+        if self._sums is not None:
+            move(self._sums, table, before, after)
+
+    def _table_row_mac(self, table: str, key: object) -> bytes | None:
+        columns = PROVED_TABLES[table]
+        rows = self.rows(f"SELECT {', '.join(columns)} FROM {table} WHERE {columns[0]} = ?", (key,))  # noqa: S608
+        return table_row_mac(self.seal, table, tuple(rows[0])) if rows else None
 
     def _with_progress(self, item: RecordingItem) -> RecordingItem:
         sent, total = self._progress.get(item.take_id, (0, 0))
@@ -407,12 +505,13 @@ class Store:
         """Give a row that has changed its new MAC."""
         row = self._row(take_id)
         mac = mac_of(dict(row), self.seal)
-        self._rows_sum = moved(self._rows_sum, row["mac"], mac)
+        self._count(RECORDINGS, row["mac"], mac)
         self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
 
-
-def _lenient(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
+    def _prove_event(self, take_id: str) -> None:
+        """Have a recording speak for what is to be done for it now."""
+        rows = self.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))
+        self.update(take_id, {"event_mac": event_mac_of(rows[0], self.seal) if rows else None})
 
 
 def time_text(moment: datetime) -> str:

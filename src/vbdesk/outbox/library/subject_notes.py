@@ -35,13 +35,13 @@ class SubjectNotes:
     def keep(self, group_id: str, note: SubjectNote) -> None:
         """Keep a subject's note and tags in place of those before; an empty one is deleted. Subscribers hear of it."""
         text, tags = note.text.strip(), tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
-        with self._store.changing() as database:
+        with self._store.changing():
             if not text and not tags:
-                database.execute("DELETE FROM subjects WHERE group_id = ?", (group_id,))
+                self._store.drop("subjects", group_id)
                 return
             content = json.dumps({"text": text, "tags": tags}).encode()
             sealed = self._store.seal.seal(content, _place(group_id))
-            database.execute("INSERT OR REPLACE INTO subjects VALUES (?, ?)", (group_id, sealed))
+            self._store.put("subjects", group_id, sealed)
 
     def unread(self) -> dict[str, int]:
         """How many results of each subject were not opened here; subjects without any are left out."""
@@ -64,10 +64,12 @@ class SubjectNotes:
 
     def _open(self, column: str, value: str) -> None:
         condition = f"{column} = ? AND state = 'done' AND take_id NOT IN (SELECT take_id FROM opened)"  # noqa: S608
-        if not self._store.rows(f"SELECT 1 FROM recordings WHERE {condition} LIMIT 1", (value,)):  # noqa: S608
+        unread = self._store.rows(f"SELECT take_id FROM recordings WHERE {condition}", (value,))  # noqa: S608
+        if not unread:
             return
-        with self._store.changing() as database:
-            database.execute(f"INSERT INTO opened SELECT take_id FROM recordings WHERE {condition}", (value,))  # noqa: S608
+        with self._store.changing():
+            for row in unread:
+                self._store.put("opened", row["take_id"])
 
 
 def _place(group_id: str) -> str:

@@ -1,0 +1,133 @@
+"""The structure of the database: whether it is the one that vbdesk made, and how it is given back its form.
+
+Tables, indexes, triggers and views are compared with `TABLES` by their whole text. An added trigger or a changed
+default acts at the first write, so this comes before every write. A rebuild copies every row into a table of the right
+form and drops the rest: rows prove themselves, so none is trusted more for it.
+"""
+
+import re
+import sqlite3
+from collections.abc import Mapping
+from functools import cache
+
+from vbdesk.outbox.library.tables import TABLES
+
+_COMMENT = re.compile(r"--[^\n]*")
+_GAP = re.compile(r"\s*([(),]|\s)\s*")
+
+Objects = Mapping[tuple[str, str], str]
+"""SQL of every table, index, trigger and view, by its type and name."""
+
+
+class TableLost(Exception):
+    """A table or a column is missing, and its values with it."""
+
+
+def is_ours(connection: sqlite3.Connection) -> bool:
+    """Whether the database has the objects of `TABLES`, and no others."""
+    return _objects(connection) == _expected_objects()
+
+
+def check_columns(connection: sqlite3.Connection) -> None:
+    """See that a rebuild would lose nothing. Raises TableLost."""
+    for kind, name in _statements():
+        if kind == "table" and not set(_columns(connection, name)) >= _expected_columns(name):
+            raise TableLost(name)
+
+
+def drops_of_what_acts(connection: sqlite3.Connection) -> list[str]:
+    """Statements that drop every trigger and view, so that nothing but vbdesk acts in what follows."""
+    return [f"DROP {kind} {_quoted(name)}" for kind, name in _objects(connection) if kind in ("trigger", "view")]
+
+
+def rebuild(connection: sqlite3.Connection) -> None:
+    """Give the database the form of `TABLES`. Within a transaction, with foreign keys and table renaming set for it.
+
+    Every row stays as it is. Columns that a table did not have are NULL, or their default.
+
+    Raises:
+        sqlite3.Error: a row does not fit.
+        TableLost: a table is missing.
+    """
+    for statement in drops_of_what_acts(connection):
+        connection.execute(statement)
+    found, expected = _objects(connection), _expected_objects()
+    if any(key[0] == "table" and key not in found for key in expected):
+        raise TableLost
+    for kind, name in found:
+        if kind == "index" and not name.startswith("sqlite_"):
+            connection.execute(f"DROP INDEX {_quoted(name)}")
+        elif kind == "table" and (kind, name) not in expected and not name.startswith("sqlite_"):
+            connection.execute(f"DROP TABLE {_quoted(name)}")
+    for key in expected:
+        if key[0] == "table" and found[key] != expected[key]:
+            _make_anew(connection, key[1])
+    for (kind, _), statement in _statements().items():
+        if kind != "table":
+            connection.execute(statement)
+
+
+@cache
+def _expected_objects() -> Objects:
+    """What `TABLES` makes."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(TABLES)
+        return _objects(connection)
+    finally:
+        connection.close()
+
+
+def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    return {(kind, name): f"{table}: {_normal(sql or '')}" for kind, name, table, sql in rows}
+
+
+@cache
+def _statements() -> Mapping[tuple[str, str], str]:
+    """The statement that makes each object, by its type and name."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(TABLES)
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        return {(kind, name): sql for kind, name, sql in rows}
+    finally:
+        connection.close()
+
+
+def _make_anew(connection: sqlite3.Connection, table: str) -> None:
+    old = f"before_rebuild_{table}"
+    connection.execute(f"ALTER TABLE {table} RENAME TO {old}")
+    connection.execute(_statements()["table", table])
+    there = _columns(connection, old)
+    names = ", ".join(name for name in _columns(connection, table) if name in there)
+    connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {old}")  # noqa: S608 - names are ours
+    connection.execute(f"DROP TABLE {old}")
+
+
+@cache
+def _expected_columns(table: str) -> frozenset[str]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute(_statements()["table", table])
+        return frozenset(_columns(connection, table))
+    finally:
+        connection.close()
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    """Columns of a table; none of what is no table."""
+    rows = connection.execute(
+        "SELECT i.name FROM sqlite_master AS m, pragma_table_info(m.name) AS i WHERE m.type = 'table' AND m.name = ?",
+        (table,),
+    )
+    return [row[0] for row in rows]
+
+
+def _normal(sql: str) -> str:
+    """SQL without its comments, each gap as one space or none. No literal of ours holds two hyphens."""
+    return _GAP.sub(lambda gap: gap[1].strip() or " ", _COMMENT.sub("", sql)).strip()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,119 @@
+"""The tables, indexes and triggers of the library's database, as a new library gets them."""
+
+TABLES = """
+CREATE TABLE library (
+  schema_version INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  key_check BLOB NOT NULL,
+  sums BLOB, -- of the rows of each table, see table_sums
+  audit_head BLOB
+);
+CREATE TABLE recordings (
+  take_id TEXT PRIMARY KEY,
+  group_id TEXT NOT NULL,
+  recorded_at TEXT NOT NULL,
+  target TEXT NOT NULL,
+  longitudinal INTEGER NOT NULL,
+  duration_s REAL NOT NULL,
+  imported INTEGER NOT NULL,
+  details BLOB NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT,
+  fix TEXT,
+  job_id TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  take_key BLOB, -- the key of this take's sound, sealed; NULL: sealed with the library's key itself, or gone
+  sound_sha256 TEXT, -- of the samples as they were taken in; NULL: not known
+  sent_sha256 TEXT, -- of the bytes that were uploaded
+  result_at TEXT, -- when the service had the result, by the service's clock; NULL: not known
+  audio_gone_at TEXT, -- when retention removed the sound
+  bundle_id TEXT, -- the bundle in which it was handed over
+  event_mac TEXT, -- MAC of its row in pending; NULL: it has none
+  result_nonce BLOB, -- the first bytes of its row in results; NULL: it has none
+  mac BLOB,
+  UNIQUE (group_id, recorded_at)
+);
+CREATE INDEX recordings_by_version ON recordings (version);
+CREATE INDEX recordings_by_state ON recordings (state);
+CREATE INDEX recordings_by_time ON recordings (recorded_at);
+CREATE INDEX recordings_with_result_and_sound ON recordings (result_at) WHERE state = 'done' AND audio_gone_at IS NULL;
+CREATE TABLE results (
+  take_id TEXT PRIMARY KEY REFERENCES recordings (take_id) ON DELETE CASCADE,
+  sealed BLOB NOT NULL
+);
+CREATE TABLE removed (
+  take_id TEXT PRIMARY KEY,
+  version INTEGER NOT NULL
+);
+-- What is still to be done. A row leaves only together with the change of state that it stood for.
+CREATE TABLE pending (
+  event_id TEXT PRIMARY KEY,
+  take_id TEXT NOT NULL UNIQUE REFERENCES recordings (take_id) ON DELETE CASCADE,
+  kind TEXT NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  not_before TEXT,
+  upload_ref TEXT,
+  uploaded_at TEXT,
+  asked_at TEXT,
+  released INTEGER NOT NULL DEFAULT 0, -- a person said to send it now, where recordings are sent by hand
+  asked_service_at TEXT, -- the service's time when it was asked; NULL: not known
+  key_kept_s INTEGER -- how long the service promised, before it was asked, to keep the event id; NULL: no promise
+);
+-- Every job that an answer has named, so that a search for a lost answer never takes an old job for a new one.
+CREATE TABLE jobs (
+  job_id TEXT PRIMARY KEY,
+  take_id TEXT NOT NULL
+);
+CREATE TABLE settings (
+  name TEXT PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
+-- Requests of the last minute, so that a restart keeps inside the plan's limits too.
+CREATE TABLE requests (
+  bucket TEXT NOT NULL,
+  at TEXT NOT NULL
+);
+-- The last read of each subject's history at the service.
+CREATE TABLE trajectories (
+  group_id TEXT PRIMARY KEY,
+  read_at TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
+-- What a person wrote of a subject, and the tags; both stay on this computer.
+CREATE TABLE subjects (
+  group_id TEXT PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
+-- Recordings whose result was opened here; the results of all others are unread.
+CREATE TABLE opened (
+  take_id TEXT PRIMARY KEY REFERENCES recordings (take_id) ON DELETE CASCADE
+);
+-- Last answers of the service that pages show before it has answered again.
+CREATE TABLE reads (
+  name TEXT PRIMARY KEY,
+  read_at TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
+-- Every bundle that recordings of this library were handed over in; settled: its file is finished, or given up.
+CREATE TABLE bundles (
+  bundle_id TEXT PRIMARY KEY,
+  made_at TEXT NOT NULL,
+  settled INTEGER NOT NULL,
+  sealed BLOB NOT NULL
+);
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  take_id TEXT,
+  detail TEXT NOT NULL DEFAULT '',
+  mac BLOB NOT NULL
+);
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_is_never_shortened BEFORE DELETE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
+"""
