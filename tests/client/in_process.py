@@ -1,5 +1,6 @@
 """The real service, without sockets, behind a client: what tests of long ways stand on."""
 
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,8 @@ class Desk:
         self.requests, self.faults = [], []
         self.timekeeper = SkippingTimekeeper()
         self.ends_at_once = True
+        self.digits = 6  # of a second's fraction that the service keeps
+        self.knows_keys = False  # the interface has none: what is tested without them must not depend on them
 
     def client(self, credentials=None):
         return Client(
@@ -44,17 +47,30 @@ class Desk:
     def answer(self, request):
         self.requests.append(f"{request.method} {request.url.path}")
         submit = "/analyze" in request.url.path
-        request.headers.pop("Idempotency-Key", None)  # the interface has none: nothing may depend on it
+        if not self.knows_keys:
+            request.headers.pop("Idempotency-Key", None)
         fault = self.faults.pop(0) if submit and self.faults else None
         if fault == "cut":
             raise httpx.ConnectError("cut")
+        if fault == "never arrived":  # and the caller cannot know it
+            raise httpx.ReadTimeout("lost")
+        if fault == "conflict":
+            body = {"code": "CONFLICT", "message": "This key was used.", "status": 409}
+            return httpx.Response(409, json=body)
+        if submit and self.digits < 6:
+            request = with_fewer_digits(request, self.digits)
         response = self.service.exchange(request, request.read())
+        if not self.knows_keys:
+            response.headers.pop("X-Vbdesk-Idempotency", None)
         if submit and self.ends_at_once:
             self.finish()
         if isinstance(fault, BaseException):
             raise fault
         if fault == "lost":
             raise httpx.ReadTimeout("lost")
+        if fault == "failed after":
+            body = {"code": "PROCESSING_ERROR", "message": "No.", "status": 500}
+            return httpx.Response(500, json=body, headers={"Date": response.headers["Date"]})
         return response
 
     def finish(self, ends_as="done"):
@@ -69,3 +85,14 @@ class Desk:
 
     def close(self):
         self.service.close()
+
+
+def with_fewer_digits(request, digits):
+    """The request as a service reads it that keeps fewer digits of `recorded_at`."""
+    found = re.sub(
+        rb"(T\d\d:\d\d:\d\d)\.(\d{%d})\d*Z" % digits,
+        lambda found: found[1] + (b"." + found[2] if digits else b"") + b"Z",
+        request.read(),
+    )
+    headers = {name: value for name, value in request.headers.items() if name != "content-length"}
+    return httpx.Request(request.method, request.url, headers=headers, content=found)

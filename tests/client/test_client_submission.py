@@ -4,10 +4,13 @@ import json
 import random
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
+import soundfile
 
 from vbdesk.client import FileToSubmit, InUse, LinesDamaged, Target, recorded_at_in_name, submit_files
 from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
@@ -45,7 +48,9 @@ def test_every_file_becomes_a_job_at_a_moment_of_its_own(desk, files, journal):
     done = send(desk, files, journal)
     jobs = desk.jobs()
     assert [entry.job_id for entry in done] == [job.job_id for job in jobs]
-    assert [job.recorded_at - MORNING for job in jobs] == [timedelta(microseconds=number) for number in range(3)]
+    moments = [job.recorded_at for job in jobs]
+    assert {moment.replace(microsecond=0) for moment in moments} == {MORNING}
+    assert len({moment.microsecond for moment in moments} - {0}) == 3
     assert not any(entry.earlier for entry in done)
 
 
@@ -188,3 +193,141 @@ def test_another_file_is_not_taken_for_a_journal(desk, files, journal, content):
 )
 def test_the_moment_in_a_file_name_is_read(name, moment):
     assert recorded_at_in_name(name, ZoneInfo("Europe/Berlin")) == moment
+
+
+# Recovery by identity
+
+
+SUPPLIED = MORNING.replace(microsecond=123456)  # a time with a fraction: somebody else may have been given the same
+
+
+@pytest.fixture
+def twins(tmp_path):
+    """Two different recordings of equal length and size."""
+    folder = tmp_path / "twins"
+    folder.mkdir()
+    paths = []
+    for number in range(2):
+        samples = np.random.default_rng(number).integers(-3000, 3000, 20 * 8000).astype(np.int16)
+        paths.append(folder / f"{number}.wav")
+        soundfile.write(paths[-1], samples, 8000)
+    assert paths[0].stat().st_size == paths[1].stat().st_size
+    return paths
+
+
+def sound_of(desk, job_id):
+    [job] = [job for job in desk.jobs() if job.job_id == job_id]
+    return desk.service.books.audio(job)
+
+
+@pytest.mark.parametrize("moment", [MORNING, SUPPLIED])
+@pytest.mark.parametrize("knows_keys", [False, True])
+def test_another_persons_job_is_never_taken_for_ours_however_alike(desk, twins, journal, tmp_path, moment, knows_keys):
+    """Another computer has sent a recording of the same length, target and time, for another subject and for ours."""
+    desk.knows_keys = knows_keys
+    others = [FileToSubmit(twins[0], group, moment, PULSE, duration_s=20.0) for group in ("mrs-x", "mr-y")]
+    send(desk, others, tmp_path / "another computer.jsonl")
+    mine = FileToSubmit(twins[1], "mr-y", moment, PULSE, duration_s=20.0)
+    desk.faults = ["never arrived"]
+    with suppress(ConnectionFailed):
+        send(desk, [mine], journal)
+    [done] = send(desk, [mine], journal)
+    if knows_keys:
+        assert len(desk.jobs()) == 3
+        assert sound_of(desk, done.job_id) == twins[1].read_bytes()
+    else:
+        assert (done.job_id, done.unproven) == (None, True)
+        assert "at its price" in done.refusal
+        [sent] = send(desk, [replace(mine, attempt=2)], journal)
+        assert sound_of(desk, sent.job_id) == twins[1].read_bytes()
+
+
+def test_a_time_that_was_supplied_is_no_proof_and_nothing_is_sent_again(desk, twins, journal):
+    file = FileToSubmit(twins[0], "mr-y", SUPPLIED, PULSE, duration_s=20.0)
+    desk.faults = ["lost"]
+    [done] = send(desk, [file], journal)
+    assert (done.job_id, done.unproven) == (None, True)
+    [again] = send(desk, [file], journal)
+    assert (again.unproven, again.earlier) == (True, True)
+    assert len(desk.jobs()) == 1
+    [sent] = send(desk, [replace(file, attempt=2)], journal)
+    assert sound_of(desk, sent.job_id) == twins[0].read_bytes()
+    [known] = send(desk, [file], journal)
+    assert (known.job_id, known.unproven) == (sent.job_id, False), "the decision is remembered"
+
+
+def test_a_service_that_keeps_keys_is_asked_again_with_the_key_and_not_searched(desk, twins, journal):
+    desk.knows_keys = True
+    desk.faults = ["lost", "failed after"]
+    [done] = send(desk, [FileToSubmit(twins[0], "mr-y", SUPPLIED, PULSE)], journal)
+    assert sound_of(desk, done.job_id) == twins[0].read_bytes()
+    assert len(desk.jobs()) == 1
+    assert desk.asked("GET /v2/groups") == 0
+
+
+@pytest.mark.parametrize(("hours", "searched"), [(22, False), (23.5, True), (40, True)])
+def test_a_key_is_repeated_for_less_than_23_hours_of_the_services_time(desk, twins, journal, hours, searched):
+    desk.knows_keys = True
+    desk.faults = [KeyboardInterrupt()]
+    file = FileToSubmit(twins[0], "mr-y", MORNING, PULSE, duration_s=20.0)
+    with pytest.raises(KeyboardInterrupt):
+        send(desk, [file], journal)
+    desk.service.clock.moment += timedelta(hours=hours)
+    [done] = send(desk, [file], journal)
+    assert sound_of(desk, done.job_id) == twins[0].read_bytes()
+    assert (desk.asked("GET /v2/groups") > 0) == searched
+    assert len(desk.jobs()) == 1
+
+
+def test_a_promise_that_was_not_seen_before_the_asking_does_not_count(desk, twins, journal):
+    """The service honours keys now; nobody knows whether it did when it was asked."""
+    desk.faults = [KeyboardInterrupt()]
+    file = FileToSubmit(twins[0], "mr-y", SUPPLIED, PULSE, duration_s=20.0)
+    with pytest.raises(KeyboardInterrupt):
+        send(desk, [file], journal)
+    desk.knows_keys = True
+    [done] = send(desk, [file], journal)
+    assert done.unproven
+    assert len(desk.jobs()) == 1
+
+
+@pytest.mark.parametrize("digits", [3, 0])
+def test_a_service_that_keeps_fewer_digits_proves_nothing(desk, twins, journal, digits):
+    desk.digits = digits
+    desk.faults = ["lost"]
+    file = FileToSubmit(twins[0], "mr-y", MORNING, PULSE, duration_s=20.0)
+    assert send(desk, [file], journal)[0].unproven
+    assert len(desk.jobs()) == 1
+
+
+def test_a_group_that_was_deleted_meanwhile_leaves_it_to_a_person(desk, twins, journal):
+    desk.faults = [KeyboardInterrupt()]
+    file = FileToSubmit(twins[0], "mr-y", MORNING, PULSE, duration_s=20.0)
+    with pytest.raises(KeyboardInterrupt):
+        send(desk, [file], journal)
+    with desk.client() as client:
+        client.groups.delete("mr-y")
+    assert send(desk, [file], journal)[0].unproven
+    assert len(desk.jobs()) == 1
+
+
+def test_a_used_key_goes_to_a_person_and_never_to_a_new_key(desk, twins, journal):
+    desk.knows_keys = True
+    file = FileToSubmit(twins[0], "mr-y", MORNING, PULSE)
+    desk.faults = ["conflict"]
+    [done] = send(desk, [file], journal)
+    assert (done.job_id, done.unproven) == (None, True)
+    assert "key" in done.refusal
+    assert desk.asked("/analyze") == 1
+
+
+def test_a_journal_of_an_earlier_release_is_read_and_its_times_prove_nothing(desk, twins, journal):
+    desk.faults = [KeyboardInterrupt()]
+    file = FileToSubmit(twins[0], "mr-y", MORNING, PULSE, duration_s=20.0)
+    with pytest.raises(KeyboardInterrupt):
+        send(desk, [file], journal)
+    added = ("time_is_unique", "asked_service_at", "key_kept_s", "unproven")
+    old = [{n: v for n, v in json.loads(line).items() if n not in added} for line in journal.read_text().splitlines()]
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in old))
+    assert send(desk, [file], journal)[0].unproven
+    assert len(desk.jobs()) == 1

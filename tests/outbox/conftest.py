@@ -200,6 +200,8 @@ class FakeService(httpx.BaseTransport):
         self.plan: Plan | None = None  # enforces its limits
         self.clock_ahead: timedelta | None = None  # tells its time
         self.digits = 6  # of recorded_at
+        self.key_kept_s: int | None = None  # promises to keep idempotency keys for so long, and does
+        self.keys: dict[str, tuple[float, bytes, dict]] = {}
         self.recomputes = 0  # reads of a subject that are put off
         self.latency_s = 0.0
         self.upload_bytes_per_s = float("inf")
@@ -228,6 +230,8 @@ class FakeService(httpx.BaseTransport):
         if self.clock_ahead is not None:
             told = self.clock.now() + self.clock_ahead
             answer.headers["Date"] = format_datetime(told.replace(microsecond=0), usegmt=True)
+        if self.key_kept_s is not None and kind != "put" and answer.status_code != 401:
+            answer.headers["X-Vbdesk-Idempotency"] = str(self.key_kept_s)
         return answer
 
     def count(self, kind: str) -> int:
@@ -317,6 +321,10 @@ class FakeService(httpx.BaseTransport):
         audio = self.uploads.get(fields["audio_upload_ref"])
         if audio is None:
             return self._refusal(400, "INVALID_REQUEST", "Invalid audio_upload_ref")
+        key = request.headers["Idempotency-Key"]
+        kept_at, sound, first = self.keys.get(key, (-1e9, b"", {}))
+        if self.key_kept_s is not None and self.clock.monotonic() - kept_at < self.key_kept_s:
+            return httpx.Response(200, json=first) if sound == audio else self._refusal(409, "CONFLICT")
         if self.credits < 10:
             return self._refusal(402)
         self.credits -= 10
@@ -340,7 +348,9 @@ class FakeService(httpx.BaseTransport):
         }
         kept = {"group_id": group_id, "recorded_at": recorded_at, "done_at": self._done_at()}
         self.jobs[job["job_id"]] = job | kept
-        return httpx.Response(200, json=job | {"group_id": group_id, "recorded_at": fields["recorded_at"]})
+        answer = job | {"group_id": group_id, "recorded_at": fields["recorded_at"]}
+        self.keys[key] = (self.clock.monotonic(), audio, answer)
+        return httpx.Response(200, json=answer)
 
     def _done_at(self) -> float:
         busy_until = max((job["done_at"] for job in self.jobs.values()), default=0.0)

@@ -9,8 +9,9 @@ import pytest
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import Fix, OutboxState
 
+NEEDS_ATTENTION = OutboxState.NEEDS_ATTENTION
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
 
 
@@ -47,7 +48,7 @@ def test_a_search_that_fails_is_not_repeated_at_once(library, all_done, waiting,
 
 
 @pytest.mark.parametrize("digits", [6, 3, 0])
-def test_a_lost_answer_is_found_however_many_digits_the_service_keeps(
+def test_a_lost_answer_is_found_by_all_digits_of_its_time_and_fewer_are_left_to_a_person(
     library, all_done, waiting, courier, service, drive, digits
 ):
     service.digits = digits
@@ -55,21 +56,26 @@ def test_a_lost_answer_is_found_however_many_digits_the_service_keeps(
     take_id = waiting()
     drive(courier, all_done)
     assert len(service.jobs) == 1
-    assert library.get(take_id).recorded_at == MOMENT
+    item = library.get(take_id)
+    assert item.recorded_at == MOMENT
+    assert (item.state, item.fix) == ((OutboxState.DONE, None) if digits == 6 else (NEEDS_ATTENTION, Fix.SEND_AGAIN))
 
 
 def test_a_job_of_the_same_second_but_another_length_is_another_recordings(
     library, all_done, waiting, courier, service, drive
 ):
     service.digits = 0
-    service.faults["analyze"].extend(["unreachable", "lost", "lost"])
+    service.faults["analyze"].extend(["unreachable", "lost"])
     first = waiting(seconds=15)
     second = waiting(seconds=17, recorded_at=MOMENT + timedelta(milliseconds=1))
-    drive(courier, all_done, seconds=600)
+    drive(courier, lambda: len(service.jobs) == 2 and library.get(first).job_id is not None, seconds=600)
+    drive(courier, seconds=60)
     durations = {job_id: job["audio_duration_seconds"] for job_id, job in service.jobs.items()}
-    assert {durations[library.get(take_id).job_id] for take_id in (first, second)} == {15.0, 17.0}
-    assert durations[library.get(first).job_id] == 15.0
-    assert len(service.jobs) == 2
+    assert sorted(durations.values()) == [15.0, 17.0], "one is sent though the other is unclear, and none twice"
+    items = [library.get(take_id) for take_id in (first, second)]
+    known = [item for item in items if item.job_id is not None]
+    assert [round(item.duration_s) for item in known] == [durations[item.job_id] for item in known]
+    assert {item.fix for item in items} == {None, Fix.SEND_AGAIN}
 
 
 def test_while_one_recording_of_a_subject_is_unclear_no_other_of_it_is_sent(
@@ -86,7 +92,7 @@ def test_while_one_recording_of_a_subject_is_unclear_no_other_of_it_is_sent(
     assert len(service.jobs) == 3
 
 
-def test_a_job_whose_group_was_deleted_meanwhile_is_known_by_its_bytes(
+def test_a_job_whose_group_was_deleted_meanwhile_is_left_to_a_person(
     library, all_done, waiting, courier, service, drive
 ):
     service.faults["analyze"].append("lost")
@@ -96,8 +102,14 @@ def test_a_job_whose_group_was_deleted_meanwhile_is_known_by_its_bytes(
     service.jobs[job_id] = job | {"group_id": "deleted"}
     service.jobs["stranger"] = job | {"group_id": "other", "job_id": "stranger", "audio_size_bytes": 77}
     drive(courier, all_done)
-    assert library.get(take_id).job_id == job_id
-    assert service.count("analyze") == 1
+    item = library.get(take_id)
+    assert (item.job_id, item.state, item.fix) == (None, NEEDS_ATTENTION, Fix.SEND_AGAIN)
+    assert "at its price" in item.reason
+    assert service.count("analyze") == 1, "and nothing is sent before somebody says so"
+    library.send_again(take_id)
+    drive(courier, all_done)
+    assert library.get(take_id).state is OutboxState.DONE
+    assert service.count("analyze") == 2
 
 
 def test_a_job_of_another_computer_is_not_taken_for_ours(library, all_done, waiting, courier, service, drive):

@@ -57,6 +57,10 @@ def submit(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Send those anew whose analysis failed or timed out.")
     ] = False,
+    send_again: Annotated[
+        bool,
+        typer.Option("--send-again", help="Send those again that the service may have already, at their price."),
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the results and show them.")] = False,
     journal: Annotated[
         Path | None,
@@ -79,7 +83,14 @@ def submit(
         rows = _looked_at(paths, group or "", csv, target, moments, connection)
         if recorded_at is not None and len(rows) > 1:
             fail(f"--recorded-at is for one file; these are {len(rows)}. Use --from-name or --csv.", USAGE)
-        sender = _Sender(connection, journal or _journal_of(connection, data_dir), longitudinal, diarize, retry_failed)
+        sender = _Sender(
+            connection,
+            journal or _journal_of(connection, data_dir),
+            longitudinal,
+            diarize,
+            retry_failed=retry_failed,
+            send_again=send_again,
+        )
         outcomes = []
         try:
             for outcome in sender.send(rows):
@@ -196,13 +207,21 @@ class _Sender:
     """Sends what can be sent, and says of the rest why not."""
 
     def __init__(
-        self, connection: Connection, journal: Path, longitudinal: bool, diarize: bool, retry_failed: bool
+        self,
+        connection: Connection,
+        journal: Path,
+        longitudinal: bool,
+        diarize: bool,
+        *,
+        retry_failed: bool,
+        send_again: bool,
     ) -> None:
         self._client = connection.client
         self._journal = journal
         self._longitudinal = longitudinal
         self._diarize = diarize
         self._retry_failed = retry_failed
+        self._send_again = send_again
 
     def send(self, rows: "Sequence[IntakeRow]") -> "Iterator[Submitted]":
         from vbdesk.client import Submitted
@@ -212,13 +231,14 @@ class _Sender:
                 yield Submitted(self._file(row), None, row.error)
         files = [self._file(row) for row in rows if row.error is None]
         while files:
-            failed = []
+            once_more = []
             for outcome in self._submitted(files):
-                if self._retry_failed and outcome.earlier and self._has_failed(outcome):
-                    failed.append(replace(outcome.file, attempt=outcome.file.attempt + 1))
+                failed = self._retry_failed and outcome.earlier and self._has_failed(outcome)
+                if failed or (self._send_again and outcome.earlier and outcome.unproven):
+                    once_more.append(replace(outcome.file, attempt=outcome.file.attempt + 1))
                 else:
                     yield outcome
-            files = failed
+            files = once_more
 
     def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[Submitted]":
         from vbdesk.client import submit_files
@@ -262,7 +282,9 @@ def _ended(connection: Connection, outcomes: "Sequence[Submitted]", *, quiet: bo
 def _line(outcome: "Submitted") -> str:
     name = outcome.file.path.name
     if outcome.job_id is None:
-        return f"{name}: not sent. {outcome.refusal}"
+        said = "not known whether it was sent" if outcome.unproven else "not sent"
+        hint = " See --send-again." if outcome.unproven else ""
+        return f"{name}: {said}. {outcome.refusal}{hint}"
     sent = "sent before" if outcome.earlier else "sent"
     return f"{name}: {sent}, recorded {local_time(outcome.file.recorded_at)}, job {outcome.job_id}"
 
@@ -278,5 +300,6 @@ def _document(outcome: "Submitted", ended: "dict[str, Job]") -> dict[str, Any]:
         "job_id": outcome.job_id,
         "refusal": outcome.refusal,
         "earlier": outcome.earlier,
+        "unproven": outcome.unproven,
         "job": None if job is None else job.model_dump(mode="json"),
     }

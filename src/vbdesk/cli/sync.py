@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.courier.courier import Courier
     from vbdesk.outbox.library.items import RecordingItem
+    from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
 
@@ -54,6 +55,13 @@ def sync(
     keep_trying: Annotated[
         bool, typer.Option("--keep-trying", help="Wait for the service for as long as it takes.")
     ] = False,
+    send_again: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Send this recording again though the service may have it, at its price: its take id, as shown here.",
+            metavar="TAKE",
+        ),
+    ] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -70,7 +78,9 @@ def sync(
     budget: RequestBudget | None = None
     if send and (profile is not None or not names_account()):
         _keep_log(data_dir)
-        report["sent"], budget = send_waiting(profile, data_dir, keep_trying=keep_trying, quiet=as_json)
+        report["sent"], budget = send_waiting(
+            profile, data_dir, keep_trying=keep_trying, quiet=as_json, send_again=send_again or ()
+        )
     elif results is None:
         fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
     if results is not None:
@@ -102,6 +112,7 @@ def send_waiting(
     *,
     keep_trying: bool = False,
     quiet: bool = False,
+    send_again: Sequence[str] = (),
 ) -> Sent:
     """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
 
@@ -111,6 +122,7 @@ def send_waiting(
         vault: where keys of profiles are; the system's keyring if None.
         keep_trying: wait for the service for as long as it takes.
         quiet: say nothing of each recording as it ends.
+        send_again: take ids of recordings to send though the service may have them.
     """
     from vbdesk.cli.held_library import held_library
     from vbdesk.cli.places import places
@@ -123,6 +135,7 @@ def send_waiting(
     with held_library(profile, data_dir, vault) as held:
         if held.library.settings().paused:
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
+        _send_again(held.library, send_again)
         held.library.send_now()
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
@@ -140,6 +153,17 @@ def send_waiting(
             pass
         requests.leave_library()
         return Sent(report, budget)
+
+
+def _send_again(library: "Library", take_ids: Sequence[str]) -> None:
+    from vbdesk.outbox.library.library import NotAllowed
+    from vbdesk.outbox.library.store import UnknownTake
+
+    for take_id in take_ids:
+        try:
+            library.send_again(take_id)
+        except (NotAllowed, UnknownTake) as refusal:
+            fail(f"{take_id}: {refusal}", USAGE)
 
 
 def _fetch(
@@ -285,9 +309,14 @@ class _Watch:
 
 def _line(item: "RecordingItem") -> str:
     from vbdesk.cli.output import local_time
+    from vbdesk.outbox.library.states import Fix
 
-    reason = f" {item.reason}" if item.reason else ""
-    return f"{item.group_id}, {local_time(item.recorded_at)}: {item.state}.{reason}"
+    line = f"{item.group_id}, {local_time(item.recorded_at)}: {item.state}."
+    if item.reason:
+        line += f" {item.reason}"
+    if item.fix is Fix.SEND_AGAIN:
+        line += f" To send it: vbdesk sync --send-again {item.take_id}"
+    return line
 
 
 def _document(item: "RecordingItem") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from vbdesk.client.audio import AudioSource
 from vbdesk.client.paths import path
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
+from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.timestamps import format_timestamp
@@ -57,6 +58,7 @@ def submit(
     diarize: bool = False,
     webhook: Webhook | None = None,
     idempotency_key: str | None = None,
+    after_faults: bool = True,
     cancel: CancelFlag | None = None,
 ) -> Job:
     """Submit one recording; the answer is the queued job, a `GroupJob` where a group was named.
@@ -74,6 +76,8 @@ def submit(
         diarize: analyse each speaker.
         webhook: where this job is reported.
         idempotency_key: lets services that know it recognise a repeated submit.
+        after_faults: send again where the service says that it failed inside, as the interface recommends; without it
+            the caller searches first, since a service may fail after it has taken a recording.
         cancel: set to stop before the request is sent.
 
     Raises:
@@ -101,7 +105,8 @@ def submit(
         bucket=Bucket.ANALYZE,
         form=form,
         audio=recording if isinstance(recording, AudioSource) else None,
-        headers=None if idempotency_key is None else {"Idempotency-Key": idempotency_key},
+        headers=None if idempotency_key is None else {KEY_HEADER: idempotency_key},
+        after_faults=after_faults,
     )
     answer: type[Job] = Job if group_id is None else GroupJob
     return transport.read(call, answer.model_validate_json, cancel)

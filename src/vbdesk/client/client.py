@@ -116,6 +116,11 @@ class Client:
         """The time of day in the service's last answer, to be compared with this computer's; None before the first."""
         return self._transport.server_time
 
+    @property
+    def key_kept_s(self) -> int | None:
+        """For how many seconds the service keeps an idempotency key, by its last answer; None: it promised nothing."""
+        return self._transport.key_kept_s
+
     def analyze(
         self,
         target: AnalysisTarget,
@@ -127,6 +132,7 @@ class Client:
         diarize: bool = False,
         webhook: Webhook | None = None,
         idempotency_key: str | None = None,
+        after_faults: bool = True,
         cancel: CancelFlag | None = None,
     ) -> Job:
         """Submit a recording for analysis; see `vbdesk.client.analyze.submit`."""
@@ -140,6 +146,7 @@ class Client:
             diarize=diarize,
             webhook=webhook,
             idempotency_key=idempotency_key,
+            after_faults=after_faults,
             cancel=cancel,
         )
 

@@ -5,7 +5,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.client.lines import LineFile, LinesDamaged
+from vbdesk.client.submission_recovery import with_own_digits
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+
+_TIMES = ("recorded_at", "asked_service_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +17,12 @@ class Entry:
 
     Attributes:
         recorded_at: as the service is told, unlike that of every other recording.
+        time_is_unique: no other recording, here or elsewhere, can have this time: its digits were drawn at random.
         upload_ref: the bytes are at the storage.
         asked: the service was asked for the analysis, and its answer was not written down.
+        asked_service_at: the service's time when it was asked first; None if it is not known.
+        key_kept_s: for how many seconds the service had promised then to keep the key; None: no promise.
+        unproven: the service may have the recording, and no job is proved to be its own: a person decides.
     """
 
     key: str
@@ -25,6 +32,10 @@ class Entry:
     asked: bool = False
     job_id: str | None = None
     refusal: str | None = None
+    time_is_unique: bool = False
+    asked_service_at: datetime | None = None
+    key_kept_s: int | None = None
+    unproven: bool = False
 
 
 class Journal:
@@ -36,7 +47,8 @@ class Journal:
         self._entries: dict[str, Entry] = {}
         for line in self._file.read():
             try:
-                entry = Entry(**line | {"recorded_at": parse_timestamp(line["recorded_at"])})
+                times = {name: parse_timestamp(line[name]) for name in _TIMES if line.get(name) is not None}
+                entry = Entry(**line | times | {"recorded_at": times["recorded_at"]})
             except (TypeError, KeyError, ValueError):
                 raise LinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
             self._entries[entry.key] = entry
@@ -47,16 +59,19 @@ class Journal:
         return self._entries.get(key)
 
     def begin(self, key: str, group_id: str, recorded_at: datetime) -> Entry:
-        """A new recording; its moment is moved on until no other has it."""
+        """A new recording; a time without a fraction gets one at random, and is moved on until no other has it."""
+        unique = recorded_at.microsecond == 0
+        recorded_at = with_own_digits(recorded_at)
         while recorded_at in self._moments:
             recorded_at += timedelta(microseconds=1)
         self._moments.add(recorded_at)
-        return self.write(Entry(key, group_id, recorded_at))
+        return self.write(Entry(key, group_id, recorded_at, time_is_unique=unique))
 
     def write(self, entry: Entry) -> Entry:
         """Write an entry to the disk, in place of an earlier one of its recording. Raises OSError."""
         fields = {name: getattr(entry, name) for name in Entry.__slots__}
-        self._file.append(fields | {"recorded_at": format_timestamp(entry.recorded_at)})
+        times = {name: format_timestamp(fields[name]) for name in _TIMES if fields[name] is not None}
+        self._file.append(fields | times)
         self._entries[entry.key] = entry
         return entry
 

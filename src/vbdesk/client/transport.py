@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO, Literal, TypeVar
@@ -28,6 +28,7 @@ from vbdesk.client.errors import (
 from vbdesk.client.retry import RetryRule
 from vbdesk.client.timekeeper import CancelFlag, Timekeeper
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
+from vbdesk.contract.idempotency import KEPT_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 
 T = TypeVar("T")
@@ -55,6 +56,7 @@ class Call:
         form: fields of a multipart form.
         audio: file of the form.
         headers: further headers.
+        after_faults: it is sent again where the service says that it failed inside.
     """
 
     method: Method
@@ -66,6 +68,7 @@ class Call:
     form: Mapping[str, str] | None = None
     audio: AudioSource | None = None
     headers: Mapping[str, str] | None = None
+    after_faults: bool = True
 
 
 class Transport:
@@ -75,6 +78,7 @@ class Transport:
 
     Attributes:
         server_time: the time of day in the service's last answer; None before the first.
+        key_kept_s: for how many seconds the service keeps an idempotency key, by its last answer; None: no promise.
     """
 
     def __init__(
@@ -94,6 +98,7 @@ class Transport:
         self.timekeeper = timekeeper
         self.retries = retries
         self.server_time: datetime | None = None
+        self.key_kept_s: int | None = None
 
     def read(self, call: Call, decode: Callable[[bytes], T], cancel: CancelFlag | None = None) -> T:
         """Send a call and decode its answer.
@@ -110,17 +115,21 @@ class Transport:
 
     def send(self, call: Call, cancel: CancelFlag | None = None) -> httpx.Response:
         """Send a call until it is answered with 2xx, it is hopeless, or `cancel` is set."""
-        return self.persist(lambda: self._attempt(call, cancel), repeatable=call.repeatable, cancel=cancel)
+        rule = self.retries if call.after_faults else replace(self.retries, after_faults=False)
+        return self.persist(lambda: self._attempt(call, cancel), repeatable=call.repeatable, cancel=cancel, rule=rule)
 
-    def persist(self, attempt: Callable[[], T], *, repeatable: bool, cancel: CancelFlag | None) -> T:
-        """Do `attempt` again as the retry rule allows."""
+    def persist(
+        self, attempt: Callable[[], T], *, repeatable: bool, cancel: CancelFlag | None, rule: RetryRule | None = None
+    ) -> T:
+        """Do `attempt` again as the retry rule allows, this transport's if None."""
+        rule = rule or self.retries
         retries = 0
         while True:
             _stop_if_asked(cancel)
             try:
                 return attempt()
             except ClientError as error:
-                delay = self.retries.delay_s(error, retries, repeatable=repeatable)
+                delay = rule.delay_s(error, retries, repeatable=repeatable)
                 if delay is None:
                     raise
             retries += 1
@@ -154,10 +163,12 @@ class Transport:
             error = error_of(response)
             if not isinstance(error, CaptivePortal | UnexpectedAnswer):
                 self._read_clock(response)
+                self._read_promise(response)
             self._slow_down(call.bucket, error)
             raise error
         if not is_of_portal(response):
             self._read_clock(response)
+            self._read_promise(response)
         return response
 
     @contextmanager
@@ -179,6 +190,11 @@ class Transport:
     def _read_clock(self, response: httpx.Response) -> None:
         with suppress(KeyError, ValueError, OverflowError):
             self.server_time = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
+
+    def _read_promise(self, response: httpx.Response) -> None:
+        """Take in whether keys are honoured; the service says so on every answer to somebody that it knows."""
+        text = response.headers.get(KEPT_HEADER, "")
+        self.key_kept_s = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:
         """Tell everything that shares our budget when the service asks for a pause."""

@@ -32,10 +32,11 @@ _EMPTY = {
     Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
-_SEND, _CANCEL, _DELETE, _NONE = "send", "cancel", "delete", "none"
+_SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
 _DEEDS = (
     (_SEND, "Send", "arrow-up"),
+    (_LOOK, "Look again", "refresh"),
     (_CANCEL, "Keep, do not send", ""),
     (_HAND_OVER, "Hand over", "outbox"),
     (_TAKE_BACK, "Take back", ""),
@@ -188,6 +189,7 @@ class OutboxPage(QWidget):
         names = {_NONE: "Choose none"}
         for key, keys, verb in (
             (_SEND, choice.send, "Send"),
+            (_LOOK, choice.look, "Look again for"),
             (_CANCEL, choice.cancel, "Keep and do not send"),
             (_HAND_OVER, choice.hand_over, "Hand over"),
             (_TAKE_BACK, choice.take_back, "Take back"),
@@ -202,6 +204,8 @@ class OutboxPage(QWidget):
         match deed:
             case "send":
                 self.view_model.send(self._choice.send)
+            case "look":
+                self.view_model.deeds.look(self._choice.look)
             case "cancel":
                 self.view_model.deeds.cancel(self._choice.cancel)
             case "take-back":

@@ -157,6 +157,8 @@ class OutboxViewModel(QObject):
                 self.deeds.take_back([key])
             case Deed.CORRECT if row is not None:
                 self.deeds.ask_for_time(row.item, self._around().now)
+            case Deed.DECIDE if row is not None:
+                self.deeds.ask_to_send_again(row.item)
             case Deed.REVIEW:
                 self._workspace.navigator.open("record", ReviewTake(key))
             case Deed.ACCOUNT:

@@ -14,7 +14,7 @@ from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.bundles.bundle import take_back
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, PutAway, UnknownTake
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import Fix, OutboxState
 
 _S = OutboxState
 
@@ -27,6 +27,7 @@ class Choice:
 
     Attributes:
         send: rest here, or ended without a result, or wait for a hand.
+        look: the service may have them, and can be asked again whether it has.
         cancel: are in the line, and the service was not asked.
         hand_over: can go into a bundle for another computer.
         take_back: are in such a bundle.
@@ -36,6 +37,7 @@ class Choice:
 
     chosen: tuple[str, ...] = ()
     send: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
     hand_over: tuple[str, ...] = ()
     take_back: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ def choice_of(items: Iterable[RecordingItem], around: Circumstances) -> Choice:
     return Choice(
         chosen=keys(lambda item: True),
         send=keys(lambda item: deed_of(item, around) in _SENDING),
+        look=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
         cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
         hand_over=keys(lambda item: item.state is _S.WAITING),
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
@@ -73,6 +76,7 @@ class Step(StrEnum):
     UNDO = "undo"
     DELETE = "delete"
     CORRECT = "correct"
+    SEND_AGAIN = "send_again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class OutboxDeeds(QObject):
         self._asked_about: tuple[str, ...] = ()
         self._deleted: _Deleted | None = None
         self._to_correct: RecordingItem | None = None
+        self._to_send_again = ""
 
     def send(self, items: Collection[RecordingItem], around: Circumstances) -> None:
         """Let recordings go, by whichever way each needs."""
@@ -163,6 +168,22 @@ class OutboxDeeds(QObject):
             )
         )
 
+    def look(self, take_ids: Iterable[str]) -> None:
+        """Have the service searched again for recordings that it may have."""
+        self._each([(take_id, self._workspace.library.retry) for take_id in take_ids])
+
+    def ask_to_send_again(self, item: RecordingItem) -> None:
+        """Ask before a recording is sent that the service may have already: it may be charged twice."""
+        self._to_send_again = item.take_id
+        self._say(
+            Notice(
+                f"{item.group_id}: send this recording again? If the service has it already, it is analysed and "
+                "charged a second time. The recording is kept here in any case.",
+                act="Send again",
+                step=Step.SEND_AGAIN,
+            )
+        )
+
     def act_on_notice(self) -> None:
         """Do what the button of the notice says."""
         step, self._step = self._step, Step.CLOSE
@@ -171,6 +192,8 @@ class OutboxDeeds(QObject):
         elif step is Step.CORRECT and self._to_correct is not None:
             library, item = self._workspace.library, self._to_correct
             self._start(lambda: _each_in_turn([(item.take_id, lambda _: _correct(library, item))]), self._on_each)
+        elif step is Step.SEND_AGAIN:
+            self._each([(self._to_send_again, self._workspace.library.send_again)])
         elif step is Step.UNDO and self._deleted is not None:
             deleted, self._deleted = self._deleted, None
             self._do(lambda: _bring_back(self._workspace.library, deleted))
@@ -179,7 +202,7 @@ class OutboxDeeds(QObject):
     @Slot()
     def withdraw(self) -> None:
         """Other recordings are chosen than were asked about."""
-        if self._step in (Step.DELETE, Step.CORRECT):
+        if self._step in (Step.DELETE, Step.CORRECT, Step.SEND_AGAIN):
             self._step, self._asked_about, self._to_correct = Step.CLOSE, (), None
             self.noticed.emit(None)
 

@@ -57,6 +57,7 @@ class Deed(StrEnum):
     RETRY = "retry"
     REVIEW = "review"
     CORRECT = "correct"
+    DECIDE = "decide"
     ACCOUNT = "account"
     TAKE_BACK = "take_back"
     OPEN = "open"
@@ -70,6 +71,7 @@ DEED_WORDS = {
     Deed.RETRY: "Try again",
     Deed.REVIEW: "Review take",
     Deed.CORRECT: "Correct time",
+    Deed.DECIDE: "Decide",
     Deed.ACCOUNT: "Open account",
     Deed.TAKE_BACK: "Take back",
     Deed.OPEN: "Open result",
@@ -81,6 +83,7 @@ _MENDS = {
     Fix.SET_CLOCK: Deed.REVIEW,
     Fix.ENTER_KEY: Deed.ACCOUNT,
     Fix.ADD_CREDITS: Deed.ACCOUNT,
+    Fix.SEND_AGAIN: Deed.DECIDE,
 }
 
 

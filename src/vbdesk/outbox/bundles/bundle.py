@@ -323,6 +323,7 @@ def _bundled(library: Library, item: RecordingItem, event_id: str, watch: Watch)
         trim_s=item.trim_s,
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
+        time_is_unique=item.time_is_unique if item.imported else None,
         sound_sha256=library.store.row(item.take_id)["sound_sha256"],
         size=size,
         sha256=digest.hexdigest(),

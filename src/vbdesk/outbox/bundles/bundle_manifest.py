@@ -3,7 +3,15 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import Timestamp
@@ -46,6 +54,8 @@ class BundledTake(_Part):
         sound_sha256: digest of its samples, where it is known.
         imported: the file holds another file instead of a take.
         source_sha256: digest of the file that the recording was imported from; empty for a take.
+        time_is_unique: of a file, no other recording can have its `recorded_at`; None if that is not known, and of a
+            take. Earlier versions know no such field, so None is not written.
     """
 
     take_id: _Id
@@ -67,6 +77,14 @@ class BundledTake(_Part):
     size: Annotated[int, Field(gt=0)]
     sha256: _Digest
     sound_sha256: _Digest | None
+    time_is_unique: bool | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if self.time_is_unique is None:
+            del written["time_is_unique"]
+        return written
 
 
 class BundleManifest(_Part):

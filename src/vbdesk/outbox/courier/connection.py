@@ -20,6 +20,8 @@ class Connection:
 
     Attributes:
         clock_error: how far the service's clock is before ours, as its last answer said; None if it never did.
+        heard: the service has answered on this connection.
+        key_kept_s: for how many seconds it keeps an idempotency key, by its last answer; None: no promise.
     """
 
     def __init__(
@@ -31,6 +33,8 @@ class Connection:
         self._clock = clock
         self._on_answer = on_answer
         self.clock_error: timedelta | None = None
+        self.heard = False
+        self.key_kept_s: int | None = None
 
     @property
     def client(self) -> Client:
@@ -62,6 +66,7 @@ class Connection:
             self._budget.answered(bucket, sent_at, self._clock.monotonic())
         if client.server_time is not None:
             self.clock_error = client.server_time - self._clock.now()
+        self.heard, self.key_kept_s = True, client.key_kept_s
         self._on_answer()
 
     @property
@@ -81,5 +86,6 @@ class Connection:
         """Let go of the connections; the next request makes new ones."""
         client, self._client = self._client, None
         self.clock_error = None
+        self.heard, self.key_kept_s = False, None
         if client is not None:
             client.close()

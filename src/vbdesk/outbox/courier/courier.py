@@ -264,7 +264,7 @@ class Courier:
     def _gate(self) -> Gate:
         if self._standing.fix is Fix.ENTER_KEY:
             return Gate(only_credits_s=self._standing.probe_in_s)
-        return Gate(self._sends_wait_s(), self._is_by_hand())
+        return Gate(self._sends_wait_s(), self._is_by_hand(), heard=self._connection.heard)
 
     def _sends_wait_s(self) -> float:
         return math.inf if self._library.settings().paused else self._standing.probe_in_s

@@ -11,7 +11,7 @@ from vbdesk.outbox.library.audit import Deed, Part
 from vbdesk.outbox.library.items import RecordingItem, metadata_of, write_result
 from vbdesk.outbox.library.rows import event_is_proved
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
-from vbdesk.outbox.library.store import FOLLOW, Store, UnknownTake, time_text
+from vbdesk.outbox.library.store import FOLLOW, NOT_ASKED, SEND_ANYWAY, Store, UnknownTake, time_text
 
 _REPORTED = {
     JobStatus.RUNNING: OutboxState.RUNNING,
@@ -38,11 +38,14 @@ class Event:
         attempts: how often it went wrong.
         not_before: when it may be tried again.
         upload_ref: the bytes are at the storage already.
-        asked_at: the service was asked for the analysis, and no answer has come.
+        asked_at: the service was asked for the analysis, and no answer has come; by the clock of this computer.
+        asked_service_at: when it was asked first, by the service's clock; None if that is not known.
+        key_kept_s: for how many seconds the service had promised then to keep the key; None: no promise.
         group_id: the subject.
         duration_s: length of the recording.
         released: a person said to send it now, where recordings are sent by hand.
-        shared: it was handed over in a bundle once, so another computer may send it too.
+        shared: it was handed over in a bundle once, so another computer may send it too, and the service is searched
+            first; unless a person said to send it all the same.
     """
 
     event_id: str
@@ -52,6 +55,8 @@ class Event:
     not_before: datetime | None
     upload_ref: str | None
     asked_at: datetime | None
+    asked_service_at: datetime | None
+    key_kept_s: int | None
     group_id: str
     duration_s: float
     released: bool
@@ -112,17 +117,28 @@ class Line:
         with self._store.changing():
             self._store.update(event.take_id, {"sent_sha256": sha256})
 
-    def ask(self, event: Event) -> bool:
-        """Note, before the request leaves, that the service is asked; False if it is not wanted any more."""
+    def ask(self, event: Event, service_time: datetime | None = None, key_kept_s: int | None = None) -> bool:
+        """Note, before the request leaves, that the service is asked; False if it is not wanted any more.
+
+        Where an earlier request was not answered, its note stays: from then on the service may have kept the key.
+
+        Args:
+            event: of the recording.
+            service_time: the service's time now; None if it is not known.
+            key_kept_s: for how many seconds it promises to keep the key; None: no promise.
+        """
         with self._store.changing():
             if not self.is_wanted(event):
                 return False
-            self._write(event, {"asked_at": self._store.now()})
+            if event.asked_at is None:
+                when = None if service_time is None else time_text(service_time)
+                columns = {"asked_at": self._store.now(), "asked_service_at": when, "key_kept_s": key_kept_s}
+                self._write(event, columns)
             return True
 
     def not_asked(self, event: Event) -> None:
         """The service has certainly not taken the recording."""
-        self._write(event, {"asked_at": None})
+        self._write(event, NOT_ASKED)
 
     def taken(self, event: Event, job_id: str) -> None:
         """The service has the recording as `job_id`."""
@@ -267,10 +283,12 @@ def _event(row: sqlite3.Row, now: datetime) -> Event:
         not_before=_moment(row["not_before"]),
         upload_ref=row["upload_ref"] if still_there else None,
         asked_at=None if row["asked_at"] is None else _moment(row["asked_at"]) or now,
+        asked_service_at=_moment(row["asked_service_at"]),
+        key_kept_s=row["key_kept_s"],
         group_id=row["group_id"],
         duration_s=row["duration_s"],
         released=bool(row["released"]),
-        shared=row["bundle_id"] is not None,
+        shared=row["bundle_id"] is not None and row["kind"] != SEND_ANYWAY,
     )
 
 

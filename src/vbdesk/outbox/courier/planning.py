@@ -6,7 +6,7 @@ from datetime import datetime
 
 from vbdesk.capture.clock import Clock
 from vbdesk.client import RequestBudget
-from vbdesk.client.lost_answers import SEARCH_AFTER_S
+from vbdesk.client.submission_recovery import SEARCH_AFTER_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 from vbdesk.outbox.courier.line import Event
 from vbdesk.outbox.courier.verdicts import PATIENCE_S
@@ -73,11 +73,13 @@ class Gate:
         sends_s: seconds until recordings may be sent; infinite for until something changes.
         by_hand: only those that a person has released are sent.
         only_credits_s: nothing may be done but reading the balance, in so many seconds; None if all may.
+        heard: the service has answered on this connection; if not, a send reads the balance first.
     """
 
     sends_s: float = 0.0
     by_hand: bool = False
     only_credits_s: float | None = None
+    heard: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Agenda:
         else:
             planned = [
                 *self._polls_of(events, now),
-                *self._searches_of(events, now),
+                *self._searches_of(events, gate, now),
                 *self._sends_of(events, gate, now),
                 *self._reads(events, handed_over, now),
             ]
@@ -201,7 +203,9 @@ class Agenda:
                 due = self._polls.setdefault(event.take_id, (POLL_INTERVAL_S[0], now))[1]
                 yield _Planned((0, due), max(due - now, room_s), Follow(event))
 
-    def _searches_of(self, events: list[Event], now: float) -> Iterator[_Planned]:
+    def _searches_of(self, events: list[Event], gate: Gate, now: float) -> Iterator[_Planned]:
+        """Searches for lost answers. Where the service has promised to keep the key, the request is sent again."""
+        sends_s = max(gate.sends_s, self._room_s(Bucket.ANALYZE, now))
         room_s = self._room_s(Bucket.GENERAL, now, leave=ROOM_FOR_PAGES[Bucket.GENERAL] // 2)
         for event in events:
             if event.asked_at is not None and not event.follows:
@@ -209,7 +213,8 @@ class Agenda:
                     in_an_earlier_run = not event.shared or event.upload_ref is not None  # else by another computer
                     self.answer_lost(event, may_still_arrive=in_an_earlier_run)
                 due = self._searches[event.event_id][0]
-                yield _Planned((1, due), max(due - now, room_s, self._until(event.not_before)), Search(event))
+                wait_s = max(due - now, room_s, self._until(event.not_before))
+                yield _Planned((1, due), wait_s if event.key_kept_s is None else max(wait_s, sends_s), Search(event))
 
     def _sends_of(self, events: list[Event], gate: Gate, now: float) -> Iterator[_Planned]:
         """Recordings in the order they were made; those that failed come after the others.
@@ -223,7 +228,7 @@ class Agenda:
             if event.follows or event.group_id in unclear or (gate.by_hand and not event.released):
                 continue
             urgency = 2 if event.upload_ref else 3
-            search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared else 0.0
+            search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared or not gate.heard else 0.0
             yield _Planned(
                 (urgency + 2 * bool(event.attempts), place),
                 max(room_s, search_s, self._until(event.not_before)),

@@ -7,9 +7,26 @@ from datetime import datetime
 
 from vbdesk.capture.clock import Clock
 from vbdesk.client import AudioSource
-from vbdesk.client.errors import ClientError, NotFound, UnexpectedAnswer, UploadFailed
-from vbdesk.client.lost_answers import CLOCKS_APART, is_job_of_bytes, job_in_group, searched_span
-from vbdesk.client.lost_answers import may_have_been_taken as may_still_arrive
+from vbdesk.client.errors import (
+    AudioRefused,
+    ClientError,
+    Conflict,
+    InsufficientCredits,
+    NotFound,
+    UnexpectedAnswer,
+    UploadFailed,
+)
+from vbdesk.client.submission_recovery import (
+    CLOCK_TOLERANCE,
+    OwnJob,
+    Unproven,
+    find_own_job,
+    is_answer_to,
+    key_is_kept,
+    resembles,
+    search_span,
+)
+from vbdesk.client.submission_recovery import may_have_been_taken as may_still_arrive
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
@@ -30,6 +47,18 @@ from vbdesk.outbox.profiles.vault import VaultError
 
 SUBJECT_AGAIN_S = 60.0
 PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for one that is in no group any more
+UNPROVEN = (
+    "The service may have this recording: its answer was lost, and no job there is proved to be its own. "
+    "Look again, or send it again at its price."
+)
+MAY_BE_SENT = (
+    "Another computer may have sent this recording: the service has one of this subject and time, and nothing proves "
+    "which it is. Look there, or send it again at its price."
+)
+
+
+_NOTHING_BY_THIS_KEY = (InsufficientCredits, AudioRefused, Conflict)
+"""Errors that a service which keeps keys gives only after it has looked for the key."""
 
 
 class ClockWrong(Exception):
@@ -58,7 +87,7 @@ class Steps:
         self._measured = measured
         self._granted: dict[str, _Granted] = {}  # by event id
         self._taken_at: dict[str, float] = {}  # by take id
-        self._strangers: dict[str, Job] = {}  # jobs that may belong to another computer, as they were found
+        self._of_others: dict[str, Job] = {}  # jobs that no recording here is known to have, as they were found
         self.stop = threading.Event()
 
     def send(self, event: Event) -> bool:
@@ -78,31 +107,44 @@ class Steps:
         if self._is_of_the_future(event, item):  # only now the service's time is known for certain
             return False
         if event.shared:
-            job_id = self._job_in_group(item)
-            if job_id is not None:
-                self._begin_following(event, job_id)
+            found = self._found_in_group(event, item)
+            if isinstance(found, OwnJob):
+                self._begin_following(event, found.job_id)
                 return True
+            if found is not None:
+                self._line.need_attention(event, MAY_BE_SENT, Fix.SEND_AGAIN)
+                return False
         return self._submit(event, item, upload_ref)
 
     def search(self, event: Event) -> None:
-        """Look for the job of a submit whose answer was lost; after the last look the recording may be sent again."""
+        """Find out whether the service has a recording whose answer was lost.
+
+        A service that keeps keys is asked again with the same key. At another one the recording's own job is searched
+        for; after the last look it is sent again if there is none even like it, else a person decides.
+        """
         item = self._line.item(event)
-        job_id = self._job_in_group(item)
-        if job_id is None:
-            if not self._agenda.searched(event):
-                return
-            job_id = self._job_outside_groups(item, event.asked_at or self._clock.now())
-        if job_id is None:
-            self._line.not_asked(event)
+        self._hear()
+        if key_is_kept(event.asked_service_at, event.key_kept_s, self._connection.heard_time()):
+            if self._line.begin_upload(event):
+                self._submit(event, item, event.upload_ref or self._upload(event, item))
+            return
+        found = self._found_in_group(event, item)
+        if isinstance(found, OwnJob):
+            self._begin_following(event, found.job_id)
+        elif not self._agenda.searched(event):
+            return
+        elif found is not None or self._is_perhaps_outside(event, item):
+            by_another = event.shared and event.asked_service_at is None
+            self._line.need_attention(event, MAY_BE_SENT if by_another else UNPROVEN, Fix.SEND_AGAIN)
         else:
-            self._begin_following(event, job_id)
+            self._line.not_asked(event)
 
     def look_for(self, event: Event) -> None:
         """Look whether another computer has sent a recording that was handed over."""
         self._agenda.looked_for(event)
-        job_id = self._job_in_group(self._line.item(event))
-        if job_id is not None:
-            self._begin_following(event, job_id)
+        found = self._found_in_group(event, self._line.item(event))
+        if isinstance(found, OwnJob):
+            self._begin_following(event, found.job_id)
         self._agenda.looked_for(event, answered=True)
 
     def follow(self, event: Event) -> None:
@@ -210,8 +252,17 @@ class Steps:
             raise ClockWrong
         return _Granted(grant, upload.sha256)
 
+    def _hear(self) -> None:
+        """Have the service's time and its promise to keep keys, before it is asked for an analysis."""
+        if not self._connection.heard:
+            with self._connection.asking(Bucket.GENERAL) as client:
+                client.account.credits()
+
     def _submit(self, event: Event, item: RecordingItem, upload_ref: str) -> bool:
-        if not self._line.ask(event):
+        """Ask for the analysis, or ask again with the same key where an earlier answer was lost."""
+        self._hear()
+        asked_before = event.asked_at is not None
+        if not self._line.ask(event, self._connection.heard_time(), self._connection.key_kept_s):
             return False
         began = self._clock.monotonic()
         try:
@@ -225,16 +276,17 @@ class Steps:
                     idempotency_key=event.event_id,
                 )
         except (NoRoom, VaultError):
-            self._line.not_asked(event)
+            if not asked_before:
+                self._line.not_asked(event)
             raise
         except ClientError as error:
             if may_have_been_taken(error):
                 self._agenda.answer_lost(event, may_still_arrive=may_still_arrive(error))
-            else:
+            elif not asked_before or isinstance(error, _NOTHING_BY_THIS_KEY):
                 self._line.not_asked(event)
             raise
         self._measured.request(self._clock.monotonic() - began)
-        if self._line.is_known_job(job.job_id):  # another recording's, so no answer to this one
+        if self._line.is_known_job(job.job_id) or not is_answer_to(job, item.group_id):  # another recording's
             self._agenda.answer_lost(event, may_still_arrive=False)
             raise UnexpectedAnswer
         self._begin_following(event, job.job_id)
@@ -250,8 +302,8 @@ class Steps:
 
     # Searching
 
-    def _job_in_group(self, item: RecordingItem) -> str | None:
-        first, last = searched_span(item)
+    def _found_in_group(self, event: Event, item: RecordingItem) -> OwnJob | Unproven | None:
+        first, last = search_span(item)
         found: list[GroupJobItem] = []
         page, pages = 0, 1
         while page < pages:
@@ -262,33 +314,34 @@ class Steps:
                 return None
             found += answer.jobs
             page, pages = page + 1, answer.total_pages
-        return job_in_group(item, found, self._line.is_known_job)
+        return find_own_job(item, found, self._line.is_known_job, event.asked_service_at)
 
-    def _job_outside_groups(self, item: RecordingItem, asked_at: datetime) -> str | None:
-        """The job whose group was deleted, or that was taken out of it, since the service was asked for it.
-
-        Only a job of exactly these bytes counts: another one of the account may belong to another computer.
-        """
-        since = min(asked_at, self._now()) - CLOCKS_APART
+    def _is_perhaps_outside(self, event: Event, item: RecordingItem) -> bool:
+        """Whether the account has a job like it that may have been in a group which somebody has deleted since."""
+        asked_at = event.asked_service_at or (None if event.shared else event.asked_at)
+        if asked_at is None:  # not asked by this computer
+            return False
+        size_bytes = len(upload_of(self._library, item).content)
         page, pages = 0, 1
         while page < min(pages, PAGES_SEARCHED):
             with self._connection.asking(Bucket.GENERAL) as client:
                 answer = client.jobs.list(page)
             for listed in answer.jobs:
-                if listed.created_at < since:
-                    return None
-                if not self._line.is_known_job(listed.job_id) and self._is_of_bytes(listed.job_id, item, since):
-                    return listed.job_id
+                if listed.created_at < asked_at - CLOCK_TOLERANCE:
+                    return False
+                if self._line.is_known_job(listed.job_id):
+                    continue
+                if resembles(item, self._job_of_another(listed.job_id), size_bytes, asked_at):
+                    return True
             page, pages = page + 1, answer.total_pages
-        return None
+        return False
 
-    def _is_of_bytes(self, job_id: str, item: RecordingItem, since: datetime) -> bool:
-        if job_id not in self._strangers:
+    def _job_of_another(self, job_id: str) -> Job:
+        """A job without its result; kept, so that a search that is broken off does not read it again."""
+        if job_id not in self._of_others:
             with self._connection.asking(Bucket.POLLING) as client:
-                self._strangers[job_id] = client.jobs.get(job_id).model_copy(update={"result": None})
-        job = self._strangers[job_id]
-        likely = is_job_of_bytes(item, job, job.audio_size_bytes, since)
-        return likely and job.audio_size_bytes == len(upload_of(self._library, item).content)
+                self._of_others[job_id] = client.jobs.get(job_id).model_copy(update={"result": None})
+        return self._of_others[job_id]
 
 
 class _NotWanted:

@@ -6,6 +6,7 @@ from vbdesk.client.errors import (
     AudioRefused,
     CaptivePortal,
     ClientError,
+    Conflict,
     ConnectionFailed,
     InsufficientCredits,
     NotFound,
@@ -17,13 +18,17 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.lost_answers import may_have_been_taken as may_still_arrive
+from vbdesk.client.submission_recovery import may_have_been_taken as may_still_arrive
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES
 from vbdesk.outbox.library.states import Fix
 
 LONGEST_DELAY_S = 16.0
 PATIENCE_S = 900.0  # a recording that failed too often is tried again after this, or when the service is back
 ALREADY_THERE = 412  # of the storage: an address takes one file once
+KEY_USED = (
+    "The service has the key of this recording for another one, so it was not sent. "
+    "It is kept, and can be sent again at its price."
+)
 _UNREACHABLE = frozenset({502, 503, 504})
 _SIZE_FAULTS = frozenset({"EntityTooLarge", "EntityTooSmall"})
 
@@ -94,6 +99,8 @@ def judge(error: ClientError) -> Verdict:
             return Attention(error.sentence, Fix.REVIEW_TAKE)
         case NotFound():
             return Attention(error.sentence, Fix.CHANGE_TARGET)
+        case Conflict():
+            return Attention(KEY_USED, Fix.SEND_AGAIN)
         case UploadFailed() if error.code in _SIZE_FAULTS:
             return Attention(error.sentence, Fix.REVIEW_TAKE)
         case UploadRefInvalid() | UploadExpired() | UploadFailed():

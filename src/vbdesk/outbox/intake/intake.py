@@ -307,7 +307,8 @@ def _target(text: str, default: Target, signs: Collection[str]) -> Target:
 
 
 def _written_at(path: Path) -> datetime:
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    """When a file was last written, to the second: near the recording, and no more exact than that."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(microsecond=0)
 
 
 def _words(error: Exception) -> str:

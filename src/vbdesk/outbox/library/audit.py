@@ -49,6 +49,7 @@ class Deed(StrEnum):
     CALLED_BACK = "called back"
     UPLOADED = "sound uploaded"
     SENT = "sent"
+    SENT_AGAIN = "sent again at its price"
     RESULT_RECEIVED = "result received"
     HANDED_OVER = "handed over in a bundle"
     TAKEN_BACK = "taken back from a bundle"

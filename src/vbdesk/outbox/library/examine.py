@@ -76,7 +76,7 @@ def of_faulty(store: Store) -> tuple[str, ...]:
 def search_first(store: Store) -> None:
     """Have the service searched for everything in the line before it is sent: it may have been since."""
     with store.changing():
-        rows = store.rows("SELECT take_id FROM pending WHERE kind = ? AND asked_at IS NULL", (SEND,))
+        rows = store.rows("SELECT take_id FROM pending WHERE kind <> ? AND asked_at IS NULL", (FOLLOW,))
         for row in rows:
             if store.is_as_written(row["take_id"]):
                 store.write_event_of(row["take_id"], {"asked_at": store.now()})

@@ -50,6 +50,8 @@ class TakeMetadata:
         retake_of: take id of the recording that this one was made in place of.
         source_sha256: digest of the file that this one was imported from; empty for a take.
         clock_ahead_s: how far the clock that gave `recorded_at` was before the service's; None if nobody measured it.
+        time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`: a microphone's clock or
+            chance gave its digits. None: as for a take if it is one, and not for a file.
     """
 
     group_id: str
@@ -65,6 +67,7 @@ class TakeMetadata:
     retake_of: str | None = None
     source_sha256: str = ""
     clock_ahead_s: float | None = None
+    time_is_unique: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class RecordingItem:
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the file that it was imported from; empty for a take.
         clock_ahead_s: how far the clock that gave `recorded_at` was before the service's; None if nobody measured it.
+        time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`.
         asked: the service was asked for the analysis, and has not answered.
         released: it need not wait for a person, see `Library.send_now`.
         not_before: when it is tried again.
@@ -133,6 +137,7 @@ class RecordingItem:
     retake_of: str | None = None
     source_sha256: str = ""
     clock_ahead_s: float | None = None
+    time_is_unique: bool = True
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -169,6 +174,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
         clock_ahead_s=item.clock_ahead_s,
+        time_is_unique=item.time_is_unique,
     )
 
 
@@ -202,6 +208,7 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "retake_of": metadata.retake_of,
         "source_sha256": metadata.source_sha256,
         "clock_ahead_s": metadata.clock_ahead_s,
+        "time_is_unique": metadata.time_is_unique,
     }
     return json.dumps(document).encode()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.sealed import TakeAudio, read_take
+from vbdesk.client.submission_recovery import with_own_digits
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.intake.opened import decode_file
@@ -24,8 +25,8 @@ from vbdesk.outbox.library.listing import Listing
 from vbdesk.outbox.library.schema import unreadable
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
 from vbdesk.outbox.library.sounds import Sounds
-from vbdesk.outbox.library.states import AT_THE_SERVICE, OutboxState
-from vbdesk.outbox.library.store import SEND, Store, UnknownTake
+from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
+from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
@@ -106,6 +107,9 @@ class Library(Listing):
     def import_file(self, path: Path, metadata: TakeMetadata) -> str:
         """Take in a sealed copy of a WAV, FLAC, MP3 or M4A file, as `checked`; the file stays. Returns its take id.
 
+        A `recorded_at` without a fraction of a second gets one at random: two files of one second differ then, on
+        whichever computers they are imported. It is the key by which an answer lost on the way is found again.
+
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             UnsupportedFormat: the file is none of the four, or damaged.
@@ -113,7 +117,12 @@ class Library(Listing):
         """
         content = path.read_bytes()
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
-        metadata = replace(metadata, source_sha256=hashlib.sha256(content).hexdigest())
+        metadata = replace(
+            metadata,
+            recorded_at=with_own_digits(metadata.recorded_at),
+            time_is_unique=metadata.recorded_at.microsecond == 0,
+            source_sha256=hashlib.sha256(content).hexdigest(),
+        )
         take_id = new_id()
         take_key = self._sounds.seal_copy(take_id, path)
         with self.store.changing():
@@ -130,6 +139,26 @@ class Library(Listing):
         """Send a recording again that failed, timed out or needs attention. Raises NotAllowed in any other state."""
         stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
         self._send(take_id, stopped, "This recording does not need another try.")
+
+    def send_again(self, take_id: str) -> None:
+        """Send a recording that the service may have already, or whose key it has for another one: at its price.
+
+        It keeps its key where the service may have it by that key, so that it costs nothing more if that can be seen.
+
+        Raises:
+            NotAllowed: nobody asks for this decision.
+        """
+        with self.store.changing():
+            item = self.store.get(take_id)
+            if item.fix is not Fix.SEND_AGAIN or item.fault is not None:
+                raise NotAllowed(item.fault or "This recording does not need to be sent again.")
+            if self.store.asked(take_id):
+                again = NOT_ASKED | {"kind": SEND_ANYWAY, "attempts": 0, "not_before": None}
+                self.store.write_event_of(take_id, again)
+            else:
+                self.store.add_event(take_id, SEND_ANYWAY)
+            self.store.move(take_id, OutboxState.WAITING)
+            self.store.note(Deed.SENT_AGAIN, take_id)
 
     def cancel(self, take_id: str) -> None:
         """Take a recording out of the line, back to `checked`; an upload under way stops.
@@ -176,6 +205,8 @@ class Library(Listing):
     def set_recorded_at(self, take_id: str, moment: datetime) -> None:
         """Correct the time of a recording that a wrong clock gave; moved on by microseconds as in `add_take`.
 
+        A `moment` without a fraction of a second gets one at random, as in `import_file`.
+
         Raises:
             NotAllowed: somebody may have asked the service for it by the time it has.
             ValueError: `moment` has no zone.
@@ -189,8 +220,10 @@ class Library(Listing):
                 raise NotAllowed(item.fault or "The time of a recording can only be corrected before it is sent.")
             if item.job_id is not None or item.bundle_id is not None or self.store.asked(take_id):
                 raise NotAllowed("The service may know this recording by its time already, so it cannot be corrected.")
-            self.store.keep_details(take_id, replace(metadata_of(item), clock_ahead_s=None))
-            columns = {"recorded_at": self.store.free_moment(moment), "reason": None, "fix": None}
+            unique = item.time_is_unique or moment.microsecond == 0
+            self.store.keep_details(take_id, replace(metadata_of(item), clock_ahead_s=None, time_is_unique=unique))
+            recorded_at = self.store.free_moment(with_own_digits(moment))
+            columns = {"recorded_at": recorded_at, "reason": None, "fix": None}
             self.store.update(take_id, columns)
             moved_s = (moment - item.recorded_at).total_seconds()
             self.store.note(Deed.TIME_CORRECTED, take_id, f"by {moved_s:.0f} s")

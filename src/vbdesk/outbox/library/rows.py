@@ -184,6 +184,7 @@ def _item(
         retake_of=details.get("retake_of"),
         source_sha256=details.get("source_sha256", ""),
         clock_ahead_s=details.get("clock_ahead_s"),
+        time_is_unique=_is_unique(details.get("time_is_unique"), imported=bool(row["imported"])),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),
@@ -193,6 +194,11 @@ def _item(
         audio_gone_at=_moment(row["audio_gone_at"]),
         fault=fault,
     )
+
+
+def _is_unique(noted: bool | None, *, imported: bool) -> bool:
+    """Whether a capture time proves a recording. That of a file from an earlier version was typed or read somewhere."""
+    return not imported if noted is None else noted
 
 
 def _moment(text: str | None) -> datetime | None:

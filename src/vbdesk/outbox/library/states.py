@@ -23,7 +23,10 @@ class OutboxState(StrEnum):
 
 
 class Fix(StrEnum):
-    """What a person can do about a recording, or a whole line, that does not move."""
+    """What a person can do about a recording, or a whole line, that does not move.
+
+    `send_again` stands for a decision with a price: the service may have the recording, or has its key for another one.
+    """
 
     REVIEW_TAKE = "review_take"
     TRY_AGAIN = "try_again"
@@ -32,6 +35,7 @@ class Fix(StrEnum):
     ADD_CREDITS = "add_credits"
     SET_CLOCK = "set_clock"
     UNLOCK_KEYRING = "unlock_keyring"
+    SEND_AGAIN = "send_again"
 
 
 _S = OutboxState

@@ -42,6 +42,9 @@ from vbdesk.outbox.library.table_sums import (
 )
 
 SEND, FOLLOW = "send", "follow"
+SEND_ANYWAY = "send anyway"  # a person decided it, though another computer may have sent the recording
+NOT_ASKED: dict[str, object] = {"asked_at": None, "asked_service_at": None, "key_kept_s": None}
+"""What an event says of a service that was not asked, as columns of `pending`."""
 _EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
 
 
@@ -308,7 +311,11 @@ class Store:
         self._count(table, before, self._table_row_mac(table, row[0]))
 
     def add(self, table: str, *row: object) -> None:
-        """Write a row of one of `PROVED_TABLES` whose key is new. Within a transaction. Raises sqlite3.IntegrityError."""
+        """Write a row of one of `PROVED_TABLES` whose key is new. Within a transaction.
+
+        Raises:
+            sqlite3.IntegrityError: it is there already.
+        """
         marks = ", ".join("?" * len(row))
         self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, None, self._table_row_mac(table, row[0]))
