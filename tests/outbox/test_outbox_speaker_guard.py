@@ -67,3 +67,16 @@ def test_nothing_of_a_voice_is_written_to_the_disk(guard, library, tmp_path):
     guard.compare(spoken("speech_male_20s.flac"), "ward4-0172")
     assert library.store.version() == version
     assert {path: path.stat().st_size for path in (tmp_path / "library").rglob("*.take")} == before
+
+
+def test_a_take_that_was_trimmed_is_heard_again(guard, library, tmp_path):
+    """A nurse speaks first and the patient after her: once the nurse is cut off, the comparison is with the patient."""
+    nurse, patient = spoken("speech_kathleen_20s.flac", end_s=10), spoken("speech_male_20s.flac", end_s=10)
+    both = tmp_path / "both.wav"
+    sf.write(both, np.concatenate([nurse.samples, patient.samples]), nurse.sample_rate)
+    metadata = TakeMetadata("ward4-0007", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse"))
+    take_id = library.import_file(both, metadata)
+    half_s = len(nurse.samples) / nurse.sample_rate
+    before = guard.compare(spoken("speech_male_20s.flac", start_s=10), "ward4-0007").similarity
+    library.set_trim(take_id, (half_s, 2 * half_s))
+    assert guard.compare(spoken("speech_male_20s.flac", start_s=10), "ward4-0007").similarity > before

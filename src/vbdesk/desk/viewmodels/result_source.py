@@ -122,5 +122,7 @@ class ResultSource:
                 return library.get(recording.take_id)
             except UnknownTake:
                 return None
+        if recording.job_id is None:  # else any recording that was never sent would do
+            return None
         items = library.list(ItemFilter(group_id=recording.group_id))
         return next((item for item in items if item.job_id == recording.job_id), None)

@@ -33,6 +33,8 @@ REMEMBERED = 200
 EMBEDDING = 256
 
 Voice = NDArray[np.float32]
+_Heard = tuple[str, tuple[float, float] | None]
+"""A take and the part of it that counts."""
 
 
 class GuardRules(BaseModel):
@@ -120,7 +122,7 @@ class SpeakerGuard:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._voices: OrderedDict[str, Voice | None] = OrderedDict()
+        self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
     def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> Likeness:
         """Compare a take with the newest earlier ones of `group_id`; `without` is its own id if it is one of them."""
@@ -131,14 +133,15 @@ class SpeakerGuard:
         return compare(voice_of(audio), [voice for voice in voices if voice is not None])
 
     def _voice(self, item: RecordingItem) -> Voice | None:
-        if item.take_id not in self._voices:
+        heard = (item.take_id, item.trim_s)
+        if heard not in self._voices:
             try:
-                self._voices[item.take_id] = voice_of(self._library.audio(item.take_id))
+                self._voices[heard] = voice_of(self._library.audio(item.take_id))
             except (OSError, SealedError, AudioError):
                 return None
             if len(self._voices) > REMEMBERED:
                 self._voices.popitem(last=False)
-        return self._voices[item.take_id]
+        return self._voices[heard]
 
 
 def _speech_only(recording: Recording, most_s: float) -> NDArray[np.float32]:
