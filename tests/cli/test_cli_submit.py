@@ -84,7 +84,9 @@ def test_one_file_takes_the_time_that_is_given_or_else_its_own(submit, near_serv
     assert submit(first, "--group", "submit-3", "--sign", "stress", "--recorded-at", "2026-02-01T12:00").exit_code == 0
     os.utime(second, (1_770_000_000, 1_770_000_000))
     assert submit(second, "--group", "submit-3", "--sign", "stress").exit_code == 0
-    assert [job.recorded_at for job in jobs_of(near_service, "submit-3")] == [
+    moments = [job.recorded_at for job in jobs_of(near_service, "submit-3")]
+    assert all(moment.microsecond for moment in moments), "without a fraction of a second it gets one of its own"
+    assert [moment.replace(microsecond=0) for moment in moments] == [
         datetime(2026, 2, 1, 12, tzinfo=UTC),
         datetime.fromtimestamp(1_770_000_000, UTC),
     ]
@@ -103,7 +105,8 @@ def test_a_list_names_subjects_times_and_targets(submit, near_service, recording
     assert done.exit_code == 1
     assert "There is no file gone.wav." in done.stdout
     [first], [second] = jobs_of(near_service, "submit-4"), jobs_of(near_service, "submit-5")
-    assert (first.sign_name, first.recorded_at) == ("stress", datetime(2026, 3, 1, 8, 30, tzinfo=UTC))
+    moment = first.recorded_at.replace(microsecond=0)
+    assert (first.sign_name, moment) == ("stress", datetime(2026, 3, 1, 8, 30, tzinfo=UTC))
     assert second.sign_name == "allergy"
 
 
@@ -149,3 +152,23 @@ def test_an_empty_folder_is_said(submit, tmp_path):
     empty.mkdir()
     done = submit(empty, "--group", "s", "--sign", "stress")
     assert (done.exit_code, done.stderr) == (1, "There is no recording there.\n")
+
+
+def test_what_the_service_may_have_is_said_and_sent_again_only_on_demand(submit, near_service, recordings, monkeypatch):
+    """The answer is lost at a service without keys, and the time was supplied: nothing proves a job."""
+    monkeypatch.setattr("vbdesk.client.submission.SEARCH_AFTER_S", (0.0, 0.01))
+    first, *_ = sorted(recordings.iterdir())
+    command = [first, "--group", "subj-8", "--sign", "stress", "--recorded-at", "2026-03-01T07:30:00.123456Z"]
+    near_service.knows_keys, near_service.loses = False, 1
+    unknown = submit(*command)
+    assert unknown.exit_code == 1
+    assert "not known whether it was sent" in unknown.stdout
+    assert "--send-again" in unknown.stdout
+    assert submit(*command).exit_code == 1
+    assert len(jobs_of(near_service, "subj-8")) == 1
+    again = submit(*command, "--send-again", "--json")
+    assert again.exit_code == 0, again.output
+    [entry] = json.loads(again.stdout)
+    assert entry["job_id"] in {job.job_id for job in jobs_of(near_service, "subj-8")}
+    assert len(jobs_of(near_service, "subj-8")) == 2
+    assert json.loads(submit(*command, "--json").stdout)[0]["job_id"] == entry["job_id"], "the decision is kept"

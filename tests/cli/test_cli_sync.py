@@ -26,7 +26,7 @@ from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.items import Target as Wanted
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
 
@@ -309,3 +309,21 @@ def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile
     library.close()
     assert ended.value.exit_code == 3
     assert "Tried 6 times in vain." in capsys.readouterr().err
+
+
+def test_what_the_service_may_have_is_sent_again_by_its_take_id(record, opened, tmp_path, vault, near_service, capsys):
+    library = record(1)
+    [item] = library.list()
+    with library.store.changing():
+        library.store.write_event_of(item.take_id, {"asked_at": library.store.now()})
+        library.store.move(item.take_id, OutboxState.NEEDS_ATTENTION, "The service may have it.", Fix.SEND_AGAIN)
+    library.close()
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault, send_again=["nonesuch"])
+    assert ended.value.exit_code == 2
+    assert "no longer on this computer" in capsys.readouterr().err
+    report = sync(tmp_path, vault, send_again=[item.take_id])
+    assert (report["done"], report["unsettled"]) == (1, 0)
+    with pytest.raises(typer.Exit):
+        sync(tmp_path, vault, send_again=[item.take_id])
+    assert "does not need to be sent again" in capsys.readouterr().err

@@ -195,3 +195,41 @@ def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_
     assert "not the public key of a computer" in card.banner.words()
     assert state_of(workspace, take_id) is S.WAITING
     assert list(tmp_path.glob("*.vbundle*")) == []
+
+
+def put_unproven(shelf, workspace, group_id="ward4-0172"):
+    """A recording that the service may have, and no job there is proved to be its own."""
+    take_id = shelf.put(group_id, S.WAITING)
+    store = workspace.library.store
+    with store.changing():
+        store.write_event_of(take_id, {"asked_at": store.now()})
+        store.move(take_id, S.NEEDS_ATTENTION, "The service may have this recording.", Fix.SEND_AGAIN)
+    return take_id
+
+
+def test_what_the_service_may_have_is_sent_again_only_after_a_question_about_its_price(
+    shelf, open_outbox, workspace, qtbot
+):
+    take_id = put_unproven(shelf, workspace)
+    page = open_outbox(1)
+    assert page.view_model._read.rows[take_id].cells[-1].text == "Decide"
+    page.view_model.act(take_id)
+    qtbot.waitUntil(lambda: page.notice.isVisible())
+    assert "charged a second time" in page.notice.words()
+    assert state_of(workspace, take_id) is S.NEEDS_ATTENTION, "nothing is sent before the answer"
+    page.notice.button.click()
+    qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)
+    assert not workspace.library.get(take_id).asked
+
+
+def test_what_the_service_may_have_can_be_looked_for_again_and_is_not_deleted_meanwhile(
+    shelf, open_outbox, workspace, qtbot
+):
+    take_id = put_unproven(shelf, workspace)
+    page = open_outbox(1)
+    choose(page, take_id)
+    assert shown(page) == set()
+    assert page.bar.button("look").accessibleName() == "Look again for 1 recording"
+    page.bar.button("look").click()
+    qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)
+    assert workspace.library.get(take_id).asked, "the service is searched first"
