@@ -36,7 +36,7 @@ from vbdesk.desk.pages.result import build_result_page
 from vbdesk.desk.places import Comparison, Recording
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.workspace import Workspace
+from vbdesk.desk.workspace import Workspace, open_budget
 from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
@@ -86,7 +86,7 @@ def open_workspace(folder: Path, tasks: TaskOwner) -> Workspace:
     )
     outside.keyring.set(PROFILE.api_key_name, "a-key")
     library = HeldLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
-    return Workspace(PROFILE, library, tasks, outside, Navigator())
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
 
 
 def opening(

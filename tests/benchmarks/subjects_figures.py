@@ -38,7 +38,7 @@ from vbdesk.desk.viewmodels.cohort_books import KEPT_COHORT
 from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
 from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.desk.workspace import Workspace
+from vbdesk.desk.workspace import Workspace, open_budget
 from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.kept_reads import KeptReads
@@ -98,7 +98,8 @@ def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
     library = HeldLibrary(PROFILE, place, outside.keyring)
     fill(library, count)
     library.close()
-    return Workspace(PROFILE, HeldLibrary(PROFILE, place, outside.keyring), tasks, outside, Navigator())
+    library = HeldLibrary(PROFILE, place, outside.keyring)
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
 
 
 def _no_transport() -> object:

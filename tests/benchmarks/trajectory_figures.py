@@ -38,7 +38,7 @@ from vbdesk.desk.plots.trajectory_view import TrajectoryView
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.viewmodels.subject_reading import subject_of
-from vbdesk.desk.workspace import Workspace
+from vbdesk.desk.workspace import Workspace, open_budget
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
 from vbdesk.outbox.courier.network import ManualNetwork
@@ -160,7 +160,7 @@ def first_paint(recordings: int, folder: Path) -> bool:
     profile = Profile("p1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
     vault.set(profile.api_key_name, "key")
     tasks, library = TaskOwner(), Library(folder / "library", bytes(range(32)))
-    workspace = Workspace(profile, library, tasks, outside, Navigator())
+    workspace = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
     body = read_of(recordings, 1).model_dump_json(by_alias=True)
     page = build_subject_page(workspace)
     page.resize(1080, 768)

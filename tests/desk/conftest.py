@@ -1,8 +1,10 @@
 """What every test of the desk gets: a theme, and a check that nothing is left running."""
 
 import errno
+import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,13 +25,19 @@ from vbdesk.desk import theme
 from vbdesk.desk.app import Desk
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
+from vbdesk.desk.shipped_files import load_shipped_files
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.workspace import Workspace, open_library
+from vbdesk.desk.workspace import Workspace, open_budget, open_library
 from vbdesk.outbox.courier.network import ManualNetwork
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 
+sys.path.append(str(Path(__file__).parent))
+
+from gui_guard import GuiGuard
+
+GUARD = GuiGuard()
 ENDED_WITHIN_S = 12.0  # a microphone that does not answer is given up after six
 
 
@@ -40,11 +48,37 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints"))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Fail a test in which the desk blocks the GUI thread."""
+    with failing_if_blocked():
+        return (yield)
+
+
+@contextmanager
+def failing_if_blocked():
+    """Fail the test if the desk blocks the GUI thread in the block."""
+    GUARD.arm()
+    try:
+        yield GUARD
+    finally:
+        found = GUARD.disarm()
+        if found:
+            pytest.fail("The desk made calls on the GUI thread that may block:\n\n" + "\n".join(found), pytrace=False)
+
+
+@pytest.fixture
+def gui_guard():
+    """The guard, which is armed, and the context manager that fails a test."""
+    return GUARD, failing_if_blocked
+
+
 @pytest.fixture(autouse=True)
 def look(qapp):
     """Light colours at 100 % text; and after the test, no thread and no running timer."""
     before = set(threading.enumerate())
     theme.install(Theme(Scheme.LIGHT, 1.0))
+    load_shipped_files()
     yield
     deadline = time.monotonic() + ENDED_WITHIN_S
     while set(threading.enumerate()) - before and time.monotonic() < deadline:
@@ -179,7 +213,8 @@ def profile() -> Profile:
 def workspace(outside, profile, tasks, qtbot):
     """An open profile with an empty library; its courier does not run."""
     outside.keyring.set(profile.api_key_name, "right-key")
-    opened = Workspace(profile, open_library(profile, outside), tasks, outside, Navigator())
+    library = open_library(profile, outside)
+    opened = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
     yield opened
     qtbot.waitUntil(lambda: not tasks.busy, timeout=5000)
     opened.close()
