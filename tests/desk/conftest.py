@@ -15,6 +15,7 @@ import soundfile as sf
 import soxr
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
@@ -38,7 +39,7 @@ sys.path.append(str(Path(__file__).parent))
 from gui_guard import GuiGuard
 
 GUARD = GuiGuard()
-ENDED_WITHIN_S = 12.0  # a microphone that does not answer is given up after six
+HANGS_S = 60.0  # for what takes a fraction of a second on a quiet machine: it only ends a test that hangs
 
 
 def pytest_collection_modifyitems(items):
@@ -73,6 +74,21 @@ def gui_guard():
     return GUARD, failing_if_blocked
 
 
+class PatientBot(QtBot):
+    """Waits for conditions and signals as long as a busy machine needs."""
+
+    def waitUntil(self, callback, *, timeout=round(1000 * HANGS_S)):
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal, *, timeout=round(1000 * HANGS_S), **options):
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+
+@pytest.fixture
+def qtbot(qapp, request):
+    return PatientBot(request)
+
+
 @pytest.fixture(autouse=True)
 def look(qapp):
     """Light colours at 100 % text; and after the test, no thread and no running timer."""
@@ -80,7 +96,7 @@ def look(qapp):
     theme.install(Theme(Scheme.LIGHT, 1.0))
     load_shipped_files()
     yield
-    deadline = time.monotonic() + ENDED_WITHIN_S
+    deadline = time.monotonic() + HANGS_S
     while set(threading.enumerate()) - before and time.monotonic() < deadline:
         qapp.processEvents()
         time.sleep(0.01)
@@ -199,7 +215,7 @@ def tasks(qtbot):
     """The owner of all tasks; everything is asked to stop at the end."""
     owner = TaskOwner()
     yield owner
-    with qtbot.waitSignal(owner.all_ended, timeout=6000):
+    with qtbot.waitSignal(owner.all_ended):
         owner.close()
     owner.deleteLater()
 
@@ -216,7 +232,7 @@ def workspace(outside, profile, tasks, qtbot):
     library = open_library(profile, outside)
     opened = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
     yield opened
-    qtbot.waitUntil(lambda: not tasks.busy, timeout=5000)
+    qtbot.waitUntil(lambda: not tasks.busy)
     opened.close()
     opened.deleteLater()
 
@@ -236,7 +252,7 @@ def open_desk(qtbot):
     for desk in opened:
         if not desk.window.isVisible():
             continue
-        with qtbot.waitSignal(desk.ended, timeout=6000):
+        with qtbot.waitSignal(desk.ended):
             desk.window.close()
     for desk in opened:
         desk.window.deleteLater()
