@@ -81,11 +81,13 @@ class GuiGuard:
 
     Attributes:
         calls: what was called, and the end of the stack that called it.
+        statements: how many SQL statements ran so far, on any thread.
     """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self._thread = threading.get_ident()
+        self.statements = 0
         self._armed = False
         self._looking = False
         sys.addaudithook(self._on_event)
@@ -127,6 +129,7 @@ class GuiGuard:
             self.note(f"{event} {arguments[:1]}")
 
     def _on_statement(self, statement: str) -> None:
+        self.statements += 1
         self.note(f"SQL {statement[:80]}")
 
     def _trace_statements(self) -> None:
