@@ -4,7 +4,7 @@
     python3 packaging/bootstrap.py run [ARGS]     install, then `vbdesk demo ARGS`
     python3 packaging/bootstrap.py test [ARGS]    install with the test extras, then every check and the whole suite
                                                   (ARGS go to pytest)
-    python3 packaging/bootstrap.py soak [ARGS]    the long tests
+    python3 packaging/bootstrap.py soak [ARGS]    the long tests, and the benchmarks of the window
 
 Needs only Python 3.11 or newer and nothing outside the standard library. On Linux with apt it installs the system
 libraries as root or through sudo; where it may not, it prints the one line to run. Tried on Debian 12 with Python 3.11;
@@ -14,7 +14,6 @@ the branches for Windows and macOS install nothing but wheels and have not been 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -26,7 +25,7 @@ VENV = ROOT / ".venv"
 CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
-# Rooms whose tests may share the processors; the others watch a window, a microphone or the time a block takes.
+# The other rooms drive real windows and microphones: there most of the time passes in waiting.
 SHARING_ROOMS = (
     *(
         f"tests/{room}"
@@ -48,11 +47,7 @@ SHARING_ROOMS = (
 # Many tests wait for what they have started, so one process more than processors; each takes its share of the files
 # and whoever is done first takes some of another's.
 SHARING = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
-# On the rig most of the time passes in waiting for sounds, windows and dialogs.
 WAITING = ("-n", "3", "--dist", "load", "--maxschedchunk", "1")
-TEST_CACHE = ROOT / ".pytest_cache" / "tries"
-TESTS_FAILED = 1  # pytest's exit status when tests ran and some failed
-MOST_TRIED_AGAIN = 3
 
 
 class Unmet(Exception):
@@ -194,32 +189,8 @@ def side_by_side(checks: list[tuple[str, list[str | Path]]]) -> list[str]:
     return failed
 
 
-def run_tests(name: str, *command: str | Path, alone: tuple[str | Path, ...]) -> int:
-    """Run tests; up to three that failed get one more try, alone, by the command `alone`.
-
-    Many watch real clocks, sounds, windows and processes. A shared machine may stand still for a second, and no time
-    limit tells that from a fault. What needed its second try is named, so that it can be mended; more failures than
-    three are no accident of the machine.
-    """
-    say(name)
-    shutil.rmtree(TEST_CACHE, ignore_errors=True)
-    caching = ["-o", f"cache_dir={TEST_CACHE}"]
-    status = start(*command, *caching)
-    listed = TEST_CACHE / "v" / "cache" / "lastfailed"
-    if status != TESTS_FAILED or not listed.is_file():
-        return status
-    failed = sorted(json.loads(listed.read_text()))
-    if not 1 <= len(failed) <= MOST_TRIED_AGAIN:
-        return status
-    say(f"once more, alone: {', '.join(failed)}")
-    status = start(*alone, *caching, "--last-failed", "--last-failed-no-failures=none")
-    if status == 0:
-        say(f"passed only at the second try, so have a look at: {', '.join(failed)}")
-    return status
-
-
 def check_everything(pytest_args: list[str]) -> int:
-    """Style, types, import rules and the whole test suite; all of them, whatever fails."""
+    """Style, types, import rules and the whole test suite; all of them, whatever fails. No test is retried."""
     os.chdir(ROOT)
     checks: list[tuple[str, list[str | Path]]] = [
         ("ruff check", [venv_bin("ruff"), "check", "."]),
@@ -241,11 +212,11 @@ def check_everything(pytest_args: list[str]) -> int:
         others = [f"--ignore={room}" for room in SHARING_ROOMS]
         parts: list[tuple[str, tuple[str, ...], list[str]]] = [
             ("pytest, rooms that may share the processors", SHARING, list(SHARING_ROOMS)),
-            ("pytest, the rig, some of it at a time", WAITING, [*others, "-m", "not alone"]),
-            ("pytest, what watches a window's thread or counts processor time", (), [*others, "-m", "alone"]),
+            ("pytest, real windows and microphones", WAITING, others),
         ]
         for name, together, chosen in parts:
-            if run_tests(name, pytest, *together, *chosen, alone=(pytest, *chosen)):
+            say(name)
+            if start(pytest, *together, *chosen):
                 failed.append(name)
     if failed:
         print(f"bootstrap: failed: {', '.join(failed)}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """The house rules that import-linter cannot see."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).parents[1] / "src" / "vbdesk"
+TESTS = Path(__file__).parent
+SOURCES = TESTS.parent / "src" / "vbdesk"
 ROOMS = ["contract", "voice", "signs", "longitudinal", "service", "client", "capture", "outbox", "report", "cli"]
 
 WITHOUT_QT = """
@@ -47,3 +49,87 @@ def test_colours_stand_in_the_theme_alone():
     colour = re.compile(r"[\"']#[0-9A-Fa-f]{6}\b")
     users = [path.name for path in (SOURCES / "desk").rglob("*.py") if colour.search(path.read_text())]
     assert set(users) <= {"theme.py", "tokens.py"}
+
+
+CLOCKS = {
+    f"{name}{unit}"
+    for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+    for unit in ("", "_ns")
+}
+MEASURING = {TESTS / "benchmarks", TESTS / "soak"}
+MEASURED_TIMES = {
+    "desk/test_desk_tasks.py": "counts events against the time that passed: more of it only permits more",
+    "e2e/microphone_on_rig.py": "there cannot be more sound than time passed",
+    "outbox/processes.py": "a figure that the soak prints",
+    "service/observe/test_observe_readiness.py": "sets a moment in the past",
+    "service/test_service_dawdlers.py": "a lower bound: nobody is cut off too early",
+}
+"""Tests that measure how long something took, and why no machine is too slow for them."""
+
+
+def test_no_test_measures_how_long_something_took():
+    """On another machine it takes another time: benchmarks measure, tests wait for conditions and count."""
+    measuring = {
+        str(path.relative_to(TESTS))
+        for path in TESTS.rglob("*.py")
+        if not MEASURING & set(path.parents) and measures_time(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert measuring == set(MEASURED_TIMES)
+
+
+@pytest.mark.parametrize(
+    ("code", "measures"),
+    [
+        ("begun = time.monotonic()\nwork()\nassert time.monotonic() - begun < 5", True),
+        ("begun = time.process_time()\nended = time.process_time()\ntook = ended - begun", True),
+        ("from time import perf_counter\nassert perf_counter() - begun < 1", True),
+        ("took = timeit.timeit(work)", True),
+        ("def test_x(benchmark): benchmark(work)\nbenchmark.stats", True),
+        ("deadline = time.monotonic() + 60\nassert time.monotonic() < deadline", False),
+        ("clock.advance(3)\nassert clock.monotonic() - at == 3", False),
+        ("os.utime(path, (time.time() - 7200,) * 2)", False),
+    ],
+)
+def test_what_measures_time_is_known(code, measures):
+    assert measures_time(ast.parse(code)) == measures
+
+
+def measures_time(module: ast.Module) -> bool:
+    """Whether it takes the difference of two readings of a clock of the system, or has a library do that."""
+    read = {
+        target.id
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign) and reads_clock(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+    def is_reading(node: ast.expr) -> bool:
+        return reads_clock(node) or (isinstance(node, ast.Name) and node.id in read)
+
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in ("timeit", "benchmark"):
+                return True
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            sides = (node.left, node.right)
+            if any(map(is_reading, sides)) and not any(isinstance(side, ast.Constant) for side in sides):
+                return True
+    return False
+
+
+def reads_clock(node: ast.expr) -> bool:
+    """Whether it is a call of a function of `time` that reads a clock."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    if isinstance(called, ast.Attribute):
+        return called.attr in CLOCKS and isinstance(called.value, ast.Name) and called.value.id == "time"
+    return isinstance(called, ast.Name) and called.id in CLOCKS
+
+
+def test_no_failed_test_is_retried():
+    command = (TESTS.parent / "packaging" / "bootstrap.py").read_text(encoding="utf-8")
+    settings = (TESTS.parent / "pyproject.toml").read_text(encoding="utf-8")
+    for retry in ("--last-failed", "--lf", "--reruns", "rerunfailures", "flaky"):
+        assert retry not in command + settings

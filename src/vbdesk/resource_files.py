@@ -12,8 +12,11 @@ def _root() -> Path:
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / "resources"
 
 
+@cache
 def resource(*parts: str) -> Path:
     """Path of a data file or folder: inside the installed package, else in the source checkout.
+
+    The disk is asked once for each: the GUI thread may ask again at any time.
 
     Raises:
         FileNotFoundError: there is no such file; the installation is incomplete.

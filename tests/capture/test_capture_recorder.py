@@ -19,7 +19,7 @@ from vbdesk.capture.sealed import SealedTakeWriter, read_take
 RATE = 48_000
 
 
-def until(condition, seconds=5.0):
+def until(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

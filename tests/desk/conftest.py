@@ -1,8 +1,10 @@
 """What every test of the desk gets: a theme, and a check that nothing is left running."""
 
 import errno
+import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import soundfile as sf
 import soxr
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
@@ -23,14 +26,20 @@ from vbdesk.desk import theme
 from vbdesk.desk.app import Desk
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
+from vbdesk.desk.shipped_files import load_shipped_files
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.workspace import Workspace, open_library
+from vbdesk.desk.workspace import Workspace, open_budget, open_library
 from vbdesk.outbox.courier.network import ManualNetwork
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 
-ENDED_WITHIN_S = 12.0  # a microphone that does not answer is given up after six
+sys.path.append(str(Path(__file__).parent))
+
+from gui_guard import GuiGuard
+
+GUARD = GuiGuard()
+HANGS_S = 60.0  # for what takes a fraction of a second on a quiet machine: it only ends a test that hangs
 
 
 def pytest_collection_modifyitems(items):
@@ -40,13 +49,54 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints"))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Fail a test in which the desk blocks the GUI thread."""
+    with failing_if_blocked():
+        return (yield)
+
+
+@contextmanager
+def failing_if_blocked():
+    """Fail the test if the desk blocks the GUI thread in the block."""
+    GUARD.arm()
+    try:
+        yield GUARD
+    finally:
+        found = GUARD.disarm()
+        if found:
+            pytest.fail("The desk made calls on the GUI thread that may block:\n\n" + "\n".join(found), pytrace=False)
+
+
+@pytest.fixture
+def gui_guard():
+    """The guard, which is armed, and the context manager that fails a test."""
+    return GUARD, failing_if_blocked
+
+
+class PatientBot(QtBot):
+    """Waits for conditions and signals as long as a busy machine needs."""
+
+    def waitUntil(self, callback, *, timeout=round(1000 * HANGS_S)):
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal, *, timeout=round(1000 * HANGS_S), **options):
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+
+@pytest.fixture
+def qtbot(qapp, request):
+    return PatientBot(request)
+
+
 @pytest.fixture(autouse=True)
 def look(qapp):
     """Light colours at 100 % text; and after the test, no thread and no running timer."""
     before = set(threading.enumerate())
     theme.install(Theme(Scheme.LIGHT, 1.0))
+    load_shipped_files()
     yield
-    deadline = time.monotonic() + ENDED_WITHIN_S
+    deadline = time.monotonic() + HANGS_S
     while set(threading.enumerate()) - before and time.monotonic() < deadline:
         qapp.processEvents()
         time.sleep(0.01)
@@ -165,7 +215,7 @@ def tasks(qtbot):
     """The owner of all tasks; everything is asked to stop at the end."""
     owner = TaskOwner()
     yield owner
-    with qtbot.waitSignal(owner.all_ended, timeout=6000):
+    with qtbot.waitSignal(owner.all_ended):
         owner.close()
     owner.deleteLater()
 
@@ -179,9 +229,10 @@ def profile() -> Profile:
 def workspace(outside, profile, tasks, qtbot):
     """An open profile with an empty library; its courier does not run."""
     outside.keyring.set(profile.api_key_name, "right-key")
-    opened = Workspace(profile, open_library(profile, outside), tasks, outside, Navigator())
+    library = open_library(profile, outside)
+    opened = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
     yield opened
-    qtbot.waitUntil(lambda: not tasks.busy, timeout=5000)
+    qtbot.waitUntil(lambda: not tasks.busy)
     opened.close()
     opened.deleteLater()
 
@@ -201,7 +252,7 @@ def open_desk(qtbot):
     for desk in opened:
         if not desk.window.isVisible():
             continue
-        with qtbot.waitSignal(desk.ended, timeout=6000):
+        with qtbot.waitSignal(desk.ended):
             desk.window.close()
     for desk in opened:
         desk.window.deleteLater()

@@ -29,7 +29,7 @@ class HoldingStorage(httpx.BaseTransport):
             self.puts += 1
             for _ in request.stream:
                 self.under_way.set()
-                self.go_on.wait(8)
+                self.go_on.wait(60)
             return httpx.Response(200)
         if request.url.path.endswith("/uploads"):
             grant = {
@@ -62,26 +62,26 @@ def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(q
     other = setup.make_service(ServiceAddress("https://two.example", "acc-2", "key"), "keyring")
     first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "key"), "keyring")
     desk = open_desk(outside)
-    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
     take_id = noise_take(desk.workspace.library)
     desk.workspace.library.queue(take_id)
-    qtbot.waitUntil(storage.under_way.is_set, timeout=8000)
+    qtbot.waitUntil(storage.under_way.is_set)
     assert desk.workspace.library.get(take_id).state is OutboxState.UPLOADING
     courier = desk.workspace.running_parts()[0]
     desk.workspace.navigator.open("profile", other.profile_id)
-    qtbot.waitUntil(courier._stop.is_set, timeout=5000)
+    qtbot.waitUntil(courier._stop.is_set)
     storage.go_on.set()
-    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == other, timeout=8000)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == other)
     assert desk.workspace.library.list() == []
 
     storage.under_way.clear()
     storage.go_on.clear()
     desk.workspace.navigator.open("profile", first.profile_id)
-    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first, timeout=8000)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
     item = desk.workspace.library.get(take_id)
     assert item.state in (OutboxState.WAITING, OutboxState.UPLOADING)
     assert not item.asked
-    qtbot.waitUntil(storage.under_way.is_set, timeout=8000)  # it goes on by itself
+    qtbot.waitUntil(storage.under_way.is_set)  # it goes on by itself
     assert storage.jobs == 0
     storage.go_on.set()
 
@@ -108,12 +108,12 @@ def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, o
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     vault.locked = True
     desk = open_desk(outside)
-    qtbot.waitUntil(lambda: "The keyring is locked" in desk.window.notice.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "The keyring is locked" in desk.window.notice.words())
     assert desk.workspace is None
     desk.window.notice.button.click()
     assert vault.asked_again == 1
     vault.locked = False
-    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
     assert not desk.window.notice.isVisible()
 
 
@@ -121,10 +121,10 @@ def test_a_library_that_another_program_has_open_is_opened_when_that_ends(qtbot,
     profile = Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     held = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
     desk = open_desk(outside)
-    qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.words())
     held.close()
     desk.window.notice.button.click()
-    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
 
 
 def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open_desk, outside):
@@ -134,11 +134,11 @@ def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open
     outside.session_vault.delete(lost.api_key_name)
     setup.use(kept.profile_id)
     desk = open_desk(outside)
-    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
     desk.workspace.navigator.open("profile", lost.profile_id)
-    qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.words())
     assert desk.workspace.profile == kept
-    qtbot.waitUntil(lambda: setup.current()[0] == kept, timeout=5000)
+    qtbot.waitUntil(lambda: setup.current()[0] == kept)
 
 
 class SlowMicrophone(FileMicrophone):
@@ -150,7 +150,7 @@ class SlowMicrophone(FileMicrophone):
 
     def open(self, device, sink, on_end):
         self.opening.set()
-        self.go_on.wait(4)
+        self.go_on.wait(60)
         return super().open(device, sink, on_end)
 
 
@@ -159,9 +159,9 @@ def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtb
     outside = replace(outside, microphone=microphone, lister=microphone)
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(outside)
-    qtbot.waitUntil(microphone.opening.is_set, timeout=8000)
-    with qtbot.waitSignal(desk.ended, timeout=6000):
+    qtbot.waitUntil(microphone.opening.is_set)
+    with qtbot.waitSignal(desk.ended):
         desk.window.close()
         qtbot.wait(50)  # until the end of everything has been asked for
         microphone.go_on.set()
-    qtbot.waitUntil(lambda: "monitor" not in [thread.name for thread in threading.enumerate()], timeout=2000)
+    qtbot.waitUntil(lambda: "monitor" not in [thread.name for thread in threading.enumerate()])

@@ -110,7 +110,7 @@ def test_closing_waits_for_what_runs(qtbot, receiver):
         ended.append(True)
 
     owner.start(work)
-    with qtbot.waitSignal(owner.all_ended, timeout=2000):
+    with qtbot.waitSignal(owner.all_ended):
         owner.close()
     assert ended
 
@@ -118,11 +118,10 @@ def test_closing_waits_for_what_runs(qtbot, receiver):
 def test_closing_does_not_wait_for_ever(qtbot, receiver):
     owner = TaskOwner()
     answered = threading.Event()
-    owner.start(lambda context: answered.wait(10), receiver.done)
-    started = time.monotonic()
-    with qtbot.waitSignal(owner.all_ended, timeout=3000):
+    owner.start(lambda context: answered.wait(60), receiver.done)
+    with qtbot.waitSignal(owner.all_ended):
         owner.close(patience_s=0.2)
-    assert time.monotonic() - started < 1.0
+    assert owner.busy
     answered.set()
     qtbot.waitUntil(lambda: not owner.busy)
     assert not receiver.results
@@ -157,5 +156,5 @@ def test_a_lane_runs_one_thing_after_the_other(qtbot, tasks, receiver):
 
     lane.run(step("slow", 0.05), receiver.done)
     lane.run(step("quick", 0.0), receiver.done)
-    qtbot.waitUntil(lambda: len(receiver.results) == 2 and not lane.busy, timeout=5000)
+    qtbot.waitUntil(lambda: len(receiver.results) == 2 and not lane.busy)
     assert order == ["slow begins", "slow ends", "quick begins", "quick ends"]

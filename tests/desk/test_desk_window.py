@@ -1,7 +1,5 @@
 """The whole window with a world of twins: first start, pages, profiles, closing."""
 
-import time
-
 import pytest
 
 from vbdesk.desk import theme
@@ -15,7 +13,7 @@ from vbdesk.outbox.library.states import Fix
 
 
 def shows(qtbot, desk, kind):
-    qtbot.waitUntil(lambda: isinstance(desk.window.page(), kind), timeout=5000)
+    qtbot.waitUntil(lambda: isinstance(desk.window.page(), kind))
     return desk.window.page()
 
 
@@ -27,7 +25,7 @@ def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, outside, loc
     shows(qtbot, desk, RecordPage)
     assert desk.window.rail.isVisible()
     assert "This computer" in desk.window.status.words()
-    qtbot.waitUntil(lambda: "Connected" in desk.window.status.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "Connected" in desk.window.status.words())
     assert local_service.starts == 1
 
 
@@ -35,7 +33,7 @@ def test_the_profile_in_use_opens_by_itself(qtbot, open_desk, outside):
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(outside)
     shows(qtbot, desk, RecordPage)
-    qtbot.waitUntil(lambda: "412 credits" in desk.window.status.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "412 credits" in desk.window.status.words())
     assert "voice.example" in desk.window.status.words()
 
 
@@ -47,7 +45,7 @@ def test_profiles_never_mix(qtbot, open_desk, outside):
     shows(qtbot, desk, RecordPage)
     assert desk.workspace.profile == second
     desk.workspace.navigator.open("profile", first.profile_id)
-    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first, timeout=8000)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
     assert outside.library_dir(first.profile_id) != outside.library_dir(second.profile_id)
     assert outside.keyring.get(first.library_key_name) != outside.keyring.get(second.library_key_name)
 
@@ -57,7 +55,7 @@ def test_a_profile_can_be_named_at_the_start(qtbot, open_desk, outside):
     first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
     setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "keyring")
     desk = open_desk(outside, profile_name="one.example")
-    qtbot.waitUntil(lambda: desk.workspace is not None, timeout=5000)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
     assert desk.workspace.profile.profile_id == first.profile_id
 
 
@@ -66,9 +64,9 @@ def test_without_a_network_the_desk_says_so_and_works_on(qtbot, open_desk, outsi
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(outside)
     page = shows(qtbot, desk, RecordPage)
-    qtbot.waitUntil(lambda: "No network, recordings wait here" in desk.window.status.words(), timeout=5000)
+    qtbot.waitUntil(lambda: "No network, recordings wait here" in desk.window.status.words())
     page.ready.setup.subject.setText("ward4-0172")
-    qtbot.waitUntil(page.ready.stage.record.isEnabled, timeout=5000)
+    qtbot.waitUntil(page.ready.stage.record.isEnabled)
 
 
 def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, outside):
@@ -76,20 +74,19 @@ def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, outside
     damaged = outside.config_dir / "profiles.json"
     damaged.write_text("{")
     desk = open_desk(outside)
-    qtbot.waitUntil(desk.window.notice.isVisible, timeout=5000)
+    qtbot.waitUntil(desk.window.notice.isVisible)
     assert "damaged" in desk.window.notice.words()
     assert damaged.read_text() == "{"
 
 
-def test_closing_is_quick_and_stops_the_local_service(qtbot, open_desk, outside, local_service):
+def test_closing_stops_the_local_service(qtbot, open_desk, outside, local_service):
     desk = open_desk(outside)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: local_service.starts == 1)
-    started = time.monotonic()
-    with qtbot.waitSignal(desk.ended, timeout=6000):
+    with qtbot.waitSignal(desk.ended):
         desk.window.close()
-    assert time.monotonic() - started < 5.0
+    assert not desk._tasks.busy, "it waited until all had ended, and nothing was given up"
     assert local_service.stopped
 
 
@@ -107,7 +104,7 @@ def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service)
     with qtbot.waitSignal(keeper.ready) as first:
         keeper.start()
     local_service.exit_status = 1
-    with qtbot.waitSignal(keeper.ready, timeout=8000) as second:
+    with qtbot.waitSignal(keeper.ready) as second:
         pass
     assert first.args != second.args
     keeper.ask_to_stop()

@@ -10,7 +10,6 @@ import json
 import random
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -170,35 +169,35 @@ def fill(address: str) -> None:
 def subjects(desk: Desktop) -> None:
     """Choose whom to see, and write a note."""
     desk.go("Subjects")
-    desk.wait("table cell", f"Subject: {name_of(0)}, ENT", 20)
+    desk.wait("table cell", f"Subject: {name_of(0)}, ENT")
     desk.look("subjects")
     desk.write("combo box", "Everyone", "With unread results")
-    desk.wait("label", f"{HERE} of {SUBJECTS} subjects", 10)
+    desk.wait("label", f"{HERE} of {SUBJECTS} subjects")
     desk.keys("table", "Subjects", "Down", "space")
     desk.write("text", "Note", "Speaks fast.")
     desk.look("subjects-note")
     desk.press("push button", "Save")
-    desk.wait("table cell", "Speaks fast", 10)
+    desk.wait("table cell", "Speaks fast")
 
 
 def cohort(desk: Desktop) -> None:
     """Look at everybody, read the rest, choose a tag, read one group, and go to whom to look at first."""
     desk.go("Cohort")
-    desk.wait("label", f"{READ_BEFORE} subjects, ", 30)
+    desk.wait("label", f"{READ_BEFORE} subjects, ")
     desk.look("cohort")
     desk.press("push button", "Read them")
-    desk.wait("label", f"{SUBJECTS} subjects, ", 60)
+    desk.wait("label", f"{SUBJECTS} subjects, ")
     desk.write("combo box", "Any tag", "ENT")
-    desk.wait("label", f"{HERE // 3} subjects, ", 10)
+    desk.wait("label", f"{HERE // 3} subjects, ")
     desk.look("cohort-tag")
     desk.press("check box", "One group")
     desk.write("text", "Group to read as a cohort", "study-1")
     desk.press("push button", "Read")
-    desk.wait("label", "38 recordings of the last 270 days", 20)
+    desk.wait("label", "38 recordings of the last 270 days")
     desk.look("cohort-group")
     desk.press("check box", "Subjects")
     desk.keys("table", "To look at first", "Home", "Return")
-    desk.wait("push button", "Export", 20)
+    desk.wait("push button", "Export")
     desk.look("cohort-to-subject")
 
 
@@ -208,9 +207,8 @@ def main(folder: Path, text: float) -> None:
     with served() as address:
         fill(address)
         desk.start_watched(folder / "watch.json", text)
-        desk.wait("text", "Subject", 60)
-        time.sleep(1)
-        (folder / "watch.json.begin").touch()
+        desk.wait("text", "Subject")
+        desk.count_stalls(folder / "watch.json")
         subjects(desk)
         cohort(desk)
         assert desk.stop() == 0

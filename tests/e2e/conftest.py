@@ -1,5 +1,6 @@
 """The rig of the tests marked `e2e`: a screen, a microphone and a keyring of their own."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ PROGRAMS = (
     "scrot",
 )
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
+SESSION_ENDS_S = 900  # ends a test that hangs, on a machine ten times slower than a laptop
 LEFT_TO_THE_SESSION = {"PYTHON_KEYRING_BACKEND", "QT_QPA_PLATFORM"}
 
 
@@ -33,17 +35,39 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture
 def desk_session():
-    """Run a Python program in a session of the rig: `desk_session(options, program, *arguments, timeout_s=...)`."""
+    """Run a Python program in a session of the rig: `desk_session(options, program, *arguments)`."""
 
-    def run(options, program, *arguments, timeout_s):
+    def run(options, program, *arguments):
         command = [DESK_SESSION, *options, "--", sys.executable, program, *arguments]
         return subprocess.run(
             [str(part) for part in command],
             env={name: value for name, value in os.environ.items() if name not in LEFT_TO_THE_SESSION},
             capture_output=True,
             text=True,
-            timeout=timeout_s,
+            timeout=SESSION_ENDS_S,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def watched_session(desk_session, tmp_path):
+    """Run a program that drives the watched desk, `watched_session(options, program, *arguments)`.
+
+    The program ended well, the desk said nothing on its standard output but what `expected` begins with, and nothing
+    in it blocked the GUI thread. Returns what the watch found.
+    """
+
+    def run(options, program, *arguments, expected=()):
+        done = desk_session(options, program, *arguments)
+        desk_log, report = tmp_path / "desk.log", tmp_path / "watch.json"
+        lines = desk_log.read_text().splitlines(keepends=True) if desk_log.exists() else []
+        log = "".join(line for line in lines if line.strip() and not line.startswith(expected))
+        assert done.returncode == 0, f"{(done.stdout + done.stderr)[-4000:]}\n{log[:20_000]}"
+        assert log == ""
+        found = json.loads(report.read_text())
+        assert found["blocking"] == [], "\n".join(found["blocking"])
+        return found
 
     return run

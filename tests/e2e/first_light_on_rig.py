@@ -4,13 +4,11 @@ Usage: python first_light_on_rig.py FOLDER SPEECH.flac
 """
 
 import sys
-import time
 from pathlib import Path
 
 from desktop import Desktop, until
 
 SUBJECT = "ward4-0172"
-RECORDED_S = 22.0
 
 
 def record(desk: Desktop, speech: Path) -> None:
@@ -22,12 +20,12 @@ def record(desk: Desktop, speech: Path) -> None:
     feed = desk.speak(speech)
     desk.press("push button", "Start recording")
     desk.wait("push button", "Stop")
-    time.sleep(RECORDED_S)
+    desk.wait("label", "Enough speech")
     desk.look("recording")
     desk.press("push button", "Stop")
     feed.terminate()
     feed.wait()
-    desk.wait("label", "Good to send", 30)
+    desk.wait("label", "Good to send")
     desk.look("check")
     desk.press("push button", "Send")
 
@@ -37,19 +35,19 @@ def main(folder: Path, speech: Path) -> None:
     desk = Desktop(folder)
     desk.start("--light")
     try:
-        desk.wait("push button", "Use this computer", 30)
+        desk.wait("push button", "Use this computer")
         desk.look("first-start")
         desk.press("push button", "Use this computer")
-        desk.wait("text", "Subject", 60)
-        desk.wait("label", "Connected", 60)
+        desk.wait("text", "Subject")
+        desk.wait("label", "Connected")
         record(desk, speech)
 
         desk.go("Outbox")
-        desk.wait("table cell", "State: Done", 90)
+        desk.wait("table cell", "State: Done")
         desk.look("outbox")
         desk.keys("table", "Recordings", "Home", "Return")
 
-        desk.wait("label", "For care staff, not a diagnosis", 20)
+        desk.wait("label", "For care staff, not a diagnosis")
         shown = desk.tree()
         assert "overall level" in shown, shown
         for sign in ("Mood Disruption", "Anxiety", "Stress", "Fatigue", "Dehydration", "Elevated Blood Pressure"):
@@ -57,9 +55,9 @@ def main(folder: Path, speech: Path) -> None:
         desk.look("result")
 
         desk.go("Subjects")
-        desk.wait("table cell", SUBJECT, 20)
+        desk.wait("table cell", SUBJECT)
         desk.keys("table", "Subjects", "Home", "Return")
-        desk.wait("filler", "Trajectory charts", 20)
+        desk.wait("filler", "Trajectory charts")
         until(lambda: "1 recording" in desk.tree(), "the recording on the chart")
         desk.look("subject")
         assert desk.stop() == 0

@@ -94,7 +94,7 @@ def error_of(vault: KeyringVault) -> str | None:
 
 def settled(vault: KeyringVault) -> str | None:
     """What comes of asking once the dialog is gone."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while (found := error_of(vault)) == VaultWaiting.__name__ and time.monotonic() < deadline:
         pass
     return found

@@ -4,15 +4,19 @@ Usage: python microphone_on_rig.py SCENARIO SPEECH.flac FOLDER
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import soundfile as sf
+from desktop import until
 from scipy.signal import correlate, resample_poly
 
 from vbdesk.capture.device_choice import Choice
@@ -25,6 +29,7 @@ from vbdesk.capture.sealed import read_take
 
 KEY = bytes(range(32))
 RATE = 48_000
+RECORDED_S = 5.0
 
 
 class Rig:
@@ -46,10 +51,8 @@ class Rig:
         feed = subprocess.Popen(["mic-feed", str(self.speech)])
         started = time.monotonic()
         during()
-        took_s = time.monotonic() - started
-        stopping = time.monotonic()
         take = self.recorder.stop()
-        stop_s = time.monotonic() - stopping
+        took_s = time.monotonic() - started
         feed.terminate()
         feed.wait()
         self.recorder.close()
@@ -59,7 +62,6 @@ class Rig:
             "sentence": take.sentence,
             "duration_s": audio.duration_s,
             "took_s": took_s,
-            "stop_s": stop_s,
             "complete": audio.complete,
             "overflows": take.overflows,
             "missing_s": take.missing_s,
@@ -91,29 +93,55 @@ def likeness(heard: np.ndarray, speech: Path) -> float:
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
+def recorded(rig: Rig, seconds: float) -> float:
+    """Record until there is this much sound; how much there is then."""
+    until(lambda: rig.recorder.elapsed_s >= seconds, f"{seconds} s of sound")
+    return rig.recorder.elapsed_s
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """The sound server hangs in the block, and goes on after it."""
+    server = int((Path(os.environ["DESK_DIR"]) / "pulse.pid").read_text())
+    os.kill(server, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+
 def records(rig: Rig) -> dict[str, object]:
-    return rig.record("Studio Mic", lambda: time.sleep(5))
+    return rig.record("Studio Mic", lambda: recorded(rig, RECORDED_S))
+
+
+def ended_by(rig: Rig, device: str, *fault: str) -> dict[str, object]:
+    """A take that a fault of `mic-ctl` ends; how much sound there was before the fault, and when it had happened."""
+    sound: dict[str, object] = {}
+
+    def happens() -> None:
+        sound["before_s"] = recorded(rig, 3.0)
+        subprocess.run(["mic-ctl", *fault], check=True)
+        sound["after_s"] = rig.recorder.elapsed_s
+        rig.ended.wait(60)
+
+    return rig.record(device, happens) | sound
 
 
 def unplug_last(rig: Rig) -> dict[str, object]:
-    def pull() -> None:
-        time.sleep(3)
-        subprocess.run(["mic-ctl", "unplug", "1"], check=True)
-        rig.ended.wait(5)
-
-    return rig.record("Studio Mic", pull)
+    return ended_by(rig, "Studio Mic", "unplug", "1")
 
 
 def taken_over(rig: Rig) -> dict[str, object]:
-    pulled: list[float] = []
+    return ended_by(rig, "Studio Mic", "unplug", "1")
 
-    def pull() -> None:
-        time.sleep(3)
-        pulled.append(rig.recorder.elapsed_s)
-        subprocess.run(["mic-ctl", "unplug", "1"], check=True)
-        rig.ended.wait(5)
 
-    return rig.record("Studio Mic", pull) | {"pulled_at_s": pulled[0]}
+def dies(rig: Rig) -> dict[str, object]:
+    return ended_by(rig, "Studio Mic", "die")
+
+
+def follows_the_system(rig: Rig) -> dict[str, object]:
+    subprocess.run(["mic-ctl", "default", "1"], check=True)
+    return ended_by(rig, "default", "default", "2")
 
 
 def plugged_later(rig: Rig) -> dict[str, object]:
@@ -126,21 +154,22 @@ def plugged_later(rig: Rig) -> dict[str, object]:
     monitor = Monitor(rig.microphone)
     monitor.start(rig.device("Laptop Mic"))
     feed = subprocess.Popen(["mic-feed", "--mic", "2", str(rig.speech)])
-    time.sleep(2)
-    peak = monitor.levels().held_peak_dbfs
+    until(lambda: monitor.levels().held_peak_dbfs > -40, "the new microphone to be heard")
     monitor.stop()
     feed.terminate()
     feed.wait()
-    return {"new": sorted(set(after) - set(before)), "peak_dbfs": peak}
+    return {"new": sorted(set(after) - set(before))}
 
 
 def hangs(rig: Rig) -> dict[str, object]:
-    def freeze() -> None:
-        time.sleep(2)
-        subprocess.Popen(["mic-ctl", "freeze", "5"])
-        rig.ended.wait(8)
+    sound: dict[str, object] = {}
 
-    return rig.record("Studio Mic", freeze)
+    def freeze() -> None:
+        sound["before_s"] = recorded(rig, 2.0)
+        with frozen():
+            rig.ended.wait(60)
+
+    return rig.record("Studio Mic", freeze) | sound
 
 
 def gone(rig: Rig) -> dict[str, object]:
@@ -154,92 +183,58 @@ def gone(rig: Rig) -> dict[str, object]:
 
 
 def muted(rig: Rig) -> dict[str, object]:
-    silent: list[float] = []
-
     def mute() -> None:
         subprocess.run(["mic-ctl", "mute", "1", "1"], check=True)
-        time.sleep(3.5)
-        silent.append(rig.recorder.health().silent_s)
+        until(lambda: rig.recorder.health().silent_s > 2.0, "the silence to be known")
         subprocess.run(["mic-ctl", "mute", "1", "0"], check=True)
-        time.sleep(1.5)
-        silent.append(rig.recorder.health().silent_s)
+        until(lambda: rig.recorder.health().silent_s < 1.0, "the sound to be known again")
 
-    return rig.record("Studio Mic", mute) | {"silent_s": silent}
-
-
-def dies(rig: Rig) -> dict[str, object]:
-    def die() -> None:
-        time.sleep(2)
-        subprocess.run(["mic-ctl", "die"], check=True)
-        rig.ended.wait(8)
-
-    return rig.record("Studio Mic", die)
-
-
-def follows_the_system(rig: Rig) -> dict[str, object]:
-    subprocess.run(["mic-ctl", "default", "1"], check=True)
-
-    def move() -> None:
-        time.sleep(3)
-        subprocess.run(["mic-ctl", "default", "2"], check=True)
-        rig.ended.wait(5)
-
-    return rig.record("default", move)
+    return rig.record("Studio Mic", mute)
 
 
 def opens_while_it_hangs(rig: Rig) -> dict[str, object]:
-    """Once PortAudio is up: what a person meets who presses Record while the sound server hangs."""
+    """Once PortAudio is up: what a person meets who presses Record while the sound server hangs, and afterwards."""
     device = rig.device("Studio Mic")
     rig.recorder.start(device)
     rig.recorder.stop()
     rig.recorder.close()
-    subprocess.Popen(["mic-ctl", "freeze", "10"])
-    time.sleep(0.3)
-    begun = time.monotonic()
-    try:
-        rig.recorder.start(device)
-        sentence = None
-    except MicrophoneError as error:
-        sentence = str(error)
-    waited_s = time.monotonic() - begun
-    time.sleep(max(0.0, 12 - waited_s))
-    return {"sentence": sentence, "waited_s": waited_s} | {"after": rig.record("Studio Mic", lambda: time.sleep(3))}
+    sentence = None
+    with frozen():
+        try:
+            rig.recorder.start(device)
+        except MicrophoneError as error:
+            sentence = str(error)
+    until(lambda: "Studio Mic" in [known.name for known in rig.lister.devices()], "the sound server to go on")
+    return {"sentence": sentence, "after": rig.record("Studio Mic", lambda: recorded(rig, 3.0))}
 
 
 def closes_while_it_hangs(rig: Rig) -> dict[str, object]:
-    """The end of the program while the sound server hangs and a take runs."""
+    """The end of the program while the sound server hangs and a take runs: neither waits for it to go on."""
     rig.recorder.start(rig.device("Studio Mic"))
-    time.sleep(2)
-    subprocess.Popen(["mic-ctl", "freeze", "20"])
-    time.sleep(0.3)
-    begun = time.monotonic()
-    take = rig.recorder.stop()
-    stopped_s = time.monotonic() - begun
-    rig.recorder.close()
-    return {"duration_s": take.duration_s, "stop_s": stopped_s, "close_s": time.monotonic() - begun}
+    recorded(rig, 2.0)
+    with frozen():
+        take = rig.recorder.stop()
+        rig.recorder.close()
+    return {"duration_s": take.duration_s}
 
 
 def noticed(rig: Rig) -> dict[str, object]:
-    """How soon a list of microphones that nobody records from tells of a change."""
+    """What a list of microphones that nobody records from tells of a change."""
     state: list[Choice] = [Choice().listed(rig.lister.devices())]
-    changed = threading.Event()
 
     def listed(devices: list[Device]) -> None:
         state.append(state[-1].listed(devices))
-        changed.set()
 
     state[0] = state[0].chosen(rig.device("Studio Mic"))
     watch = DeviceWatch(rig.lister, listed)
     watch.start()
-    changed.wait(5)
+    until(lambda: len(state) == 2, "the first list")
     found: dict[str, object] = {}
-    for name, action in (("unplug", "unplug"), ("plug", "plug")):
-        changed.clear()
+    for action in ("unplug", "plug"):
+        known = len(state)
         subprocess.run(["mic-ctl", action, "1"], check=True, stdout=subprocess.DEVNULL)
-        begun = time.monotonic()
-        changed.wait(10)
-        found[f"{name}_s"] = time.monotonic() - begun
-        found[f"{name}_notice"] = state[-1].notice
+        until(lambda known=known: len(state) > known, "another list")
+        found[f"{action}_notice"] = state[-1].notice
     watch.stop()
     return found
 

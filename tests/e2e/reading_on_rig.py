@@ -86,7 +86,7 @@ def fill(address: str, speech: Path, scheme: Scheme, percent: int) -> None:
 
 
 class Visit:
-    """Goes from page to page and notes when each was gone to, and which words were cut off there."""
+    """Goes from page to page; notes when each was gone to, for stalls, and has cut words looked for there."""
 
     def __init__(self, desk: Desktop, report: Path) -> None:
         self.desk = desk
@@ -210,10 +210,9 @@ def main(folder: Path, speech: Path, scheme: Scheme, percent: int) -> None:
     fill(f"http://127.0.0.1:{server.server_port}", speech, scheme, percent)
     desk, report = Desktop(folder), folder / "watch.json"
     desk.start_watched(report, colours=())
-    desk.wait("text", "Subject", 60)
-    time.sleep(1)
-    report.with_name(f"{report.name}.begin").touch()
-    heard = desk.hear(120)
+    desk.wait("text", "Subject")
+    desk.count_stalls(report)
+    heard = desk.hear()
     visit = Visit(desk, report)
     for part in (subjects, subject, result, compare, three_clicks, cohort, account):
         part(visit)

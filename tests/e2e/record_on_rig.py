@@ -12,19 +12,16 @@ from pathlib import Path
 from desktop import Desktop, until
 
 SUBJECT = "ward4-0172"
-RECORDED_S = 18.0
 
 
 def begin(folder: Path, *, text: float = 1.0) -> Desktop:
     """Open the desk on this computer's own service, the Record page in front."""
     desk = Desktop(folder)
-    (folder / "watch.json.begin").unlink(missing_ok=True)
     desk.start_watched(folder / "watch.json", text)
-    desk.wait("push button", "Use this computer", 40)
+    desk.wait("push button", "Use this computer")
     desk.press("push button", "Use this computer")
-    desk.wait("text", "Subject", 60)
-    time.sleep(3)
-    (folder / "watch.json.begin").touch()
+    desk.wait("text", "Subject")
+    desk.count_stalls(folder / "watch.json")
     return desk
 
 
@@ -35,13 +32,13 @@ def end(desk: Desktop) -> None:
 
 def wait_for_verdict(desk: Desktop) -> None:
     """Until the check is done."""
-    desk.wait("label", "Good to send", 40)
+    desk.wait("label", "Good to send")
 
 
 def by_keyboard(folder: Path, speech: Path) -> None:
     """Nothing but keys, and what a screen reader is told meanwhile."""
     desk = begin(folder)
-    heard = desk.hear(75)
+    heard = desk.hear()
     desk.hit("Tab", "Tab")  # subject, protocol, microphone
     desk.type("Studio")
     desk.hit("shift+Tab", "shift+Tab")
@@ -49,7 +46,7 @@ def by_keyboard(folder: Path, speech: Path) -> None:
     desk.look("keyboard-ready")
     feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
     desk.hit("Return", "space")
-    desk.wait("push button", "Stop", 20)
+    desk.wait("push button", "Stop")
     time.sleep(4)
     desk.hit("m")
     desk.hit("p")
@@ -59,7 +56,7 @@ def by_keyboard(folder: Path, speech: Path) -> None:
     time.sleep(1)
     desk.look("keyboard-speaker")
     desk.hit("w")
-    time.sleep(RECORDED_S)
+    desk.wait("label", "Enough speech")
     desk.look("keyboard-recording")
     desk.hit("space")
     wait_for_verdict(desk)
@@ -67,13 +64,13 @@ def by_keyboard(folder: Path, speech: Path) -> None:
     time.sleep(3)
     desk.look("keyboard-spectrogram")
     desk.hit("r")
-    desk.wait("label", "This version is kept here", 20)
+    desk.wait("label", "This version is kept here")
     desk.hit("Return", "F9")
-    desk.wait("push button", "Stop", 20)
-    time.sleep(RECORDED_S)
+    desk.wait("push button", "Stop")
+    desk.wait("label", "Enough speech")
     desk.hit("F9")
     wait_for_verdict(desk)
-    desk.wait("push button", "Version 1", 20)
+    desk.wait("push button", "Version 1")
     time.sleep(1)
     desk.look("keyboard-versions")
     desk.hit("space")
@@ -81,7 +78,7 @@ def by_keyboard(folder: Path, speech: Path) -> None:
     desk.look("keyboard-playing")
     desk.hit("space")
     desk.hit("Return")
-    desk.wait("label", f"{SUBJECT} is on its way", 20)
+    desk.wait("label", f"{SUBJECT} is on its way")
     desk.look("keyboard-sent")
     feed.terminate()
     feed.wait()
@@ -102,8 +99,8 @@ def by_mouse(folder: Path, speech: Path) -> None:
     desk.look("mouse-ready")
     feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
     desk.click("push button", "Start recording")
-    desk.wait("push button", "Stop", 20)
-    time.sleep(RECORDED_S)
+    desk.wait("push button", "Stop")
+    desk.wait("label", "Enough speech")
     desk.click("push button", "Stop")
     wait_for_verdict(desk)
     desk.click("push button", "Play")
@@ -113,11 +110,11 @@ def by_mouse(folder: Path, speech: Path) -> None:
     time.sleep(2)
     desk.look("mouse-check")
     desk.click("push button", "Discard")
-    desk.wait("label", "was discarded", 20)
+    desk.wait("label", "was discarded")
     desk.click("push button", "Undo")
     wait_for_verdict(desk)
     desk.click("push button", "Send")
-    desk.wait("label", f"{SUBJECT} is on its way", 20)
+    desk.wait("label", f"{SUBJECT} is on its way")
     feed.terminate()
     feed.wait()
     end(desk)
@@ -135,15 +132,15 @@ def by_tree(folder: Path, speech: Path) -> None:
     desk.look("tree-stage")
     feed = subprocess.Popen(["mic-feed", "--loop", str(speech)])
     desk.press("push button", "Start recording")
-    desk.wait("push button", "Stop", 20)
-    time.sleep(RECORDED_S)
+    desk.wait("push button", "Stop")
+    desk.wait("label", "Enough speech")
     desk.look("tree-recording")
     desk.press("push button", "Stop")
     wait_for_verdict(desk)
     time.sleep(1)
     desk.look("tree-check")
     desk.press("push button", "Keep, do not send")
-    desk.wait("label", "is kept here and was not sent", 20)
+    desk.wait("label", "is kept here and was not sent")
     feed.terminate()
     feed.wait()
     end(desk)
@@ -152,16 +149,16 @@ def by_tree(folder: Path, speech: Path) -> None:
 def record_until(desk: Desktop, fault: Callable[[], object], sentence: str, picture: str) -> None:
     """Record some seconds, have something go wrong, and find the recording kept."""
     desk.write("text", "Subject", SUBJECT)
-    desk.wait("combo box", "Microphone", 20)
+    desk.wait("combo box", "Microphone")
     desk.press("push button", "Start recording")
-    desk.wait("push button", "Stop", 20)
+    desk.wait("push button", "Stop")
     time.sleep(4)
     fault()
-    desk.wait("label", sentence, 20)
-    until(lambda: "of it are speech" in desk.tree() or "under the 15 s minimum" in desk.tree(), "the check", 40)
+    desk.wait("label", sentence)
+    until(lambda: "of it are speech" in desk.tree() or "under the 15 s minimum" in desk.tree(), "the check")
     desk.look(picture)
     desk.press("push button", "Keep, do not send")
-    desk.wait("push button", "Import files", 20)
+    desk.wait("push button", "Import files")
 
 
 def control(*arguments: str) -> None:
@@ -177,7 +174,7 @@ def through_faults(folder: Path, speech: Path) -> None:
 
     def mute_freeze_unplug() -> None:
         control("mute", "1", "1")
-        desk.wait("label", "gives only silence", 10)
+        desk.wait("label", "gives only silence")
         desk.look("fault-muted")
         control("mute", "1", "0")
         until(lambda: "gives only silence" not in desk.tree(), "the banner to go")
@@ -214,14 +211,14 @@ def through_a_kill(folder: Path, speech: Path) -> None:
     desk.write("combo box", "Microphone", "Studio Mic")
     desk.write("text", "Subject", SUBJECT)
     desk.press("push button", "Start recording")
-    desk.wait("push button", "Stop", 20)
+    desk.wait("push button", "Stop")
     time.sleep(5)
     desk.kill()
-    desk.start("--light")
-    desk.wait("label", f"A recording of {SUBJECT} was not decided about", 60)
+    desk.start_watched(folder / "watch.json")
+    desk.wait("label", f"A recording of {SUBJECT} was not decided about")
     desk.look("fault-rescued")
     desk.press("push button", "Review it")
-    desk.wait("label", "Check", 30)
+    desk.wait("label", "Check")
     feed.terminate()
     feed.wait()
     end(desk)

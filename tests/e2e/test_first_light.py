@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_a_recording_at_the_desk_becomes_a_level_and_a_point_on_the_chart(desk_session, tmp_path):
-    done = desk_session(("--size", "1280x840"), HERE / "first_light_on_rig.py", tmp_path, SPEECH, timeout_s=280)
+    done = desk_session(("--size", "1280x840"), HERE / "first_light_on_rig.py", tmp_path, SPEECH)
     log = (tmp_path / "desk.log").read_text()
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:] + log[:4000]
     assert log == ""

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def on_rig(desk_session, tmp_path):
     def run(scenario, *options):
-        done = desk_session(("--mic", "off", *options), HERE / "keyring_on_rig.py", scenario, tmp_path, timeout_s=100)
+        done = desk_session(("--mic", "off", *options), HERE / "keyring_on_rig.py", scenario, tmp_path)
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout)
 

@@ -1,163 +1,69 @@
-"""The desk with its window's thread watched: was it ever kept from its events, and how soon did a key show?
+"""The real desk with a guard of its GUI thread: which calls did the desk make there that may block?
 
     python watched_desk.py REPORT.json TEXT desk --light
 
-TEXT is the system's text size, 1 for 100 %. Counting begins when the file REPORT.json.begin appears. A stall is the
-time by which a heartbeat of the thread came too late, less the time that the thread was ready to run and the machine
-gave the processor to others, and less the share of looks at which it waited for others: that is the machine's doing,
-not the desk's. A reaction is the time from a Space, as it reaches the window, to the end of the first painting after
-the page went into its count-in or ended a take, less the time without a processor. Whenever a file REPORT.json.words
-appears, which names the page that shows, the words that are cut off are looked for; that time does not count.
+TEXT is the system's text size, 1 for 100 %. The guard is armed when the event loop begins, with the window shown.
+Whenever a file REPORT.json.words appears, which names the page that shows, the words that are cut off are looked for.
+Where the environment names STALLS, stalls and reactions are measured as well (`tests/benchmarks/stall_watch.py`).
 """
 
 import json
 import os
 import sys
-import threading
-import time
-import traceback
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.desk.main_window import MainWindow
-from vbdesk.desk.pages.record_page import RecordPage
 
 sys.path.append(str(Path(__file__).parents[1] / "desk"))
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 from cut_words import cut_words
+from gui_guard import GuiGuard
 
 TEXT_PX, POINTS_PER_INCH = 14, 72
 SYSTEM_POINTS = 9  # Qt's own font where no desktop names one; the desk takes its text size from the system's font
-BEAT_MS = 10
-SUSPECT_S = 0.03
-ANSWERING = {"ready", "recording", "paused"}  # where a Space begins or ends a take
-LOOK_S = 0.01
-NANO = 1e-9
-ASLEEP = {"7", "271", "232", "281"}  # poll, ppoll and epoll: it waits for events, or for the X server, not for the desk
-
-
-def waited_s() -> float:
-    """How long this thread was ready to run without a processor, so far."""
-    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * NANO
+LOOK_MS = 200
 
 
 class Watch(QObject):
-    """Lives on the window's thread; a thread beside it looks at what keeps that one."""
+    """Holds the guard, and looks for cut words when it is asked to."""
 
     def __init__(self, report: Path) -> None:
         super().__init__()
         self._report = report
-        self._begin = report.with_name(f"{report.name}.begin")
         self._words = report.with_name(f"{report.name}.words")
-        self._counting = False
-        self._main = threading.get_ident()
-        self._last, self._waited = time.perf_counter(), waited_s()
-        self._key: tuple[float, float] | None = None
-        self._phase = ""
-        self._seen: list[tuple[str, str]] = []
-        self._syscall = Path(f"/proc/self/task/{threading.get_native_id()}/syscall")
-        self.stalls: list[dict[str, object]] = []
-        self.reactions_ms: list[float] = []
-        self.cut: list[str] = []
-        self.beats = 0
-        self._beat = QTimer(self)
-        self._beat.setTimerType(Qt.TimerType.PreciseTimer)
-        self._beat.timeout.connect(self._on_beat)
-        self._beat.start(BEAT_MS)
-        self._windows = QTimer(self)
-        self._windows.timeout.connect(self._find_windows)
-        self._windows.start(500)
-        self._ended = threading.Event()
-        self._looker = threading.Thread(target=self._look, name="watch", daemon=True)
-        self._looker.start()
+        self._cut: list[str] = []
+        self._guard = GuiGuard()
+        self._stalls = None
+        if "STALLS" in os.environ:
+            from stall_watch import StallWatch
+
+            self._stalls = StallWatch(report)
+        QTimer.singleShot(0, self._guard.arm)
+        self._look = QTimer(self)
+        self._look.timeout.connect(self._look_for_question)
+        self._look.start(LOOK_MS)
 
     @Slot()
     def write(self) -> None:
         """Leave the findings."""
-        self._ended.set()
-        self._looker.join()
-        self._beat.stop()
-        found = {"beats": self.beats, "stalls": self.stalls, "reactions_ms": self.reactions_ms, "cut": self.cut}
+        found = {"blocking": self._guard.disarm(), "cut": self._cut}
+        if self._stalls is not None:
+            found |= self._stalls.stop()
         self._report.write_text(json.dumps(found, indent=2))
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Of the window alone: a key that comes in, and a painting that goes out."""
-        if event.type() in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):  # a button acts on the release
-            phase = self._page_phase()
-            if event.key() == Qt.Key.Key_Space and phase in ANSWERING:  # type: ignore[attr-defined]
-                self._key, self._phase = (time.perf_counter(), waited_s()), phase
-        elif event.type() is QEvent.Type.Paint and self._key is not None:
-            QTimer.singleShot(0, self._on_painted)
-        return False
-
     @Slot()
-    def _on_painted(self) -> None:
-        if self._key is not None and self._page_phase() != self._phase:
-            begun, waited = self._key
-            self._key = None
-            self.reactions_ms.append(1000 * (time.perf_counter() - begun - (waited_s() - waited)))
-
-    @Slot()
-    def _on_beat(self) -> None:
-        now, waited = time.perf_counter(), waited_s()
-        late = now - self._last - BEAT_MS / 1000
-        own = late - (waited - self._waited)
-        self._last, self._waited = now, waited
-        if self._counting:
-            self.beats += 1
-            if own > SUSPECT_S:
-                excused = sum(_is_excused(doing, stack) for doing, stack in self._seen) / max(1, len(self._seen))
-                desk_ms = 1000 * own * (1 - excused)
-                told = {"desk_ms": desk_ms, "late_ms": 1000 * late, "phase": self._page_phase(), "at_s": now}
-                self.stalls.append({**told, "seen": self._seen})
-        self._seen = []
-
-    @Slot()
-    def _find_windows(self) -> None:
-        for widget in QApplication.topLevelWidgets():
-            handle = widget.windowHandle()
-            if handle is not None and widget.isVisible():
-                handle.installEventFilter(self)  # once more does no harm
+    def _look_for_question(self) -> None:
         if self._words.exists():
-            self._find_cut_words()
-        page = self._page()
-        if page is not None:
-            for face in (page.live, page.check):
-                face.installEventFilter(self)
-
-    def _find_cut_words(self) -> None:
-        page = self._words.read_text()
-        for window in _windows():
-            self.cut += [f"{page}: {fault}" for fault in cut_words(window)]
-        self._last, self._waited, self._seen = time.perf_counter(), waited_s(), []
-        self._words.unlink()
-
-    def _page(self) -> RecordPage | None:
-        pages = [window.page() for window in _windows()]
-        return next((page for page in pages if isinstance(page, RecordPage)), None)
-
-    def _page_phase(self) -> str:
-        page = self._page()
-        return "" if page is None else str(page.model.phase)
-
-    def _look(self) -> None:
-        while not self._ended.wait(LOOK_S):
-            if not self._counting:
-                self._counting = self._begin.exists()
-            elif time.perf_counter() - self._last > 2 * BEAT_MS / 1000:
-                frame = sys._current_frames().get(self._main)
-                doing = self._syscall.read_text().split()[0]
-                self._seen.append((doing, "".join(traceback.format_stack(frame)[-5:])))
-
-
-def _windows() -> list[MainWindow]:
-    return [window for window in QApplication.topLevelWidgets() if isinstance(window, MainWindow)]
-
-
-def _is_excused(doing: str, stack: str) -> bool:
-    """Whether the thread waited for others: in the system's poll, or for a new thread to be given a processor."""
-    return doing in ASLEEP or "self._started.wait()" in stack
+            page = self._words.read_text()
+            for window in QApplication.topLevelWidgets():
+                if isinstance(window, MainWindow):
+                    self._cut += [f"{page}: {fault}" for fault in cut_words(window)]
+            if self._stalls is not None:
+                self._stalls.forget_now()
+            self._words.unlink()
 
 
 def main() -> None:

@@ -162,7 +162,7 @@ class ServiceInProcess:
         apps = [(self._counted(self._api), api), (self._store, store)]
         serving = run_servers(apps, self._ending, ready.set)
         self._serving = asyncio.run_coroutine_threadsafe(serving, self._loop)
-        assert ready.wait(10), "the service did not start"
+        assert ready.wait(60), "the service did not start"
 
     def _counted(self, app: Any) -> Any:
         async def counting(scope: Any, receive: Any, send: Any) -> None:

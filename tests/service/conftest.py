@@ -285,7 +285,7 @@ def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], Non
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set, **options)))
     thread.start()
-    assert ready.wait(10), "the service did not start"
+    assert ready.wait(60), "the service did not start"
 
     def end() -> None:
         loop.call_soon_threadsafe(stop.set)

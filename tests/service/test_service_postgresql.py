@@ -75,7 +75,7 @@ def somebody_waits(database: Database) -> bool:
         return bool(connection.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
 
 
-def wait_until(happens: Callable[[], bool], within_s: float = 10) -> None:
+def wait_until(happens: Callable[[], bool], within_s: float = 60) -> None:
     ends_at = time.monotonic() + within_s
     while not happens():
         assert time.monotonic() < ends_at

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from vbdesk.cli.serve import serve
 
 START_LIMIT_S = 60
-END_LIMIT_S = 15
+END_LIMIT_S = 60
 
 if sys.platform == "win32":
     pytest.skip("ends processes by POSIX signals", allow_module_level=True)

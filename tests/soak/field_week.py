@@ -55,7 +55,7 @@ from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.viewmodels.outbox import OutboxViewModel
-from vbdesk.desk.workspace import Workspace
+from vbdesk.desk.workspace import Workspace, open_budget
 from vbdesk.outbox.courier.courier import CourierStatus
 from vbdesk.outbox.courier.network import UnknownNetwork
 from vbdesk.outbox.library.items import TakeMetadata, Target
@@ -183,7 +183,8 @@ class Page:
             connect=self._connect,
             network=UnknownNetwork,
         )
-        self._workspace = Workspace(profile, laptop.library, self._tasks, outside, Navigator())
+        budget = open_budget(profile, laptop.library)
+        self._workspace = Workspace(profile, laptop.library, budget, self._tasks, outside, Navigator())
         self._shown = OutboxViewModel(self._workspace)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)

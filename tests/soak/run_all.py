@@ -1,15 +1,26 @@
-"""Run every soak in this folder, one after the other: `python tests/soak/run_all.py [NAME ...]`."""
+"""Run every soak and the benchmarks of the window, one after the other: `python tests/soak/run_all.py [NAME ...]`."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+BENCHMARKS = HERE.parent / "benchmarks"
+MEASURED = (
+    "window_figures",
+    "outbox_page_figures",
+    "subjects_figures",
+    "result_figures",
+    "trajectory_figures",
+    "longitudinal_figures",
+)
+"""Benchmarks of what a person waits for: each prints this machine's calibration, and fails over a bar scaled by it."""
 
 
 def main(names: list[str]) -> int:
-    """Run the named soaks, or all; 1 if any failed."""
+    """Run the named soaks and benchmarks, or all; 1 if any failed."""
     scripts = sorted(path for path in HERE.glob("*.py") if path.name != Path(__file__).name)
+    scripts += [BENCHMARKS / f"{name}.py" for name in MEASURED]
     known = {path.stem: path for path in scripts}
     unknown = [name for name in names if name not in known]
     if unknown:

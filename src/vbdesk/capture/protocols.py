@@ -174,6 +174,7 @@ def _order(file: _File) -> int:
     return file.order
 
 
+@cache
 def _files(folder: Path) -> dict[str, _TaskFile | _SequenceFile]:
     files = {path.stem: _read(path) for path in folder.glob("*.toml")}
     for name, file in files.items():

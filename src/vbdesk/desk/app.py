@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.client import Credentials
+from vbdesk.client import Credentials, RequestBudget
 from vbdesk.contract.limits import Plan
 from vbdesk.desk import theme
 from vbdesk.desk.accessibility import install_scroll_area_mend
@@ -21,11 +21,12 @@ from vbdesk.desk.pages.all_pages import PAGES
 from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.setup import Setup
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.shipped_files import load_shipped_files
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
 from vbdesk.desk.widgets.banner import Tone
-from vbdesk.desk.workspace import Workspace, open_library
+from vbdesk.desk.workspace import Workspace, open_budget, open_library
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LibraryInUse
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
@@ -54,11 +55,13 @@ class Desk(QObject):
     ) -> None:
         super().__init__()
         sys.setswitchinterval(_GIVE_WAY_S)
+        load_shipped_files()
         self._outside = outside
         self._wanted_name, self._first_page = profile_name, first_page
         self._setup = Setup(outside)
         self._tasks = TaskOwner(self)
         self._switching = TaskOwner(self)
+        self._libraries = Lane(self._tasks, self)
         self._profiles: list[Profile] = []
         self._next: Profile | None = None
         self._again = QTimer(self)
@@ -135,18 +138,21 @@ class Desk(QObject):
 
     @Slot()
     def _on_old_workspace_ended(self) -> None:
-        if self.workspace is not None:
-            self.workspace.close()
-            self.workspace.deleteLater()
-            self.workspace = None
+        if self.workspace is None:
+            self._open_next()
+            return
+        library = self.workspace.leave()
+        self.workspace.deleteLater()
+        self.workspace = None
+        self._libraries.run(lambda context: library.close(), failed=self._on_failed, name="close-library")
         self._open_next()
 
     @Slot()
     def _open_next(self) -> None:
         profile = self._next
         if profile is not None and self.workspace is None:
-            self._tasks.start(
-                lambda context: (profile, open_library(profile, self._outside)),
+            self._libraries.run(
+                lambda context: _opened(profile, self._outside),
                 self._on_library,
                 self._on_not_opened,
                 name="open-library",
@@ -155,6 +161,8 @@ class Desk(QObject):
     @Slot(object)
     def _on_not_opened(self, failure: Failure) -> None:
         """Say why, and go on by itself as soon as the keyring is open or the other program has ended."""
+        if self.workspace is not None:
+            return
         self.window.notice.say(Tone.WARN, failure.sentence, action="Try again")
         if isinstance(failure.error, VaultError | LibraryInUse):
             self._again.start()
@@ -170,10 +178,16 @@ class Desk(QObject):
             self.window.notice.clear()
 
     @Slot(object)
-    def _on_library(self, opened: tuple[Profile, Library]) -> None:
-        profile, library = opened
+    def _on_library(self, opened: tuple[Profile, Library, RequestBudget]) -> None:
+        profile, library, budget = opened
+        if self._next is None:
+            _close_at_the_end(library)
+            return
+        if profile is not self._next or self.workspace is not None:  # another profile was chosen meanwhile
+            self._libraries.run(lambda context: library.close(), name="close-library")
+            return
         self.window.notice.clear()
-        self.workspace = Workspace(profile, library, self._tasks, self._outside, Navigator(self), self)
+        self.workspace = Workspace(profile, library, budget, self._tasks, self._outside, Navigator(self), self)
         self.workspace.navigator.asked.connect(self._on_page_asked)
         self.window.show_workspace(self.workspace, self._profiles)
         self.workspace.start()
@@ -205,9 +219,9 @@ class Desk(QObject):
 
     @Slot()
     def _on_all_ended(self) -> None:
-        if self.workspace is not None:
-            self.workspace.close()
         self.window.finish_closing()
+        if self.workspace is not None:
+            _close_at_the_end(self.workspace)
         self.ended.emit()
 
 
@@ -270,6 +284,20 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
     finally:
         timer.stop()
         signal.signal(signal.SIGINT, before)
+
+
+def _opened(profile: Profile, outside: Outside) -> tuple[Profile, Library, RequestBudget]:
+    library = open_library(profile, outside)
+    try:
+        return profile, library, open_budget(profile, library)
+    except BaseException:
+        library.close()
+        raise
+
+
+def _close_at_the_end(opened: Workspace | Library) -> None:
+    """Close on the GUI thread, which blocks: the desk ends, and its window is closed or closing."""
+    opened.close()
 
 
 def _lost(profile: Profile) -> str:

@@ -11,6 +11,12 @@ from vbdesk.desk import theme
 from vbdesk.resource_files import resource
 
 
+def load_icons() -> None:
+    """Read the drawing of every icon, so that painting reads no file."""
+    for path in resource("icons").glob("*.svg"):
+        _source(path.stem)
+
+
 def paint_icon(painter: QPainter, name: str, rect: QRectF, colour: QColor) -> None:
     """Paint the icon `name` into `rect` (logical pixels) in `colour`."""
     device = painter.device()

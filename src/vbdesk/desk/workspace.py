@@ -47,6 +47,11 @@ def open_library(profile: Profile, outside: Outside) -> Library:
     return HeldLibrary(profile, folder, outside.vault(profile.secrets), outside.clock)
 
 
+def open_budget(profile: Profile, library: Library) -> RequestBudget:
+    """The request budget of a profile, which knows what was sent in the last minute. Blocks on the disk."""
+    return RequestBudget.of_plan(profile.plan, StoredRequests(library.store))
+
+
 class Workspace(QObject):
     """An open profile.
 
@@ -79,6 +84,7 @@ class Workspace(QObject):
         self,
         profile: Profile,
         library: Library,
+        budget: RequestBudget,
         tasks: TaskOwner,
         outside: Outside,
         navigator: Navigator,
@@ -96,7 +102,7 @@ class Workspace(QObject):
         self._keeper: LocalServiceKeeper | None = None
         self._wake = threading.Event()
         self.network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
-        self._budget = RequestBudget.of_plan(profile.plan, StoredRequests(library.store))
+        self._budget = budget
         self._courier = Courier(
             library,
             self._courier_client,
@@ -189,11 +195,15 @@ class Workspace(QObject):
         parts: list[Stoppable] = [part for part in (self._thread, self._keeper) if part is not None]
         return parts
 
-    def close(self) -> None:
-        """Let go of the library, after everything has stopped."""
+    def leave(self) -> Library:
+        """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
         self._gather.stop()
         self._leave_library()
-        self.library.close()
+        return self.library
+
+    def close(self) -> None:
+        """Let go of the library, after everything has stopped. Blocks on the disk."""
+        self.leave().close()
 
     def _start_courier(self) -> None:
         self._thread = LongLived(self._courier.run, self._wake.set, "courier")

@@ -1,6 +1,7 @@
 """What is chosen for the desk itself: it holds at once and is kept."""
 
 import json
+import threading
 
 import pytest
 from PySide6.QtCore import Qt
@@ -62,7 +63,9 @@ def test_a_chosen_language_and_pedal_reach_record_without_a_restart(account, out
     setup.start()
     qtbot.waitUntil(lambda: len(heard) == 3)
     assert setup.language == "de"
-    setup.stop_watching()
+    stopping = threading.Thread(target=setup.stop_watching)  # it blocks
+    stopping.start()
+    qtbot.waitUntil(lambda: not stopping.is_alive())
     setup.deleteLater()
 
 
@@ -79,7 +82,7 @@ def test_a_pressed_pedal_is_taken_and_can_be_given_back(account, outside, qtbot)
     account.activateWindow()
     account.desk.pedal.setFocus()
     qtbot.keyClick(account.desk.pedal, Qt.Key.Key_F8)
-    qtbot.waitUntil(lambda: kept(outside).pedal_key == "F8", timeout=3000)
+    qtbot.waitUntil(lambda: kept(outside).pedal_key == "F8")
     qtbot.waitUntil(account.desk.pedal_back.isVisible)
     account.desk.pedal_back.click()
     qtbot.waitUntil(lambda: kept(outside).pedal_key == "F9")

@@ -164,7 +164,7 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     assert card.key_field.below_text() == "Enter the key of that computer."
     card.key.setText(public_key(workspace.outside.keyring, workspace.profile))
     card.folder.setText(str(tmp_path))
-    with qtbot.waitSignal(card._work.done, timeout=15000) as told:
+    with qtbot.waitSignal(card._work.done) as told:
         card.go.click()
     file = re.search(r"handed over in (\S+\.vbundle)\.", told.args[0]).group(1)
     assert {state_of(workspace, take_id) for take_id in takes} == {S.HANDED_OVER}
@@ -177,7 +177,7 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     card = page.take_in
     qtbot.waitUntil(lambda: card.own_key.text().startswith("age1"))
     card.file.setText(file)
-    with qtbot.waitSignal(card._work.done, timeout=15000):
+    with qtbot.waitSignal(card._work.done):
         card.go.click()
     assert "2 recordings were here already" in card.banner.words()
 
@@ -190,7 +190,7 @@ def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_
     qtbot.waitUntil(card.go.isEnabled)
     card.key.setText("age1nonsense")
     card.folder.setText(str(tmp_path))
-    with qtbot.waitSignal(card._work.failed, timeout=10000):
+    with qtbot.waitSignal(card._work.failed):
         card.go.click()
     assert "not the public key of a computer" in card.banner.words()
     assert state_of(workspace, take_id) is S.WAITING

@@ -1,7 +1,6 @@
 """The Result page where a result is not the usual one: none yet, none at all, the first, several voices, no sound."""
 
 import threading
-import time
 from pathlib import Path
 
 import httpx
@@ -223,7 +222,7 @@ def slow(network):
     quick = network.answer
 
     def answer(request: httpx.Request) -> httpx.Response:
-        let.wait(5.0)
+        let.wait(60)
         return quick(request)
 
     network.answer = answer
@@ -248,11 +247,8 @@ def test_a_result_that_was_seen_comes_back_at_once_without_the_network(network, 
     page = open_page(recording)
     page.left()
     network.up = False
-    begun = time.perf_counter()
     page.opened(recording)
-    page.grab()
-    assert "Moderate" in words_of(page)
-    assert time.perf_counter() - begun < 1.0  # the figure itself is measured by a benchmark
+    assert "Moderate" in words_of(page), "before any event: nothing was waited for"
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert page.banner.words() == ""
 

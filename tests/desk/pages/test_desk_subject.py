@@ -100,7 +100,7 @@ def test_a_trajectory_that_is_being_computed_appears_by_itself(network, open_pag
     network.trajectories["reader-01"] = [RUNNING, trajectory_answer]
     page = open_page("reader-01")
     qtbot.waitUntil(lambda: network.asked != [])
-    qtbot.waitUntil(lambda: page.view_model.reading is not None, timeout=4000)
+    qtbot.waitUntil(lambda: page.view_model.reading is not None)
     qtbot.waitUntil(lambda: not page.charts.drawing)
 
 

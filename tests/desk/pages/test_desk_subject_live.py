@@ -33,7 +33,7 @@ class SlowService:
         self.answer, knowing.answer = knowing.answer, self._answer
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        assert self.gate.wait(10)
+        assert self.gate.wait(60)
         parts = request.url.path.split("/")
         if parts[-1] == "jobs" and parts[-3] == "groups":
             jobs = [

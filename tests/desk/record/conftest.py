@@ -59,7 +59,7 @@ class User:
         self.qtbot.keyClick(self.page, key)
 
     def waits_for(self, condition):
-        self.qtbot.waitUntil(lambda: bool(condition()), timeout=8000)
+        self.qtbot.waitUntil(lambda: bool(condition()))
 
     def waits_for_words(self, words):
         self.waits_for(lambda: words in self.page.banner.words())
@@ -86,7 +86,7 @@ def open_page(qtbot, workspace, microphone):
     yield make
     for page in opened:
         for part in page.closing():
-            qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+            qtbot.waitUntil(lambda part=part: not part.alive())
 
 
 @pytest.fixture

@@ -179,13 +179,13 @@ def test_the_count_in_can_be_called_off(qtbot, workspace):
     model = RecordViewModel(workspace, RecordSetupViewModel(workspace))
     model.setup.start()
     model.setup.set_subject("ward4-0172")
-    qtbot.waitUntil(lambda: model.setup.ready, timeout=5000)
+    qtbot.waitUntil(lambda: model.setup.ready)
     model.press()
     assert model.phase is Phase.COUNTING_IN
     model.press()
     assert model.phase is Phase.READY
     for part in model.closing():
-        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+        qtbot.waitUntil(lambda part=part: not part.alive())
 
 
 def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, speech):
@@ -195,29 +195,29 @@ def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, s
     model.took.connect(takes.append)
     model.setup.start()
     model.setup.set_subject("ward4-0172")
-    qtbot.waitUntil(lambda: model.setup.ready, timeout=5000)
+    qtbot.waitUntil(lambda: model.setup.ready)
     model.press()
     for seconds, left in ((0.5, 2), (1.0, 1), (0.5, 1)):
-        qtbot.waitUntil(lambda: model._recorder.phase == "lead_in", timeout=5000)
+        qtbot.waitUntil(lambda: model._recorder.phase == "lead_in")
         microphone.play(seconds)
-        qtbot.waitUntil(lambda left=left: counts[-1] <= left, timeout=5000)
-    qtbot.waitUntil(lambda: model.phase is Phase.RECORDING, timeout=5000)
+        qtbot.waitUntil(lambda left=left: counts[-1] <= left)
+    qtbot.waitUntil(lambda: model.phase is Phase.RECORDING)
     microphone.play(3)
-    qtbot.waitUntil(lambda: model._recorder.elapsed_s == 3.0, timeout=5000)
+    qtbot.waitUntil(lambda: model._recorder.elapsed_s == 3.0)
     model.press()
-    qtbot.waitUntil(lambda: bool(takes), timeout=5000)
+    qtbot.waitUntil(lambda: bool(takes))
     assert counts == [2, 1]
     heard = read_take(takes[0].path, workspace.library.store.key)
     assert np.array_equal(heard.samples, speech[2 * 48_000 : 5 * 48_000])
     for part in model.closing():
-        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+        qtbot.waitUntil(lambda part=part: not part.alive())
 
 
 def test_closing_in_the_middle_keeps_what_was_said(qtbot, user):
     user.enters_subject("ward4-0172")
     user.records(20)
     for part in user.page.closing():
-        qtbot.waitUntil(lambda part=part: not part.alive(), timeout=5000)
+        qtbot.waitUntil(lambda part=part: not part.alive())
     folder = user.workspace.library.recording_folder
     assert len(list(folder.glob("*.take"))) == 1
 

@@ -1,7 +1,5 @@
 """The Record page for a screen reader, a foot pedal, a second window, another language; and how soon it reacts."""
 
-import time
-
 import pytest
 from PySide6.QtCore import QObject, Qt, Slot
 
@@ -117,11 +115,9 @@ def test_lost_sound_is_said_in_the_head(user):
 def test_record_reacts_at_once(user):
     user.enters_subject("ward4-0172")
     user.waits_for(lambda: user.page.model.setup.ready)
-    begun = time.thread_time()
     user.page.model.press()
+    assert user.page.model.phase is Phase.COUNTING_IN, "before any event: nothing was waited for"
     user.page.grab()
-    assert user.page.model.phase is Phase.COUNTING_IN
-    assert time.thread_time() - begun < 0.25  # the rig measures the real 50 ms, this only that nothing waits
     user.waits_for(lambda: user.page.model.phase is Phase.RECORDING)
     user.speaks(2)
     user.stops()

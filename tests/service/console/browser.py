@@ -102,7 +102,7 @@ class Browser:
         self.wait("return !('left' in document.documentElement.dataset) && document.readyState === 'complete'")
 
     def wait(self, condition: str) -> None:
-        ends_at = time.monotonic() + 20
+        ends_at = time.monotonic() + 60
         while not self.run(condition):
             assert time.monotonic() < ends_at, f"still not so: {condition}"
             time.sleep(0.02)
@@ -140,7 +140,7 @@ class Browser:
             self._log.close()
 
     def _wait_for_driver(self) -> None:
-        ends_at = time.monotonic() + 20
+        ends_at = time.monotonic() + 60
         while True:
             try:
                 if self._http.get("/status").json()["value"]["ready"]:

@@ -104,7 +104,7 @@ class ReadyProcess:
         self.ask_to_stop()
         return self._wait(within_s)
 
-    def wait_until_stopped(self, within_s: float = 30) -> None:
+    def wait_until_stopped(self, within_s: float = 120) -> None:
         """Wait for the end that it was asked for. Raises AssertionError unless that is a clean one."""
         status = self._wait(within_s)
         assert status == 0, f"{self.name} did not end cleanly ({status}): {self.log.read_text()[-2000:]}"

@@ -114,7 +114,7 @@ def test_the_analysis_of_an_erased_job_is_thrown_away(bench, eraser):
     while bench.status(job_id) != "running":
         threading.Event().wait(0.02)
     eraser.erase_job(bench.account.account_id, job_id)
-    run.join(20)
+    run.join(60)
     runner.stop()
     assert bench.client.get(f"/v2/jobs/{job_id}").status_code == 404
     assert rows_with(bench, job_id) == {"credit_entries"}

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -82,22 +81,19 @@ def test_files_that_stall_their_children_hold_up_only_their_sender():
     async def crowd():
         stalling = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(6)]
         await asyncio.sleep(0)
-        began = time.monotonic()
         facts = await inspector.inspect(HONEST, "honest")
-        waited_s = time.monotonic() - began
         still_stalling = sum(not task.done() for task in stalling)
         refusals = await asyncio.gather(*stalling, return_exceptions=True)
-        return facts, waited_s, still_stalling, refusals
+        return facts, still_stalling, refusals
 
-    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=0.7)
+    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=3)
     try:
         inspect(inspector, HONEST)  # whatever must start first has started
-        facts, waited_s, still_stalling, refusals = asyncio.run(crowd())
+        facts, still_stalling, refusals = asyncio.run(crowd())
     finally:
         inspector.close()
     assert facts.content_type == "audio/flac"
-    assert waited_s < 0.6
-    assert still_stalling == 6
+    assert still_stalling == 6, "it was answered before the first of them was given up"
     assert all(isinstance(refusal, UnsupportedFormat) for refusal in refusals)
 
 

@@ -1,5 +1,6 @@
 """A drawing of a protocol, in the colours of the theme."""
 
+from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
@@ -8,6 +9,12 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk import theme
+
+
+@cache
+def drawing(path: Path) -> bytes:
+    """The drawing in `path`; the file is read once."""
+    return path.read_bytes()
 
 
 class Picture(QWidget):
@@ -22,7 +29,7 @@ class Picture(QWidget):
 
     def show_picture(self, path: Path | None) -> None:
         """Show the drawing in `path`; None hides it."""
-        self._source = b"" if path is None else path.read_bytes()
+        self._source = b"" if path is None else drawing(path)
         self.setVisible(path is not None)
         self.update()
 

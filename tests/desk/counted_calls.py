@@ -1,0 +1,21 @@
+"""How much Python code a piece of work runs, counted and not timed: the same on every machine."""
+
+import sys
+from collections.abc import Callable
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions `work` calls, those in C included."""
+    count = 0
+
+    def on_event(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(on_event)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
