@@ -308,7 +308,7 @@ class Store:
         self._count(table, before, self._table_row_mac(table, row[0]))
 
     def add(self, table: str, *row: object) -> None:
-        """Write a row of one of `PROVED_TABLES` whose key is new. Within a transaction. Raises sqlite3.IntegrityError."""
+        """Write a row of one of `PROVED_TABLES` with a new key. Within a transaction. Raises sqlite3.IntegrityError."""
         marks = ", ".join("?" * len(row))
         self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, None, self._table_row_mac(table, row[0]))
