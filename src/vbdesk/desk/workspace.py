@@ -186,7 +186,8 @@ class Workspace(QObject):
 
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
-        parts: list[Stoppable] = [part for part in (self._thread, self._keeper) if part is not None]
+        mark_thread = self.library.mark_thread if isinstance(self.library, HeldLibrary) else None
+        parts: list[Stoppable] = [part for part in (self._thread, self._keeper, mark_thread) if part is not None]
         return parts
 
     def close(self) -> None:

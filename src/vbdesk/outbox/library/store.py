@@ -15,7 +15,7 @@ from vbdesk.capture.sealed import Damaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library import upkeep
 from vbdesk.outbox.library.audit import Actor, AuditLog, Deed, Part
-from vbdesk.outbox.library.high_water import HighWater
+from vbdesk.outbox.library.high_water import MarkFile
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
 from vbdesk.outbox.library.rows import (
     EVENT,
@@ -53,6 +53,10 @@ class Store:
     """Rows of one library.
 
     Safe to use from several threads. Subscribers are called in the thread that made a change, after it is on the disk.
+
+    Attributes:
+        findings: what was found amiss with the list as a whole and no person has accepted, see `examine`.
+        unknown: why it is not known whether the list is the newest one, as a sentence; None if it is known.
     """
 
     def __init__(self, folder: Path, key: bytes, clock: Clock, actor: Actor | None = None) -> None:
@@ -71,7 +75,14 @@ class Store:
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
         self._shelf = Shelf(self.rows, self.seal)
-        self.high_water = HighWater(folder, self.seal)
+        self.mark_file = MarkFile(folder, self.seal)
+        self.findings: tuple[str, ...] = ()
+        self.unknown: str | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing may be sent."""
+        return bool(self.findings) or self.unknown is not None
 
     def close(self) -> None:
         """Let go of the database."""
@@ -108,11 +119,12 @@ class Store:
                 raise
             finally:
                 self._depth = 0
-            self.high_water.rise_to(self.version())
+            if not self.held:  # the mark stays where it was until a person has accepted the copy
+                self.mark_file.write(self.version())
             afterwards, self._afterwards = self._afterwards, []
             for work in afterwards:
                 work()
-        self._tell()
+        self.tell()
 
     @contextmanager
     def quietly(self) -> Iterator[sqlite3.Connection]:
@@ -434,10 +446,14 @@ class Store:
         with self.changing():
             self._sums = sums_of(self.rows, self.seal)
 
+    def skip_versions(self, version: int) -> None:
+        """Count on from `version` if that is higher. Within a transaction."""
+        self._database.execute("UPDATE library SET version = max(version, ? + 1)", (version,))
+
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
         """Bytes of an upload; kept in memory only."""
         self._progress[take_id] = (sent, total)
-        self._tell()
+        self.tell()
 
     def in_progress(self) -> list[str]:
         """Recordings whose progress may have changed."""
@@ -452,7 +468,8 @@ class Store:
         """The time as the database keeps it: ISO 8601 in UTC, sortable as text."""
         return time_text(self.clock.now())
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Have subscribers look again, after a change that is not in the database."""
         for callback in list(self._subscribers):
             callback()
 
