@@ -226,7 +226,13 @@ def search_first(store: Store) -> None:
 
 
 def _restore_events(store: Store) -> None:
-    """Give what is on its way something to be done again, if that was removed; the service is searched first."""
+    """Give what is on its way something to be done again, if that was removed; the service is searched first.
+
+    An event of no recording is not ours: it goes.
+    """
+    if store.rows("SELECT 1 FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)"):
+        with store.changing() as database:
+            database.execute("DELETE FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)")
     states = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.HANDED_OVER)
     following = (OutboxState.SUBMITTED, OutboxState.RUNNING)
     lost = store.rows(
