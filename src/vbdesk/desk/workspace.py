@@ -64,7 +64,7 @@ class Workspace(QObject):
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
         network_changed: the network is another than before.
-        warned: (str) something about the recordings is not as vbdesk wrote it.
+        warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
 
     library_changed = Signal()
@@ -237,8 +237,7 @@ class Workspace(QObject):
         self.counts_changed.emit(self.counts)
         if found.warnings != self._warnings:
             self._warnings = found.warnings
-            if found.warnings:
-                self.warned.emit(" ".join(found.warnings))
+            self.warned.emit(" ".join(found.warnings))
 
     @Slot(object)
     def _on_status(self, status: CourierStatus) -> None:

@@ -89,7 +89,7 @@ def examine(
     in_file = store.mark_file.read()
     if in_file is None and _FILE in expected:
         found.append(MARK_MISSING)
-    if in_file is not None and in_file > store.version():
+    if _is_behind(store, in_file):
         found.append(OLDER_COPY)
     _hold(store, found)
     if keyring is not None:
@@ -112,7 +112,7 @@ def take_in_keyring(store: Store, keyring: KeyringReading) -> None:
         return
     if keyring.version is None and _KEYRING in _expected_marks(store):
         _hold(store, [KEYRING_MARK_MISSING])
-    if keyring.version is not None and keyring.version > store.version():
+    if _is_behind(store, keyring.version):
         _hold(store, [OLDER_COPY])
 
 
@@ -122,15 +122,14 @@ def keyring_was_written(store: Store) -> None:
         _expect(store, _KEYRING)
 
 
-def accept(store: Store, keyring: KeyringReading | None = None) -> None:
+def accept(store: Store) -> None:
     """A person takes the list as it is for the newest one; everything in the line is searched for before it is sent.
 
     Versions go on from the highest mark, so that every earlier state of the list counts as older from now on.
     """
     before = store.version()
-    marks = [store.mark_file.read(), None if keyring is None else keyring.version]
     with store.changing():
-        store.skip_versions(max((mark for mark in marks if mark is not None), default=0))
+        store.skip_versions(store.highest_mark)
         store.drop("settings", _FINDINGS)
         store.keep_setting(_MARKS, _FILE.encode())
         search_first(store)
@@ -153,6 +152,12 @@ def findings_of(store: Store) -> tuple[str, ...]:
 def has_findings(database: sqlite3.Connection) -> bool:
     """Whether a library that is looked at from outside has findings that no person has accepted."""
     return database.execute("SELECT 1 FROM settings WHERE name = ?", (_FINDINGS,)).fetchone() is not None
+
+
+def _is_behind(store: Store, mark: int | None) -> bool:
+    """Whether the list is an older one than a mark tells of."""
+    store.highest_mark = max(store.highest_mark, mark or 0)
+    return store.version() < (mark or 0)
 
 
 def _kept_findings(store: Store) -> tuple[str, ...]:

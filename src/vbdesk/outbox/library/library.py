@@ -73,7 +73,6 @@ class Library(Listing):
         Raises:
             LibraryLocked, LibraryUnreadable, OSError: it cannot be opened.
         """
-        self._keyring = keyring
         self.recording_folder = folder / "recording"
         self.recording_folder.mkdir(parents=True, exist_ok=True)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
@@ -107,7 +106,7 @@ class Library(Listing):
         """
         if not self.store.findings:
             raise NotAllowed("The list of recordings is in order. There is nothing to accept.")
-        accept(self.store, self._keyring)
+        accept(self.store)
         self.store.tell()
 
     def close(self) -> None:

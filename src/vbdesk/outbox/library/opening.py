@@ -121,7 +121,6 @@ class HeldLibrary(Library):
         self._keyring_refused = True
 
     def _on_mark_read(self, keyring: KeyringReading) -> None:
-        self._keyring = keyring
         with suppress(sqlite3.Error):
             take_in_keyring(self.store, keyring)
         self.store.tell()

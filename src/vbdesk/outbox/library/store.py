@@ -57,6 +57,7 @@ class Store:
     Attributes:
         findings: what was found amiss with the list as a whole and no person has accepted, see `examine`.
         unknown: why it is not known whether the list is the newest one, as a sentence; None if it is known.
+        highest_mark: the highest version that a mark told of at the opening, see `high_water`.
     """
 
     def __init__(self, folder: Path, key: bytes, clock: Clock, actor: Actor | None = None) -> None:
@@ -78,6 +79,7 @@ class Store:
         self.mark_file = MarkFile(folder, self.seal)
         self.findings: tuple[str, ...] = ()
         self.unknown: str | None = None
+        self.highest_mark = 0
 
     @property
     def held(self) -> bool:
