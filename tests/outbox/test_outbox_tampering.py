@@ -121,8 +121,12 @@ def assert_noticed(library, before):
     if now == before or library.findings:
         return
     items = {item.take_id: item for item in library.list()}
+    renamed = [item for item in items.values() if item.take_id not in before[0]]
+    assert all(item.fault for item in renamed)
+    assert len(items) == len(before[0])
     for take_id, known in before[0].items():
-        assert now[0][take_id] == known or items[take_id].fault, take_id
+        assert take_id in items or renamed
+        assert take_id not in items or now[0][take_id] == known or items[take_id].fault, take_id
     faulty = {take_id for take_id, item in items.items() if item.fault}
     for event in Line(library.store).events():
         searched_first = event.asked_at is not None and event.upload_ref is None
@@ -142,7 +146,7 @@ def before(full, folder, tmp_path, library):
         return seen_by_a_person(opened)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_byte_flipped_in_any_value_of_any_row_is_noticed(library_to_flip, data):
     folder, library, before = library_to_flip
@@ -316,6 +320,53 @@ def test_an_event_changed_while_the_library_is_open_is_not_sent(full, folder, re
     assert full["waits"] not in {event.take_id for event in line.events()}
     assert opened.get(full["waits"]).fault == ROW_CHANGED
     assert any("1 recording was changed" in sentence for sentence in opened.warnings)
+
+
+def test_a_trigger_put_into_the_open_library_never_fires_and_holds_the_line(full, folder, reopen):
+    opened = reopen()
+    opened.change_settings(paused=False)
+    line = Line(opened.store)
+    event = next(event for event in line.events() if event.take_id == full["waits"])
+    with by_hand(folder) as database:
+        database.execute(
+            "CREATE TRIGGER enemy AFTER UPDATE ON recordings "
+            "BEGIN UPDATE recordings SET group_id = 'enemy' WHERE take_id <> new.take_id; END"
+        )
+    assert not line.begin_upload(event)
+    assert opened.findings == (STRUCTURE_CHANGED, HELD)
+    assert "enemy" not in opened.groups()
+    assert all(event.follows for event in line.events())
+    opened.accept_copy()
+    assert full["waits"] in {event.take_id for event in line.events()}
+    opened.close()
+    assert reopen().warnings == ()
+
+
+def test_rows_removed_from_the_open_library_hold_the_line(full, folder, reopen):
+    opened = reopen()
+    line = Line(opened.store)
+    event = next(event for event in line.events() if event.take_id == full["waits"])
+    with by_hand(folder) as database:
+        database.execute("DELETE FROM jobs")
+    assert not line.begin_upload(event)
+    assert opened.findings == (ROWS_MISSING, HELD)
+    opened.close()
+    opened = reopen()
+    assert opened.findings == (ROWS_MISSING, HELD)
+    opened.accept_copy()
+    opened.close()
+    assert reopen().warnings == ()
+
+
+def test_a_recording_changed_while_the_library_is_open_is_not_sent(full, folder, reopen):
+    opened = reopen()
+    opened.list()
+    line = Line(opened.store)
+    event = next(event for event in line.events() if event.take_id == full["waits"])
+    with by_hand(folder) as database:
+        database.execute("UPDATE recordings SET group_id = 'ward4-9' WHERE take_id = ?", (full["waits"],))
+    assert not line.begin_upload(event)
+    assert opened.get(full["waits"]).fault == ROW_CHANGED
 
 
 def test_jobs_that_were_removed_are_known_again_and_nothing_is_sent(full, folder, reopen):

@@ -88,7 +88,8 @@ class Line:
 
     def begin_upload(self, event: Event) -> bool:
         """From waiting to uploading; False if a person has changed their mind, or nothing may be sent."""
-        return not self._store.held and self._try_move(event, OutboxState.UPLOADING)
+        with self._store.changing():
+            return not self._store.held and self._try_move(event, OutboxState.UPLOADING)
 
     def is_wanted(self, event: Event) -> bool:
         """Whether an upload under way is still wanted."""

@@ -16,16 +16,8 @@ import sqlite3
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.library.store import FOLLOW, SEND, Store
+from vbdesk.outbox.library.store import FOLLOW, ROWS_MISSING, SEND, STRUCTURE_CHANGED, Store
 
-ROWS_MISSING = (
-    "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
-    "Compare the list with your notes."
-)
-STRUCTURE_CHANGED = (
-    "The structure of the list of recordings was changed by something other than vbdesk. It was put right, and a copy "
-    "of the changed list is kept beside it."
-)
 OLDER_COPY = (
     "An older copy of the list of recordings was put back. What was recorded since is missing from it; put the newer "
     "list back if there is one."
@@ -129,6 +121,7 @@ def accept(store: Store) -> None:
     """
     before = store.version()
     with store.changing():
+        store.count_rows_anew()
         store.skip_versions(store.highest_mark)
         store.drop("settings", _FINDINGS)
         store.keep_setting(_MARKS, _FILE.encode())

@@ -30,6 +30,7 @@ from vbdesk.outbox.library.rows import (
 from vbdesk.outbox.library.schema import ColumnSeal, open_database
 from vbdesk.outbox.library.shelf import Shelf
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
+from vbdesk.outbox.library.structure import drop_foreign_acts, is_ours
 from vbdesk.outbox.library.table_sums import (
     PROVED_TABLES,
     RECORDINGS,
@@ -42,6 +43,14 @@ from vbdesk.outbox.library.table_sums import (
 )
 
 SEND, FOLLOW = "send", "follow"
+ROWS_MISSING = (
+    "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
+    "Compare the list with your notes."
+)
+STRUCTURE_CHANGED = (
+    "The structure of the list of recordings was changed by something other than vbdesk. It was put right, and a copy "
+    "of the changed list is kept beside it."
+)
 _EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
 
 
@@ -80,6 +89,7 @@ class Store:
         self.findings: tuple[str, ...] = ()
         self.unknown: str | None = None
         self.highest_mark = 0
+        self._seen_commit = self._last_foreign_commit()
 
     @property
     def held(self) -> bool:
@@ -479,7 +489,28 @@ class Store:
         if self._database.in_transaction:  # SQLite may have undone it by itself, on a full disk
             self._database.execute("ROLLBACK")
 
+    def _last_foreign_commit(self) -> int:
+        """Another number once another connection has written to the database."""
+        number: int = self._database.execute("PRAGMA data_version").fetchone()[0]
+        return number
+
+    def _look_for_foreign_writes(self) -> None:
+        """Before a change: if somebody else wrote to the open database, nothing of theirs acts and nothing is sent."""
+        commit = self._last_foreign_commit()
+        if commit == self._seen_commit:
+            return
+        self._shelf.clear()
+        found = []
+        if not is_ours(self._database):
+            drop_foreign_acts(self._database)
+            found.append(STRUCTURE_CHANGED)
+        if not self.is_whole():
+            found.append(ROWS_MISSING)
+        self.findings = tuple(dict.fromkeys((*self.findings, *found)))
+        self._seen_commit = commit
+
     def _begin_change(self) -> None:
+        self._look_for_foreign_writes()
         library = self._database.execute("SELECT version, sums, audit_head FROM library").fetchone()
         self._sums = open_sums(self.seal, library["sums"], library["version"])
         self._audit.begin_change(library["audit_head"], library["version"])
