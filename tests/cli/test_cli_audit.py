@@ -1,5 +1,6 @@
 import base64
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.examine import HELD, OLDER_COPY
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import KeyringVault
@@ -108,6 +110,22 @@ def test_without_the_right_key_it_says_what_is_missing(folder, tmp_path, backend
     backend.secrets["vbdesk", PROFILE.library_key_name] = key
     done = audit("verify", "--data-dir", tmp_path)
     assert (done.exit_code, words in done.stderr) == (status, True), done.stderr
+
+
+def test_a_restored_copy_is_accepted_and_the_log_keeps_it(folder, tmp_path):
+    shutil.copy(folder / "library.sqlite", tmp_path / "yesterday")
+    with closing(HeldLibrary(PROFILE, folder, KeyringVault())) as library:
+        library.change_settings(paused=True)
+    shutil.copy(tmp_path / "yesterday", folder / "library.sqlite")
+    with closing(HeldLibrary(PROFILE, folder, KeyringVault())) as library:
+        assert library.findings == (OLDER_COPY, HELD)
+    done = audit("accept-copy", "--data-dir", tmp_path)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [OLDER_COPY, "You accepted the list as it is. Recordings are sent again."]
+    assert "restored copy accepted" in audit("show", "--data-dir", tmp_path).output
+    assert audit("verify", "--data-dir", tmp_path).exit_code == 0
+    done = audit("accept-copy", "--data-dir", tmp_path)
+    assert (done.exit_code, "nothing to accept" in done.stderr) == (4, True)
 
 
 def test_an_unknown_profile_or_a_library_that_is_not_there_is_said(folder, tmp_path):

@@ -89,6 +89,29 @@ def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_p
     assert sum("/analyze" in request for request in near_service.requests) == submits == 2
 
 
+def test_nothing_is_sent_from_a_restored_copy_before_it_is_accepted(
+    record, opened, tmp_path, vault, near_service, capsys
+):
+    record(1).close()
+    (database,) = tmp_path.rglob("library.sqlite")
+    yesterday = database.read_bytes()
+    library = opened()
+    library.change_settings(send_rule=SendRule.AT_ONCE)
+    library.close()
+    database.write_bytes(yesterday)
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    assert ended.value.exit_code == 4
+    said = capsys.readouterr().err
+    assert "An older copy of the list of recordings was put back." in said
+    assert "vbdesk audit accept-copy" in said
+    assert near_service.requests == []
+    library = opened()
+    library.accept_copy()
+    library.close()
+    assert sync(tmp_path, vault)["done"] == 1
+
+
 def test_what_is_sent_by_hand_is_sent_and_a_pause_is_kept(record, opened, tmp_path, vault, near_service, capsys):
     library = record(1)
     library.change_settings(send_rule=SendRule.BY_HAND, paused=True)

@@ -257,6 +257,11 @@ def test_a_row_put_back_in_an_older_form_or_removed_is_said(library, new_take, f
     assert OLDER_COPY not in again.warnings
     again.close()
     again = reopen()
+    assert ROWS_MISSING in again.warnings
+    again.accept_copy()
+    assert again.warnings == ()
+    again.close()
+    again = reopen()
     assert again.warnings == ()
     again.close()
     with by_hand(folder) as database:
@@ -285,6 +290,7 @@ def test_an_older_database_is_said_and_everything_looked_for_before_it_is_sent(
     again = reopen()
     assert OLDER_COPY in again.warnings
     assert again.store.asked(first)
+    again.accept_copy()
     again.close()
     assert OLDER_COPY not in reopen().warnings
 

@@ -1,18 +1,27 @@
-"""A library of version 1 opens, with all that was in it; a migration that fails or is killed leaves it working."""
+"""A library of an earlier version opens, with all that was in it; a failed or killed migration leaves it working."""
 
+import re
 import shutil
 import sqlite3
+import zipfile
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from vbdesk.outbox.courier.line import Line
+from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.column_seal import ColumnSeal
+from vbdesk.outbox.library.examine import ROWS_MISSING
 from vbdesk.outbox.library.items import TakeMetadata, Target, details_json
+from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.migrations import MigrationFailed, migrate
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.rows import ROW_CHANGED
+from vbdesk.outbox.library.schema import SCHEMA_VERSION, LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.library.subject_notes import SubjectNotes
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -152,3 +161,158 @@ def test_no_room_for_the_copy_changes_nothing(folder_1):
         migrate(database, folder_1 / "library.sqlite", ColumnSeal(KEY), 1, 2)
     database.close()
     assert ("recordings", "result") in {column[:2] for column in table_shape(folder_1 / "library.sqlite")[0]}
+
+
+# Libraries that earlier versions of vbdesk wrote: see tests/data/make_old_library.py
+
+DATA = Path(__file__).parents[1] / "data"
+STATES = {
+    "checked": OutboxState.CHECKED,
+    "waiting": OutboxState.WAITING,
+    "asked": OutboxState.UPLOADING,
+    "uploaded": OutboxState.UPLOADING,
+    "followed": OutboxState.SUBMITTED,
+    "done": OutboxState.DONE,
+    "stopped": OutboxState.NEEDS_ATTENTION,
+    "retried": OutboxState.WAITING,
+}
+EVENT_COLUMNS = "event_id, take_id, kind, attempts, not_before, upload_ref, asked_at"
+
+
+@pytest.fixture
+def old_folder(tmp_path, request):
+    folder = tmp_path / "library"
+    with zipfile.ZipFile(DATA / f"library_{request.param}.zip") as archive:
+        archive.extractall(folder)
+    return folder
+
+
+each_version = pytest.mark.parametrize("old_folder", [1, 2], indirect=True)
+version_2 = pytest.mark.parametrize("old_folder", [2], indirect=True)
+
+
+def events_of(folder):
+    database = sqlite3.connect(folder / "library.sqlite")
+    rows = database.execute(f"SELECT {EVENT_COLUMNS} FROM pending ORDER BY event_id").fetchall()
+    database.close()
+    return rows
+
+
+def assert_complete(folder, clock):
+    library = Library(folder, KEY, clock)
+    items = {item.note: item for item in library.list()}
+    assert {name: item.state for name, item in items.items()} == STATES
+    assert {item.fault for item in items.values()} == {None}
+    assert library.warnings == ()
+    assert items["done"].result_json == RESULT
+    assert all(library.whole_audio(item.take_id).duration_s == 1.0 for item in items.values())
+    asked = {name for name, item in items.items() if library.store.asked(item.take_id)}
+    assert asked == {"asked", "stopped"}
+    line = Line(library.store)
+    assert {name for name, item in items.items() if item.take_id in {event.take_id for event in line.events()}} == {
+        "waiting",
+        "asked",
+        "uploaded",
+        "followed",
+        "retried",
+    }
+    assert all(line.is_known_job(f"job-{name}") for name in ("followed", "done", "retried"))
+    library.close()
+    library = Library(folder, KEY, clock)  # and its proofs hold
+    assert library.warnings == ()
+    library.close()
+
+
+@each_version
+def test_a_library_that_an_earlier_version_wrote_is_kept_whole(old_folder, clock):
+    before = events_of(old_folder)
+    assert_complete(old_folder, clock)
+    assert events_of(old_folder) == before
+
+
+@each_version
+def test_it_has_the_structure_of_a_new_library_and_keeps_it(old_folder, tmp_path, clock):
+    Library(old_folder, KEY, clock).close()
+    Library(tmp_path / "new", KEY, clock).close()
+    shapes = []
+    for folder in (old_folder, tmp_path / "new"):
+        database = sqlite3.connect(folder / "library.sqlite")
+        rows = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+        shapes.append({(*row[:3], "".join(re.sub("--.*", "", row[3] or "").split())) for row in rows})
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        database.close()
+    assert shapes[0] == shapes[1]
+
+
+@version_2
+def test_what_version_2_kept_beside_the_recordings_is_still_there(old_folder, clock):
+    library = Library(old_folder, KEY, clock)
+    settings = library.settings()
+    assert (settings.send_rule, settings.paused) == (SendRule.BY_HAND, True)
+    notes = SubjectNotes(library.store)
+    assert notes.all() == {"ward4-5": SubjectNote("hoarse", ("left-handed",))}
+    assert notes.unread() == {}
+    assert library.trajectory("ward4-5")[0] == b'{"points": []}'
+    assert KeptReads(library.store).read("credits")[0] == b'{"credits": 7}'
+    assert [item.note for item in library.list() if item.released and item.state is OutboxState.WAITING] == ["waiting"]
+    assert len(library.changes_since(0).removed) == 1
+    library.close()
+    found = AuditReader(old_folder, KEY).verify()
+    assert found.ok, found.sentence
+
+
+@version_2
+def test_a_row_that_version_2_had_not_written_gets_no_proof(old_folder, clock):
+    database = sqlite3.connect(old_folder / "library.sqlite")
+    database.execute("UPDATE recordings SET group_id = 'somebody-else' WHERE group_id = 'ward4-1'")
+    database.execute("DELETE FROM recordings WHERE group_id = 'ward4-5'")
+    database.commit()
+    database.close()
+    library = Library(old_folder, KEY, clock)
+    assert {item.group_id: item.fault for item in library.list() if item.fault} == {"somebody-else": ROW_CHANGED}
+    assert any(ROW_CHANGED in item.reason for item in library.list() if item.fault)
+    assert any(sentence.startswith(ROWS_MISSING[:40]) for sentence in library.warnings)
+    library.close()
+
+
+@each_version
+def test_a_trigger_in_an_old_library_never_fires(old_folder, clock):
+    database = sqlite3.connect(old_folder / "library.sqlite")
+    for number, event in enumerate(("INSERT", "UPDATE", "DELETE")):
+        database.execute(
+            f"CREATE TRIGGER enemy{number} AFTER {event} ON recordings "
+            "BEGIN UPDATE recordings SET group_id = 'enemy' WHERE take_id <> 'x'; END"
+        )
+    database.commit()
+    database.close()
+    library = Library(old_folder, KEY, clock)
+    assert {item.note: item.state for item in library.list()} == STATES
+    assert {item.fault for item in library.list()} == {None}
+    assert "enemy" not in library.groups()
+    library.close()
+
+
+@each_version
+def test_a_migration_of_real_data_killed_at_any_statement_leaves_either_version(old_folder, tmp_path, clock):
+    statements, killed_after = 0, 0
+    while killed_after <= statements:
+        killed_after += 7
+        victim, found = tmp_path / f"victim-{killed_after}", tmp_path / f"found-{killed_after}"
+        shutil.copytree(old_folder, victim)
+        statements = 0
+
+        def count(_statement, victim=victim, found=found, killed_after=killed_after):
+            nonlocal statements
+            statements += 1
+            if statements == killed_after:
+                shutil.copytree(victim, found)
+
+        database = sqlite3.connect(victim / "library.sqlite", isolation_level=None)
+        database.row_factory = sqlite3.Row
+        (version,) = database.execute("SELECT schema_version FROM library").fetchone()
+        database.set_trace_callback(count)
+        migrate(database, victim / "library.sqlite", ColumnSeal(KEY), version, SCHEMA_VERSION)
+        database.close()
+        assert_complete(found if found.exists() else victim, clock)
+    assert killed_after > 50

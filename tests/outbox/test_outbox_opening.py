@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vbdesk.capture.sealed import SealedTakeWriter
-from vbdesk.outbox.library.examine import COPIED
+from vbdesk.outbox.library.examine import COPIED, HELD, KEYRING_MARK_MISSING
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse, ProfileUnknown, find_profile
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
@@ -70,8 +70,9 @@ def test_a_library_that_was_copied_to_another_computer_is_said_and_searched_for_
     shutil.copytree(tmp_path / "here", tmp_path / "there")
     elsewhere.set(PROFILE.library_key_name, here.get(PROFILE.library_key_name))
     with closing(HeldLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
-        assert copy.warnings == (COPIED,)
+        assert copy.warnings == (KEYRING_MARK_MISSING, HELD, COPIED)
         assert copy.get(take_id).asked
+        copy.accept_copy()
     with closing(HeldLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
         assert copy.warnings == ()
     with closing(HeldLibrary(PROFILE, tmp_path / "here", here)) as original:

@@ -1,4 +1,4 @@
-"""`vbdesk audit`: what was done with the recordings of a profile, and whether the log of it is whole."""
+"""`vbdesk audit`: what was done with the recordings of a profile, whether its log is whole, accepting a copy."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -46,6 +46,25 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
         typer.echo("\n".join(_lines(entries)) or "Nothing was done yet.")
     if not found.ok:
         fail(found.sentence, CHANGED)
+
+
+@app.command()
+def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
+    """Go on with a list of recordings that was put back or changed, so that recordings are sent again.
+
+    Recordings that are missing from it stay missing. The service is asked whether it has each recording that waits,
+    before it is sent. The desk must be closed.
+    """
+    from vbdesk.cli.held_library import held_library
+    from vbdesk.outbox.library.library import NotAllowed
+
+    with held_library(profile, data_dir) as held:
+        accepted = held.library.store.findings
+        try:
+            held.library.accept_copy()
+        except NotAllowed as error:
+            fail(str(error), ACT_FIRST)
+        typer.echo("\n".join((*accepted, "You accepted the list as it is. Recordings are sent again.")))
 
 
 def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":

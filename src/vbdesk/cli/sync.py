@@ -133,6 +133,8 @@ def send_waiting(
 
     place = places(data_dir)
     with held_library(profile, data_dir, vault) as held:
+        if held.library.store.held:
+            fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
         if held.library.settings().paused:
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
         _send_again(held.library, send_again)

@@ -251,7 +251,10 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _show_warning(self, sentence: str) -> None:
-        self._notice.say(Tone.WARN, sentence, action="Close")
+        if sentence:
+            self._notice.say(Tone.WARN, sentence, action="Close")
+        else:
+            self._notice.clear()
 
     @Slot(object)
     def _show_counts(self, counts: object) -> None:

@@ -69,7 +69,7 @@ class Workspace(QObject):
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
         network_changed: the network is another than before.
-        warned: (str) something about the recordings is not as vbdesk wrote it.
+        warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
 
     library_changed = Signal()
@@ -192,7 +192,8 @@ class Workspace(QObject):
 
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
-        parts: list[Stoppable] = [part for part in (self._thread, self._keeper) if part is not None]
+        mark_thread = self.library.mark_thread if isinstance(self.library, HeldLibrary) else None
+        parts: list[Stoppable] = [part for part in (self._thread, self._keeper, mark_thread) if part is not None]
         return parts
 
     def leave(self) -> Library:
@@ -246,8 +247,7 @@ class Workspace(QObject):
         self.counts_changed.emit(self.counts)
         if found.warnings != self._warnings:
             self._warnings = found.warnings
-            if found.warnings:
-                self.warned.emit(" ".join(found.warnings))
+            self.warned.emit(" ".join(found.warnings))
 
     @Slot(object)
     def _on_status(self, status: CourierStatus) -> None:

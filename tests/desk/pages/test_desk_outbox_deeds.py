@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 
 from vbdesk.outbox.bundles.bundle_keys import public_key
 from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.outbox.library.examine import HELD, OLDER_COPY, take_in_keyring
+from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.items import metadata_of
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -130,6 +132,21 @@ def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, w
     assert page.view_model.table.cell(0, 3).text == "until you go on"
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
+
+
+def test_a_restored_copy_holds_the_line_until_a_person_accepts_it(shelf, open_outbox, workspace, qtbot):
+    shelf.put("a", S.WAITING)
+    take_in_keyring(workspace.library.store, KeyringReading(version=1_000_000))
+    page = open_outbox(1)
+    qtbot.waitUntil(lambda: page.banner.words() == f"{OLDER_COPY} {HELD}")
+    assert page.view_model.table.cell(0, 3).text == "until you accept the list"
+    page.banner.button.click()
+    assert page.notice.words().startswith("Go on with this list?")
+    assert workspace.library.findings
+    page.notice.button.click()
+    qtbot.waitUntil(lambda: workspace.library.findings == ())
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
+    assert workspace.library.store.version() > 1_000_000
 
 
 def test_by_hand_everything_waits_for_its_button(shelf, open_outbox, workspace, qtbot):

@@ -191,6 +191,8 @@ class OutboxViewModel(QObject):
                 self.deeds.pause(False)
             case Mend.SEND_NOW:
                 self.deeds.send_all_now()
+            case Mend.ACCEPT_COPY:
+                self.deeds.ask_to_accept_copy()
 
     def record(self) -> None:
         """Go to the Record page."""
@@ -214,6 +216,7 @@ class OutboxViewModel(QObject):
             forecast=workspace.forecast(),
             rates={take_id: entry.rate for take_id, entry in sent.items()},
             arranged=arranged,
+            held=" ".join(workspace.library.findings),
         )
 
     def _update(self, before: _Read) -> _Read:

@@ -77,6 +77,7 @@ class Step(StrEnum):
     DELETE = "delete"
     CORRECT = "correct"
     SEND_AGAIN = "send_again"
+    ACCEPT_COPY = "accept_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,17 @@ class OutboxDeeds(QObject):
         """Stop sending, or go on."""
         self._do(lambda: self._workspace.library.change_settings(paused=paused))
 
+    def ask_to_accept_copy(self) -> None:
+        """Ask whether the list is the one to go on with, after an older copy was put back or the list was changed."""
+        self._say(
+            Notice(
+                "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
+                "accepted it.",
+                act="Accept this list",
+                step=Step.ACCEPT_COPY,
+            )
+        )
+
     def delete(self, choice: Choice) -> None:
         """Delete what can be deleted; asks first where that cannot be undone."""
         if not choice.delete:
@@ -194,6 +206,8 @@ class OutboxDeeds(QObject):
             self._start(lambda: _each_in_turn([(item.take_id, lambda _: _correct(library, item))]), self._on_each)
         elif step is Step.SEND_AGAIN:
             self._each([(self._to_send_again, self._workspace.library.send_again)])
+        elif step is Step.ACCEPT_COPY:
+            self._do(self._workspace.library.accept_copy)
         elif step is Step.UNDO and self._deleted is not None:
             deleted, self._deleted = self._deleted, None
             self._do(lambda: _bring_back(self._workspace.library, deleted))

@@ -25,6 +25,7 @@ class Mend(StrEnum):
     PAUSE = "pause"
     GO_ON = "go_on"
     SEND_NOW = "send_now"
+    ACCEPT_COPY = "accept_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ def news_of(figures: Figures, around: Circumstances) -> News | None:
     """The first cause that keeps the line from moving; without one, how long it takes; None where nothing waits."""
     status, settings = around.status, around.settings
     moving = figures.waiting + figures.uploading + figures.running
+    if around.held:
+        return News(around.held, warning=True, act="Accept this list", mend=Mend.ACCEPT_COPY)
     if status.on_hold is not None:
         act, mend = _HOLDS.get(status.on_hold, _TRY_AGAIN)
         return News(status.sentence, warning=True, act=act, mend=mend)

@@ -94,6 +94,7 @@ class Circumstances:
     Attributes:
         rates: bytes a second of each upload under way, by take id.
         arranged: all recordings, for places in the line.
+        held: why nothing is sent until a person has accepted a restored copy, as sentences; empty otherwise.
         forecast: how long things take; None where nothing can be said.
         metered: the network counts what is sent; None where the system does not tell.
     """
@@ -105,6 +106,7 @@ class Circumstances:
     forecast: Forecast | None = None
     rates: Mapping[str, float] = field(default_factory=dict)
     arranged: Arranged = field(default_factory=Arranged)
+    held: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +229,8 @@ def _estimate(item: RecordingItem, around: Circumstances) -> str:
 
 def _what_it_waits_for(item: RecordingItem, around: Circumstances) -> str:
     """What keeps a recording in the line from being sent although the service may be there."""
+    if around.held:
+        return "until you accept the list"
     if around.settings.paused:
         return "until you go on"
     if _waits_for_a_hand(item, around):

@@ -29,6 +29,7 @@ from vbdesk.outbox.bundles.bundle_sound import pieces_of
 from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.column_seal import InvalidTag
+from vbdesk.outbox.library.examine import of_list
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
@@ -149,6 +150,8 @@ def export_bundle(
             "The recordings of this profile are for the service on this computer, which no other computer can reach. "
             "Nothing was handed over."
         )
+    if library.store.held:
+        raise BundleError(" ".join(of_list(library.store)))
     settle(library)
     watch = Watch(progress, cancel)
     manifest, left_out = _manifest(library, owner, ready(library, take_ids), watch)

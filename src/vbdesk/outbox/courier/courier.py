@@ -267,7 +267,8 @@ class Courier:
         return Gate(self._sends_wait_s(), self._is_by_hand(), heard=self._connection.heard)
 
     def _sends_wait_s(self) -> float:
-        return math.inf if self._library.settings().paused else self._standing.probe_in_s
+        stands = self._library.store.held or self._library.settings().paused
+        return math.inf if stands else self._standing.probe_in_s
 
     def _is_by_hand(self) -> bool:
         """Whether only what a person has released is sent."""
@@ -277,6 +278,8 @@ class Courier:
     def _resting(self) -> str:
         """Why nothing is sent though it could be; empty if it is sent."""
         rules = self._library.settings()
+        if self._library.store.held:
+            return "Nothing is sent before the list of recordings is in order; results still come."
         if rules.paused:
             return "Sending is paused; results still come."
         if rules.send_rule is SendRule.UNMETERED and self._seen.metered:

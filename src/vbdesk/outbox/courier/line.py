@@ -76,24 +76,25 @@ class Line:
                 self._store.move(take_id, OutboxState.WAITING)
 
     def events(self) -> list[Event]:
-        """What is to be done, by the time of recording."""
-        return self._events(ON_THEIR_WAY)
+        """What is to be done, by the time of recording; while nothing may be sent, what is waited for alone."""
+        return self._events(_FOLLOWING if self._store.held else ON_THEIR_WAY)
 
     def following(self) -> list[Event]:
         """Which analyses are waited for."""
         return self._events(_FOLLOWING)
 
     def handed_over(self) -> list[Event]:
-        """What another computer is to send, by the time of recording."""
-        return self._events({OutboxState.HANDED_OVER})
+        """What another computer is to send, by the time of recording; none while nothing may be sent."""
+        return [] if self._store.held else self._events({OutboxState.HANDED_OVER})
 
     def item(self, event: Event) -> RecordingItem:
         """The recording of an event. Raises UnknownTake once it is discarded."""
         return self._store.get(event.take_id)
 
     def begin_upload(self, event: Event) -> bool:
-        """From waiting to uploading; False if a person has changed their mind."""
-        return self._try_move(event, OutboxState.UPLOADING)
+        """From waiting to uploading; False if a person has changed their mind, or nothing may be sent."""
+        with self._store.changing():
+            return not self._store.held and self._try_move(event, OutboxState.UPLOADING)
 
     def is_wanted(self, event: Event) -> bool:
         """Whether an upload under way is still wanted."""
@@ -128,7 +129,7 @@ class Line:
             key_kept_s: for how many seconds it promises to keep the key; None: no promise.
         """
         with self._store.changing():
-            if not self.is_wanted(event):
+            if self._store.held or not self.is_wanted(event):
                 return False
             if event.asked_at is None:
                 when = None if service_time is None else time_text(service_time)

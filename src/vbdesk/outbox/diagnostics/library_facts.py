@@ -14,7 +14,8 @@ from pathlib import Path
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.library.column_seal import ColumnSeal
-from vbdesk.outbox.library.high_water import HighWater
+from vbdesk.outbox.library.examine import has_findings
+from vbdesk.outbox.library.high_water import MarkFile
 from vbdesk.outbox.library.opening import LibraryInUse, hold
 from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved
 from vbdesk.outbox.library.schema import is_of_the_disk
@@ -76,26 +77,29 @@ class ListProof:
         changed: recordings whose entry was changed by something else.
         complete: no entry was removed, or put back in an older form.
         older: the list as a whole is an older one than this computer has had.
+        accepted: nothing was found amiss with the list as a whole that a person has still to accept.
     """
 
     changed: int
     complete: bool
     older: bool
+    accepted: bool
 
     @property
     def ok(self) -> bool:
         """Whether all of it is."""
-        return self.complete and not self.changed and not self.older
+        return self.complete and self.accepted and not self.changed and not self.older
 
 
 def prove_list(folder: Path, key: bytes) -> ListProof | None:
     """Prove every entry of the library in `folder`; None where that cannot be read."""
     seal = ColumnSeal(key)
-    highest = HighWater(folder, seal).known()  # first: the list may go on meanwhile
+    highest = MarkFile(folder, seal).read() or 0  # first: the list may go on meanwhile
     try:
         with closing(_connect(folder)) as database:
             database.row_factory = sqlite3.Row
             database.execute("BEGIN")
+            accepted = not has_findings(database)
             library = database.execute("SELECT version, sums FROM library").fetchone()
             rows = database.execute(ITEMS).fetchall()
             sums = sums_of(lambda query: database.execute(query).fetchall(), seal)
@@ -103,7 +107,7 @@ def prove_list(folder: Path, key: bytes) -> ListProof | None:
         return None
     complete = open_sums(seal, library["sums"], library["version"]) == sums
     changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
-    return ListProof(changed, complete, highest > library["version"])
+    return ListProof(changed, complete, highest > library["version"], accepted)
 
 
 def known_words(folder: Path) -> list[str]:

@@ -61,6 +61,7 @@ class Deed(StrEnum):
     DELETED = "deleted"
     SETTINGS_CHANGED = "settings changed"
     KEY_ENTERED = "API key entered"
+    COPY_ACCEPTED = "restored copy accepted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
-from vbdesk.outbox.library.examine import examine, of_faulty
+from vbdesk.outbox.library.examine import accept, examine, findings_of, of_faulty, of_list
+from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.items import TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
 from vbdesk.outbox.library.schema import unreadable
@@ -53,17 +54,32 @@ class Library(Listing):
         store: the database, shared with the courier's line.
     """
 
-    def __init__(self, folder: Path, key: bytes, clock: Clock | None = None, actor: Actor | None = None) -> None:
-        """Open the library in `folder`, made if there is none. Raises LibraryLocked, LibraryUnreadable, OSError.
+    def __init__(
+        self,
+        folder: Path,
+        key: bytes,
+        clock: Clock | None = None,
+        actor: Actor | None = None,
+        keyring: KeyringReading | None = None,
+    ) -> None:
+        """Open the library in `folder`, made if there is none.
 
-        `actor` is who the audit log will name; a desk without account if None.
+        Args:
+            folder: where it is.
+            key: what it is sealed with, 32 bytes.
+            clock: the system's if None.
+            actor: who the audit log will name; a desk without account if None.
+            keyring: what the keyring says of how far the library has come; None where nothing is kept in it.
+
+        Raises:
+            LibraryLocked, LibraryUnreadable, OSError: it cannot be opened.
         """
         self.recording_folder = folder / "recording"
         self.recording_folder.mkdir(parents=True, exist_ok=True)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self._sounds = Sounds(self.store, self.recording_folder)
         try:
-            self._warnings = examine(self.store, *self._sounds.tidy())
+            self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
         except sqlite3.DatabaseError as error:
             self.store.close()
             raise unreadable(folder, error) from error
@@ -74,7 +90,25 @@ class Library(Listing):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what was found amiss at the opening and since, for a banner; empty as a rule."""
-        return self._warnings + of_faulty(self.store)
+        return of_list(self.store) + self._warnings + of_faulty(self.store)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Sentences on what is amiss with the list as a whole: nothing is sent until a person calls `accept_copy`."""
+        return findings_of(self.store)
+
+    def accept_copy(self) -> None:
+        """Take the list as it is for the newest one, after an older copy was put back or the list was changed.
+
+        Everything that waits is searched for at the service before it is sent. The audit log keeps this.
+
+        Raises:
+            NotAllowed: nothing is to be accepted.
+        """
+        if not self.store.findings:
+            raise NotAllowed("The list of recordings is in order. There is nothing to accept.")
+        accept(self.store)
+        self.store.tell()
 
     def close(self) -> None:
         """Let go of the database; what was put away goes for good."""

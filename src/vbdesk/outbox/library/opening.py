@@ -1,5 +1,6 @@
 """Opening the recordings of a profile: one program at a time, with the key from the keyring."""
 
+import logging
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -8,12 +9,21 @@ from filelock import FileLock, Timeout
 
 from vbdesk.capture.clock import Clock
 from vbdesk.outbox.library.audit import Actor, Deed, Part
-from vbdesk.outbox.library.examine import COPIED, is_from_elsewhere
+from vbdesk.outbox.library.examine import (
+    COPIED,
+    KEYRING_REFUSED,
+    is_from_elsewhere,
+    keyring_was_written,
+    take_in_keyring,
+)
+from vbdesk.outbox.library.high_water import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
-from vbdesk.outbox.profiles.vault import Vault
+from vbdesk.outbox.profiles.vault import PATIENCE_S, Vault, VaultError
 
 LOCK_NAME = "library.lock"
+
+log = logging.getLogger(__name__)
 
 
 class LibraryInUse(Exception):
@@ -44,8 +54,11 @@ class HeldLibrary(Library):
         """
         folder.mkdir(parents=True, exist_ok=True)
         self._held = hold(folder)
+        self._keyring_refused = False
         try:
-            super().__init__(folder, library_key(vault, profile, folder), clock, Actor(part, profile.account_id))
+            key = library_key(vault, profile, folder)
+            keyring = None if profile.secrets == "session" else read_keyring(vault, profile.high_water_name)
+            super().__init__(folder, key, clock, Actor(part, profile.account_id), keyring)
         except BaseException:
             self._held.release()
             raise
@@ -54,11 +67,63 @@ class HeldLibrary(Library):
             computer = None if profile.secrets == "session" else computer_mark(vault)
             if computer is not None and is_from_elsewhere(self.store, computer):
                 self._warnings += (COPIED,)
+        self._mark_thread: KeyringMarkThread | None = None
+        if keyring is not None:
+            self._mark_thread = KeyringMarkThread(
+                vault,
+                profile.high_water_name,
+                due=self._version_to_keep,
+                written=self._on_mark_written,
+                refused=self._on_mark_refused,
+                read=None if keyring.fault is None else self._on_mark_read,
+            )
+            self._mark_thread.start()
+
+    @property
+    def mark_thread(self) -> KeyringMarkThread | None:
+        """What writes the mark into the keyring; to be stopped before the library is closed. None without a keyring."""
+        return self._mark_thread
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what was found amiss, for a banner; empty as a rule."""
+        return super().warnings + ((KEYRING_REFUSED,) if self._keyring_refused else ())
+
+    def accept_copy(self) -> None:
+        """Accept a restored copy; see `Library.accept_copy`."""
+        super().accept_copy()
+        if self._mark_thread is not None:
+            self._mark_thread.write_now()
 
     def close(self) -> None:
-        """Let go of the database, and let others open it."""
+        """Let go of the database, and let others open it. Waits some seconds for the keyring, unless it was stopped."""
+        if self._mark_thread is not None:
+            self._mark_thread.ask_to_stop()
+            self._mark_thread.wait(PATIENCE_S + 1)
         super().close()
         self._held.release()
+
+    # In the thread of the mark
+
+    def _version_to_keep(self) -> int | None:
+        try:
+            return None if self.store.held else self.store.version()
+        except sqlite3.Error:
+            return None
+
+    def _on_mark_written(self, version: int) -> None:
+        self._keyring_refused = False
+        with suppress(sqlite3.Error):  # a full disk; the next one says it
+            keyring_was_written(self.store)
+
+    def _on_mark_refused(self, error: VaultError) -> None:
+        log.warning("The keyring did not take the mark of the list: %s", error)
+        self._keyring_refused = True
+
+    def _on_mark_read(self, keyring: KeyringReading) -> None:
+        with suppress(sqlite3.Error):
+            take_in_keyring(self.store, keyring)
+        self.store.tell()
 
 
 def hold(folder: Path) -> FileLock:

@@ -103,7 +103,7 @@ def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
 def _check(connection: sqlite3.Connection, seal: ColumnSeal, folder: Path) -> int:
     """The version that it was made with, once it is known to be ours."""
     rows = connection.execute("SELECT schema_version, key_check FROM library").fetchall()
-    if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int):
+    if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int) or rows[0]["schema_version"] < 1:
         raise unreadable(folder)
     found: int = rows[0]["schema_version"]
     if found > SCHEMA_VERSION:

@@ -15,7 +15,7 @@ from vbdesk.capture.sealed import Damaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library import upkeep
 from vbdesk.outbox.library.audit import Actor, AuditLog, Deed, Part
-from vbdesk.outbox.library.high_water import HighWater
+from vbdesk.outbox.library.high_water import MarkFile
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
 from vbdesk.outbox.library.rows import (
     EVENT,
@@ -30,6 +30,7 @@ from vbdesk.outbox.library.rows import (
 from vbdesk.outbox.library.schema import ColumnSeal, open_database
 from vbdesk.outbox.library.shelf import Shelf
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
+from vbdesk.outbox.library.structure import drop_foreign_acts, is_ours
 from vbdesk.outbox.library.table_sums import (
     PROVED_TABLES,
     RECORDINGS,
@@ -45,6 +46,14 @@ SEND, FOLLOW = "send", "follow"
 SEND_ANYWAY = "send anyway"  # a person decided it, though another computer may have sent the recording
 NOT_ASKED: dict[str, object] = {"asked_at": None, "asked_service_at": None, "key_kept_s": None}
 """What an event says of a service that was not asked, as columns of `pending`."""
+ROWS_MISSING = (
+    "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
+    "Compare the list with your notes."
+)
+STRUCTURE_CHANGED = (
+    "The structure of the list of recordings was changed by something other than vbdesk. It was put right, and a copy "
+    "of the changed list is kept beside it."
+)
 _EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
 
 
@@ -56,6 +65,11 @@ class Store:
     """Rows of one library.
 
     Safe to use from several threads. Subscribers are called in the thread that made a change, after it is on the disk.
+
+    Attributes:
+        findings: what was found amiss with the list as a whole and no person has accepted, see `examine`.
+        unknown: why it is not known whether the list is the newest one, as a sentence; None if it is known.
+        highest_mark: the highest version that a mark told of at the opening, see `high_water`.
     """
 
     def __init__(self, folder: Path, key: bytes, clock: Clock, actor: Actor | None = None) -> None:
@@ -74,7 +88,16 @@ class Store:
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
         self._shelf = Shelf(self.rows, self.seal)
-        self.high_water = HighWater(folder, self.seal)
+        self.mark_file = MarkFile(folder, self.seal)
+        self.findings: tuple[str, ...] = ()
+        self.unknown: str | None = None
+        self.highest_mark = 0
+        self._seen_commit = self._last_foreign_commit()
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing may be sent."""
+        return bool(self.findings) or self.unknown is not None
 
     def close(self) -> None:
         """Let go of the database."""
@@ -111,11 +134,12 @@ class Store:
                 raise
             finally:
                 self._depth = 0
-            self.high_water.rise_to(self.version())
+            if not self.held:  # the mark stays where it was until a person has accepted the copy
+                self.mark_file.write(self.version())
             afterwards, self._afterwards = self._afterwards, []
             for work in afterwards:
                 work()
-        self._tell()
+        self.tell()
 
     @contextmanager
     def quietly(self) -> Iterator[sqlite3.Connection]:
@@ -316,6 +340,7 @@ class Store:
         Raises:
             sqlite3.IntegrityError: it is there already.
         """
+        """Write a row of one of `PROVED_TABLES` with a new key. Within a transaction. Raises sqlite3.IntegrityError."""
         marks = ", ".join("?" * len(row))
         self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, None, self._table_row_mac(table, row[0]))
@@ -441,10 +466,14 @@ class Store:
         with self.changing():
             self._sums = sums_of(self.rows, self.seal)
 
+    def skip_versions(self, version: int) -> None:
+        """Count on from `version` if that is higher. Within a transaction."""
+        self._database.execute("UPDATE library SET version = max(version, ? + 1)", (version,))
+
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
         """Bytes of an upload; kept in memory only."""
         self._progress[take_id] = (sent, total)
-        self._tell()
+        self.tell()
 
     def in_progress(self) -> list[str]:
         """Recordings whose progress may have changed."""
@@ -459,7 +488,8 @@ class Store:
         """The time as the database keeps it: ISO 8601 in UTC, sortable as text."""
         return time_text(self.clock.now())
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Have subscribers look again, after a change that is not in the database."""
         for callback in list(self._subscribers):
             callback()
 
@@ -467,7 +497,28 @@ class Store:
         if self._database.in_transaction:  # SQLite may have undone it by itself, on a full disk
             self._database.execute("ROLLBACK")
 
+    def _last_foreign_commit(self) -> int:
+        """Another number once another connection has written to the database."""
+        number: int = self._database.execute("PRAGMA data_version").fetchone()[0]
+        return number
+
+    def _look_for_foreign_writes(self) -> None:
+        """Before a change: if somebody else wrote to the open database, nothing of theirs acts and nothing is sent."""
+        commit = self._last_foreign_commit()
+        if commit == self._seen_commit:
+            return
+        self._shelf.clear()
+        found = []
+        if not is_ours(self._database):
+            drop_foreign_acts(self._database)
+            found.append(STRUCTURE_CHANGED)
+        if not self.is_whole():
+            found.append(ROWS_MISSING)
+        self.findings = tuple(dict.fromkeys((*self.findings, *found)))
+        self._seen_commit = commit
+
     def _begin_change(self) -> None:
+        self._look_for_foreign_writes()
         library = self._database.execute("SELECT version, sums, audit_head FROM library").fetchone()
         self._sums = open_sums(self.seal, library["sums"], library["version"])
         self._audit.begin_change(library["audit_head"], library["version"])

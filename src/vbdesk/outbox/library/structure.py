@@ -40,6 +40,13 @@ def drops_of_what_acts(connection: sqlite3.Connection) -> list[str]:
     return [f"DROP {kind} {_quoted(name)}" for kind, name in _objects(connection) if kind in ("trigger", "view")]
 
 
+def drop_foreign_acts(connection: sqlite3.Connection) -> None:
+    """Drop triggers and views that are not ours. Within a transaction that has written nothing yet."""
+    for (kind, name), sql in _objects(connection).items():
+        if kind in ("trigger", "view") and _expected_objects().get((kind, name)) != sql:
+            connection.execute(f"DROP {kind} {_quoted(name)}")
+
+
 def rebuild(connection: sqlite3.Connection) -> None:
     """Give the database the form of `TABLES`. Within a transaction, with foreign keys and table renaming set for it.
 

@@ -47,6 +47,11 @@ class Profile:
         """Name of the key in the vault that the recordings are sealed with."""
         return f"profile/{self.profile_id}/library-key"
 
+    @property
+    def high_water_name(self) -> str:
+        """Name of the mark in the vault that tells how far the list of recordings has come."""
+        return f"profile/{self.profile_id}/high-water"
+
 
 class ProfilesUnreadable(Exception):
     """The file of profiles cannot be read; `str(error)` is one sentence for a person."""

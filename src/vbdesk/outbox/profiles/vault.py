@@ -51,6 +51,9 @@ class Vault(Protocol):
     def set(self, name: str, secret: str) -> None:
         """Keep `secret` as `name`, in place of an earlier one."""
 
+    def set_unasked(self, name: str, secret: str) -> None:
+        """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+
     def delete(self, name: str) -> None:
         """Forget `name`; nothing happens if there is none."""
 
@@ -90,6 +93,16 @@ class KeyringVault:
         """Keep `secret` as `name`, in place of an earlier one."""
         self._ask(lambda keyring: keyring.set_password(SERVICE_NAME, name, secret), self._persons_patience_s)
 
+    def set_unasked(self, name: str, secret: str) -> None:
+        """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+
+        def question(keyring: Any) -> None:
+            if _door(keyring) in (_Door.LOCKED, _Door.MISSING):
+                raise _locked()
+            keyring.set_password(SERVICE_NAME, name, secret)
+
+        self._ask(question, self._patience_s, note=lambda error: None)
+
     def delete(self, name: str) -> None:
         """Forget `name`; nothing happens if there is none."""
 
@@ -110,14 +123,19 @@ class KeyringVault:
         """A person wants to be asked for the keyring's password again. Quick."""
         self._dismissed = False
 
-    def _ask(self, question: Callable[[Any], T], patience_s: float) -> T:
+    def _ask(
+        self,
+        question: Callable[[Any], T],
+        patience_s: float,
+        note: Callable[[VaultError | None], None] | None = None,
+    ) -> T:
         """Put a question to the keyring, one at a time: a dialog that is open already is waited for first."""
         if not self._turn.acquire(timeout=patience_s):
             raise _waiting()
         try:
             if self._call is not None and not self._call.ended.wait(patience_s):
                 raise _waiting()
-            self._call = call = _Call(question, self._note_answer)
+            self._call = call = _Call(question, note or self._note_answer)
             if not call.ended.wait(patience_s):
                 raise _waiting()
             self._call = None  # nor is the secret kept any longer
@@ -148,6 +166,10 @@ class MemoryVault:
         """Keep `secret` as `name`, in place of an earlier one."""
         with self._lock:
             self._secrets[name] = secret
+
+    def set_unasked(self, name: str, secret: str) -> None:
+        """As `set`: nobody is ever asked."""
+        self.set(name, secret)
 
     def delete(self, name: str) -> None:
         """Forget `name`; nothing happens if there is none."""
