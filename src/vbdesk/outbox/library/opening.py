@@ -57,8 +57,10 @@ class HeldLibrary(Library):
 
     def close(self) -> None:
         """Let go of the database, and let others open it."""
-        super().close()
-        self._held.release()
+        try:
+            super().close()
+        finally:
+            self._held.release()
 
 
 def hold(folder: Path) -> FileLock:

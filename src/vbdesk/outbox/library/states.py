@@ -32,6 +32,7 @@ class Fix(StrEnum):
     ADD_CREDITS = "add_credits"
     SET_CLOCK = "set_clock"
     UNLOCK_KEYRING = "unlock_keyring"
+    MAKE_ROOM = "make_room"
 
 
 _S = OutboxState
