@@ -149,3 +149,15 @@ def test_an_empty_folder_is_said(submit, tmp_path):
     empty.mkdir()
     done = submit(empty, "--group", "s", "--sign", "stress")
     assert (done.exit_code, done.stderr) == (1, "There is no recording there.\n")
+
+
+@pytest.mark.parametrize(("fault", "uploads"), [("double_puts", 3), ("use_first_address", 4)])
+def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_analysed(
+    submit, near_service, recordings, fault, uploads
+):
+    getattr(near_service, fault)()
+    done = submit(recordings, "--group", "submit-9", "--sign", "stress", "--from-name", "--wait", "--json")
+    assert done.exit_code == 0, done.stderr
+    minted = sum(request == "POST /v2/audio/uploads" for request in near_service.requests)
+    assert minted == uploads
+    assert sorted(near_service.analysed()) == sorted(path.read_bytes() for path in recordings.iterdir())

@@ -312,6 +312,17 @@ def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile
     assert "Tried 6 times in vain." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("fault", "uploads"), [("double_puts", 2), ("use_first_address", 3)])
+def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_analysed(
+    record, tmp_path, vault, near_service, fault, uploads
+):
+    getattr(near_service, fault)()
+    record(2).close()
+    assert sync(tmp_path, vault, quiet=True)["done"] == 2
+    assert sum(request == "POST /v2/audio/uploads" for request in near_service.requests) == uploads
+    assert sorted(near_service.analysed()) == sorted((tmp_path / f"{n}.flac").read_bytes() for n in range(2))
+
+
 def fill(folder):
     """Leave no room on a disk; gives the file that takes it."""
     filler = folder / "filler"

@@ -23,7 +23,6 @@ from vbdesk.outbox.library.states import Fix
 
 LONGEST_DELAY_S = 16.0
 PATIENCE_S = 900.0  # a recording that failed too often is tried again after this, or when the service is back
-ALREADY_THERE = 412  # of the storage: an address takes one file once
 _UNREACHABLE = frozenset({502, 503, 504})
 _SIZE_FAULTS = frozenset({"EntityTooLarge", "EntityTooSmall"})
 
