@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
+from failing_disk import fill
 from service_in_process import API
 
 
@@ -161,3 +162,21 @@ def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_anal
     minted = sum(request == "POST /v2/audio/uploads" for request in near_service.requests)
     assert minted == uploads
     assert sorted(near_service.analysed()) == sorted(path.read_bytes() for path in recordings.iterdir())
+
+
+def test_a_journal_on_a_full_disk_ends_in_a_sentence_and_the_next_run_sends_each_once(
+    vbdesk, near_service, recordings, disk_of
+):
+    folder = disk_of("1m")
+    filler = fill(folder)
+    command = ["submit", recordings, "--group", "submit-8", "--sign", "stress", "--from-name"]
+    done = vbdesk(*command, "--journal", folder / "journal.jsonl")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        "The journal cannot be written, so nothing more was sent. The disk is full. Nothing is lost. "
+        "Make room, then run the command again.\n"
+    )
+    filler.unlink()
+    assert vbdesk(*command, "--journal", folder / "journal.jsonl").exit_code == 0
+    assert len(jobs_of(near_service, "submit-8")) == 3
+    assert sum("/analyze" in request for request in near_service.requests) == 3

@@ -6,12 +6,12 @@ import signal
 import sqlite3
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import typer
-from failing_disk import FailingDisk
+from failing_disk import FailingDisk, fill
 from service_in_process import API
 
 from vbdesk.cli.connection import open_client, requests_file, service_of
@@ -321,18 +321,6 @@ def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_anal
     assert sync(tmp_path, vault, quiet=True)["done"] == 2
     assert sum(request == "POST /v2/audio/uploads" for request in near_service.requests) == uploads
     assert sorted(near_service.analysed()) == sorted((tmp_path / f"{n}.flac").read_bytes() for n in range(2))
-
-
-def fill(folder):
-    """Leave no room on a disk; gives the file that takes it."""
-    filler = folder / "filler"
-    with pytest.raises(OSError, match="No space"), filler.open("wb", buffering=0) as file:
-        for piece in (64 * 1024, 4096, 1):
-            with suppress(OSError):
-                while True:
-                    file.write(bytes(piece))
-        file.write(b"1")
-    return filler
 
 
 def is_one_plain_sentence(said):

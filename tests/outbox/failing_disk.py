@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 WRITES = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
@@ -62,3 +63,14 @@ class FailingDisk:
         connect = sqlite3.connect
         monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: connect(*args, **more, factory=self.connection()))
         return self
+
+
+def fill(folder):
+    """Leave no room on a real disk; gives the file that takes it."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for piece in (64 * 1024, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(bytes(piece))
+    return filler
