@@ -172,7 +172,8 @@ def _fetch(
             fail(f"{folder} cannot be used: {error.strerror}.")
     if not quiet:
         unfinished = f"; {done.unfinished} not done yet" if done.unfinished else ""
-        typer.echo(f"{done.new} new results, {done.kept} in {folder}{unfinished}.")
+        results = "1 new result" if done.new == 1 else f"{done.new} new results"
+        typer.echo(f"{results}, {done.kept} in {folder}{unfinished}.")
     return asdict(done)
 
 
@@ -314,7 +315,8 @@ class _Watch:
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
         if not self._quiet:
-            typer.echo(f"{done} of {len(recordings)} have their result; nothing waits.")
+            have = "has its" if done == 1 else "have their"
+            typer.echo(f"{done} of {len(recordings)} {have} result; nothing waits.")
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
                 typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")

@@ -22,10 +22,19 @@ COPIED = (
     "These recordings were copied from another computer. Send them from one of the two alone; nothing is sent here "
     "before the service was asked whether it has it."
 )
-UNKNOWN_FILES = "There is {} in the folder takes that no recording of the list owns; nothing was done to it."
-SOUNDS_MISSING = "The sound of {} is missing on the disk."
+UNKNOWN_FILES = (
+    "There is 1 file in the folder takes that no recording of the list owns; nothing was done to it.",
+    "There are {} files in the folder takes that no recording of the list owns; nothing was done to them.",
+)
+SOUNDS_MISSING = (
+    "The sound of 1 recording is missing on the disk.",
+    "The sounds of {} recordings are missing on the disk.",
+)
 _COMPUTER = "computer"
-FAULTY = "{} changed by something other than vbdesk, and will not be sent."
+FAULTY = (
+    "1 recording was changed by something other than vbdesk, and will not be sent.",
+    "{} recordings were changed by something other than vbdesk, and will not be sent.",
+)
 
 
 def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str, ...]:
@@ -51,9 +60,9 @@ def examine(store: Store, missing: list[str], unclaimed: list[str]) -> tuple[str
         search_first(store)
     _restore_events(store)
     if missing:
-        said.append(SOUNDS_MISSING.format(_many(len(missing), "recording", "recordings")))
+        said.append(_counted(len(missing), SOUNDS_MISSING))
     if unclaimed:
-        said.append(UNKNOWN_FILES.format(_many(len(unclaimed), "file", "files")))
+        said.append(_counted(len(unclaimed), UNKNOWN_FILES))
     return tuple(said)
 
 
@@ -72,7 +81,7 @@ def is_from_elsewhere(store: Store, computer: str) -> bool:
 def of_faulty(store: Store) -> tuple[str, ...]:
     """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
     count = len(store.faulty)
-    return (FAULTY.format(_many(count, "recording was", "recordings were")),) if count else ()
+    return (_counted(count, FAULTY),) if count else ()
 
 
 def search_first(store: Store) -> None:
@@ -104,5 +113,6 @@ def _restore_events(store: Store) -> None:
                 database.execute("UPDATE pending SET asked_at = ? WHERE take_id = ?", (store.now(), row["take_id"]))
 
 
-def _many(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _counted(count: int, sentences: tuple[str, str]) -> str:
+    """The sentence for one, or the one for many."""
+    return sentences[0] if count == 1 else sentences[1].format(f"{count:,}")
