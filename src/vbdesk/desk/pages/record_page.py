@@ -331,7 +331,8 @@ class RecordPage(QWidget):
         behind = len(takes) - 1
         more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
         sentence = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept.{more}"
-        self._say(Tone.INFO, sentence, "Review it", self._review_rescued)
+        why = self.review.not_stored
+        self._say(Tone.WARN if why else Tone.INFO, f"{why} {sentence}".strip(), "Review it", self._review_rescued)
 
     def _review_rescued(self) -> None:
         if self._rescued and self.model.phase is Phase.READY:

@@ -63,6 +63,12 @@ def waiting_sentence(error: BaseException) -> str:
     return f"{what} Nothing is lost. {remedy}, and the recordings go on automatically."
 
 
+def refused_sentence(fault: DiskFault) -> str:
+    """What to say where one thing that a person wanted was refused by the disk."""
+    what, remedy = _WORDS[fault]
+    return f"{what} {remedy}, then try again."
+
+
 def stopped_sentence(fault: DiskFault) -> str:
     """What to say where a command has stopped because of the disk."""
     what, remedy = _WORDS[fault]
