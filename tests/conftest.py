@@ -2,6 +2,8 @@
 
 import gc
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,22 @@ def speech_file() -> Path:
 def male_speech_file() -> Path:
     """A man reading, at least 20 s, 16 kHz FLAC (CC BY 4.0)."""
     return DATA / "speech_male_20s.flac"
+
+
+@pytest.fixture
+def disk_of(tmp_path):
+    """Make a disk of its own, such as one of `300k`, where this computer lets a test make one; gives its folder."""
+    made = []
+
+    def make(size):
+        folder = tmp_path / f"disk-{len(made)}"
+        folder.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+        if not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("a disk of its own needs root and a kernel that allows it")
+        made.append(folder)
+        return folder
+
+    yield make
+    for folder in made:
+        subprocess.run(["umount", "-l", folder], check=True)

@@ -1,5 +1,4 @@
 import errno
-import shutil
 import signal
 import subprocess
 import sys
@@ -265,21 +264,8 @@ def test_a_file_that_cannot_grow_keeps_what_it_has(tmp_path, key):
     assert rescued.duration_s >= 250_000 / 2 / RATE - 1.0
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 300 kB, where this computer lets a test make one."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", folder], capture_output=True, check=False
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("a disk of its own needs root and a kernel that allows it")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
-def test_a_disk_that_is_really_full_keeps_all_but_the_last_second(small_disk, microphone, speech, finished, key):
+def test_a_disk_that_is_really_full_keeps_all_but_the_last_second(disk_of, microphone, speech, finished, key):
+    small_disk = disk_of("300k")
     recorder = Recorder(microphone, small_disk, lambda: key, on_finished=finished.append)
     recorder.start(microphone.device)
     microphone.play(10)

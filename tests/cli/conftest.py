@@ -81,6 +81,39 @@ class NearService:
             self.service.finish(job_id, self.ends_as)
         return response
 
+    def double_puts(self):
+        """Let the network deliver every PUT twice, and pass on the second answer."""
+        answer = self.answer
+
+        def doubled(request):
+            if request.method == "PUT":
+                answer(request)
+            return answer(request)
+
+        self.answer = doubled
+
+    def use_first_address(self):
+        """Let somebody else put other bytes of the same length to the first upload address, before the caller does."""
+        answer, used = self.answer, []
+
+        def used_before(request):
+            if request.method == "PUT" and not used:
+                used.append(request)
+                others = httpx.Request("PUT", request.url, headers=request.headers, content=request.content[::-1])
+                assert answer(others).status_code == 200
+            return answer(request)
+
+        self.answer = used_before
+
+    def analysed(self):
+        """The bytes of every recording that was analysed."""
+        storage = self.service.context.storage
+        found = []
+        for key in storage.keys("audio"):
+            with storage.open(key) as file:
+                found.append(file.read())
+        return found
+
 
 def proxy_to(near):
     class Proxy(BaseHTTPRequestHandler):

@@ -1,6 +1,7 @@
 """The commands that field staff and the office type, on two computers with keyrings of their own."""
 
 import json
+import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,6 +30,7 @@ from vbdesk.outbox.profiles.vault import KeyringVault
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
+from failing_disk import fill
 from passphrase_in_no_time import with_passphrase
 
 PROFILE = Profile("p1", "Study", "service", "https://voice.example", "acc-1")
@@ -210,6 +212,42 @@ def test_what_is_wrong_is_one_sentence_and_changes_nothing(field, office, stick,
     assert foreign.exit_code == 1
     assert foreign.stderr.startswith("This bundle is for the key of another computer")
     assert office.states() == []
+
+
+def test_a_stick_that_is_read_only_or_full_is_said_in_a_sentence_and_changes_nothing(field, office, disk_of):
+    stick, key = disk_of("8m"), office.type("key").stdout.strip()
+    subprocess.run(["mount", "-o", "remount,ro", stick], check=True)
+    done = field.type("export", stick, "--for", key)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr.splitlines()[-1] == (
+        f"The bundle could not be written to {stick}. The disk is write-protected. Nothing is lost. "
+        "Make it writable, then run the command again."
+    )
+    subprocess.run(["mount", "-o", "remount,rw", stick], check=True)
+    filler = fill(stick)
+    full = field.type("export", stick, "--for", key)
+    assert full.exit_code == 3
+    assert field.states() == [OutboxState.WAITING] * 2
+    filler.unlink()
+    assert field.type("export", stick, "--for", key).exit_code == 0
+    assert field.states() == [OutboxState.HANDED_OVER] * 2
+
+
+def test_a_full_disk_of_the_computer_that_takes_in_is_said_and_room_lets_it_in_once(field, disk_of, stick):
+    office = Computer(disk_of("8m"))
+    key = office.type("key").stdout.strip()
+    with office.library():
+        pass
+    assert field.type("export", stick, "--for", key).exit_code == 0
+    filler = fill(office.folder)
+    done = office.type("import", file_on(stick))
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "Traceback" not in done.stderr
+    assert "disk is full" in done.stderr
+    filler.unlink()
+    assert office.type("import", file_on(stick)).exit_code == 0
+    assert office.states() == [OutboxState.WAITING] * 2
+    assert "had been here before" in office.type("import", file_on(stick)).stdout
 
 
 def test_only_one_subject_is_handed_over_and_the_bundle_is_taken_back(field, office, stick):

@@ -5,6 +5,8 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import typer
+from failing_disk import FailingDisk, fill
 
 from vbdesk.cli.export import note_export
 from vbdesk.client import AudioSource, Target
@@ -142,3 +144,27 @@ def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tm
     note_export(None, tmp_path, "csv, subjects=1", vault)
     held.close()
     assert "not in the audit log" in capsys.readouterr().err
+
+
+def test_an_export_to_a_full_disk_is_said_in_a_sentence_and_room_lets_it_be_written(vbdesk, subject, disk_of):
+    folder = disk_of("1m")
+    filler = fill(folder)
+    done = export(vbdesk, folder, "--format", "json")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        f"The export could not be written to {folder}. The disk is full. Nothing is lost. "
+        "Make room, then run the command again.\n"
+    )
+    filler.unlink()
+    assert export(vbdesk, folder, "--format", "json").exit_code == 0
+
+
+def test_an_export_that_the_audit_log_cannot_take_is_said(profile, tmp_path, monkeypatch, capsys):
+    vault = MemoryVault()
+    HeldLibrary(profile, library_folder(tmp_path, profile.profile_id), vault).close()
+    disk = FailingDisk().under_databases(monkeypatch)
+    disk.full = True
+    with pytest.raises(typer.Exit) as ended:
+        note_export(None, tmp_path, "csv, subjects=1", vault)
+    assert ended.value.exit_code == 3
+    assert "not in the audit log: The disk is full." in capsys.readouterr().err

@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
+from failing_disk import fill
 from service_in_process import API
 
 
@@ -172,3 +173,33 @@ def test_what_the_service_may_have_is_said_and_sent_again_only_on_demand(submit,
     assert entry["job_id"] in {job.job_id for job in jobs_of(near_service, "subj-8")}
     assert len(jobs_of(near_service, "subj-8")) == 2
     assert json.loads(submit(*command, "--json").stdout)[0]["job_id"] == entry["job_id"], "the decision is kept"
+
+
+@pytest.mark.parametrize(("fault", "uploads"), [("double_puts", 3), ("use_first_address", 4)])
+def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_analysed(
+    submit, near_service, recordings, fault, uploads
+):
+    getattr(near_service, fault)()
+    done = submit(recordings, "--group", "submit-9", "--sign", "stress", "--from-name", "--wait", "--json")
+    assert done.exit_code == 0, done.stderr
+    minted = sum(request == "POST /v2/audio/uploads" for request in near_service.requests)
+    assert minted == uploads
+    assert sorted(near_service.analysed()) == sorted(path.read_bytes() for path in recordings.iterdir())
+
+
+def test_a_journal_on_a_full_disk_ends_in_a_sentence_and_the_next_run_sends_each_once(
+    vbdesk, near_service, recordings, disk_of
+):
+    folder = disk_of("1m")
+    filler = fill(folder)
+    command = ["submit", recordings, "--group", "submit-8", "--sign", "stress", "--from-name"]
+    done = vbdesk(*command, "--journal", folder / "journal.jsonl")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        "The journal cannot be written, so nothing more was sent. The disk is full. Nothing is lost. "
+        "Make room, then run the command again.\n"
+    )
+    filler.unlink()
+    assert vbdesk(*command, "--journal", folder / "journal.jsonl").exit_code == 0
+    assert len(jobs_of(near_service, "submit-8")) == 3
+    assert sum("/analyze" in request for request in near_service.requests) == 3

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import typer
+from failing_disk import FailingDisk, fill
 from service_in_process import API
 
 from vbdesk.cli.connection import open_client, requests_file, service_of
@@ -350,3 +351,127 @@ def test_what_the_service_may_have_is_sent_again_by_its_take_id(record, opened, 
     with pytest.raises(typer.Exit):
         sync(tmp_path, vault, send_again=[item.take_id])
     assert "does not need to be sent again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("fault", "uploads"), [("double_puts", 2), ("use_first_address", 3)])
+def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_analysed(
+    record, tmp_path, vault, near_service, fault, uploads
+):
+    getattr(near_service, fault)()
+    record(2).close()
+    assert sync(tmp_path, vault, quiet=True)["done"] == 2
+    assert sum(request == "POST /v2/audio/uploads" for request in near_service.requests) == uploads
+    assert sorted(near_service.analysed()) == sorted((tmp_path / f"{n}.flac").read_bytes() for n in range(2))
+
+
+def is_one_plain_sentence(said):
+    """Whether nothing but sentences stands on the terminal, and the last one is at most three short ones."""
+    last = said.err.splitlines()[-1] if said.err else "."
+    return "Traceback" not in said.err and "Error" not in said.err and last.endswith(".") and last.count(". ") <= 4
+
+
+def test_a_disk_that_stays_full_ends_the_command_in_a_sentence_and_the_next_run_sends_each_once(
+    record, opened, tmp_path, vault, near_service, monkeypatch, capfd
+):
+    record(2).close()
+    with monkeypatch.context() as patch:
+        disk = FailingDisk().under_databases(patch)
+        answer = near_service.answer
+
+        def fill_with_the_first_upload(request):
+            disk.full = disk.full or "/analyze" in request.url.path
+            return answer(request)
+
+        near_service.answer = fill_with_the_first_upload
+        with pytest.raises(typer.Exit) as ended:
+            sync(tmp_path, vault, disk_timeout_s=1.0)
+    near_service.answer = answer
+    assert ended.value.exit_code == 3
+    said = capfd.readouterr()
+    assert is_one_plain_sentence(said)
+    assert said.err.splitlines()[-1] == (
+        "The disk is full. Nothing is lost. Make room, and the recordings go on automatically. "
+        "This command stopped after 1 s: run it again."
+    )
+    assert sync(tmp_path, vault, quiet=True)["done"] == 2
+    assert sum("/analyze" in request for request in near_service.requests) == 2
+
+
+@pytest.mark.parametrize("error", ["SQLITE_READONLY", "SQLITE_IOERR_WRITE"])
+def test_a_disk_that_refuses_from_the_start_is_said_at_once(
+    record, tmp_path, vault, near_service, monkeypatch, capfd, error
+):
+    record(1).close()
+    with monkeypatch.context() as patch:
+        disk = FailingDisk(error=error).under_databases(patch)
+        disk.full = True
+        with pytest.raises(typer.Exit) as ended:
+            sync(tmp_path, vault)
+    assert ended.value.exit_code == 3
+    said = capfd.readouterr()
+    assert is_one_plain_sentence(said)
+    assert said.err.endswith("then run the command again.\n")
+    assert near_service.requests == []
+
+
+@pytest.fixture
+def on_small_disk(disk_of, profile, vault, speech_file, tmp_path):
+    """Two recordings in the line of a library on a real disk of 4 MB; gives the disk's folder."""
+    folder = disk_of("4m")
+    ProfileStore(folder).save(profile)
+    with closing(HeldLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
+        for number in range(2):
+            path = tmp_path / f"{number}.flac"
+            path.write_bytes(speech_file.read_bytes() + bytes(number))
+            facts = TakeMetadata("ward4-0172", MONDAY + timedelta(days=number), Wanted("sign", "stress"))
+            library.queue(library.import_file(path, facts))
+    return folder
+
+
+def test_a_disk_that_is_really_full_from_the_start_ends_the_command_in_a_sentence(
+    on_small_disk, vault, near_service, capfd
+):
+    filler = fill(on_small_disk)
+    with pytest.raises(typer.Exit) as ended:
+        sync(on_small_disk, vault)
+    assert ended.value.exit_code == 3
+    said = capfd.readouterr()
+    assert is_one_plain_sentence(said)
+    assert "disk is full" in said.err
+    filler.unlink()
+    assert sync(on_small_disk, vault, quiet=True)["done"] == 2
+    assert sum("/analyze" in request for request in near_service.requests) == 2
+
+
+@pytest.mark.parametrize("room_again", [False, True])
+def test_a_disk_that_fills_up_in_the_middle_is_waited_for_and_each_is_sent_once(
+    on_small_disk, vault, near_service, capfd, room_again
+):
+    answer, fillers = near_service.answer, []
+
+    def fill_with_the_first_submit(request):
+        if "/analyze" in request.url.path and not fillers:
+            fillers.append(fill(on_small_disk))
+            if room_again:
+                threading.Timer(1.0, fillers[0].unlink).start()
+        return answer(request)
+
+    near_service.answer = fill_with_the_first_submit
+    if not room_again:
+        with pytest.raises(typer.Exit) as ended:
+            sync(on_small_disk, vault, disk_timeout_s=1.0)
+        assert ended.value.exit_code == 3
+        said = capfd.readouterr()
+        assert is_one_plain_sentence(said)
+        assert "is full. Nothing is lost." in said.err
+        fillers[0].unlink()
+    assert sync(on_small_disk, vault)["unsettled"] == 0
+    assert "Traceback" not in capfd.readouterr().err
+    assert all(states(on_small_disk, vault, OutboxState.DONE))
+    assert sum("/analyze" in request for request in near_service.requests) == 2
+
+
+def states(folder, vault, wanted):
+    profile = ProfileStore(folder).current()
+    with closing(HeldLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
+        return [item.state is wanted for item in library.list()]

@@ -1,11 +1,13 @@
 """Sending a folder of files, each once, on the real routes."""
 
+import errno
 import json
 import random
 import shutil
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -14,7 +16,7 @@ import soundfile
 
 from vbdesk.client import FileToSubmit, InUse, LinesDamaged, Target, recorded_at_in_name, submit_files
 from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
-from vbdesk.client.lines import alone
+from vbdesk.client.lines import LineFile, alone
 from vbdesk.contract.limits import Plan
 
 PULSE = Target("model", "pulse")
@@ -331,3 +333,35 @@ def test_a_journal_of_an_earlier_release_is_read_and_its_times_prove_nothing(des
     journal.write_text("".join(f"{json.dumps(line)}\n" for line in old))
     assert send(desk, [file], journal)[0].unproven
     assert len(desk.jobs()) == 1
+
+
+@pytest.mark.parametrize("torn", [False, True], ids=["nothing of a line is written", "half a line is written"])
+def test_whatever_write_of_the_journal_fails_the_next_run_sends_each_once(
+    desk, files, journal, monkeypatch, torn, tmp_path
+):
+    append = LineFile.append
+
+    def on_a_disk_that_fails_at(which):
+        writes = count()
+
+        def failing(self, document):
+            if next(writes) != which:
+                return append(self, document)
+            if torn:
+                with self._path.open("ab") as file:
+                    file.write(b'{"key":"half a li')
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        return failing
+
+    for which in range(12):  # four lines for each of three recordings
+        kept, before = tmp_path / f"{which}.jsonl", len(desk.jobs())
+        those = [replace(file, group_id=f"ward4-{which}") for file in files]
+        with monkeypatch.context() as patch:
+            patch.setattr(LineFile, "append", on_a_disk_that_fails_at(which))
+            with pytest.raises(OSError, match="No space"):
+                send(desk, those, kept)
+        done = send(desk, those, kept)
+        jobs = desk.jobs()[before:]
+        assert [entry.job_id for entry in done] == [job.job_id for job in jobs]
+        assert len(jobs) == 3

@@ -2,6 +2,7 @@
 
 import email.parser
 import email.policy
+import hashlib
 import json
 from datetime import UTC, datetime
 from threading import Event
@@ -9,9 +10,10 @@ from threading import Event
 import httpx
 import pytest
 
-from vbdesk.client import AudioSource, Kind, Target, Webhook
-from vbdesk.client.errors import Cancelled, ConnectionFailed, UnexpectedAnswer, UploadFailed
+from vbdesk.client import AudioSource, Client, Credentials, Kind, SkippingTimekeeper, Target, Webhook
+from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UnexpectedAnswer, UploadFailed
 from vbdesk.contract.jobs import GroupJob
+from vbdesk.contract.uploads import UploadGrant
 
 DATA = bytes(range(256)) * 1000
 MINTED = {
@@ -96,11 +98,69 @@ def test_an_upload_whose_answer_was_lost_counts_as_done(client, service, audio):
 
 
 def test_an_address_used_by_someone_else_is_an_error(client, service, audio):
-    service.will_answer(service.json(MINTED), storage_error(412, "PreconditionFailed"))
+    taken = storage_error(412, "PreconditionFailed")
+    service.will_answer(service.json(MINTED), taken, service.json(MINTED), taken)
     with pytest.raises(UploadFailed) as raised:
         client.uploads.send(audio)
     assert raised.value.code == "PreconditionFailed"
     assert "signature=abc" not in repr(raised.value)
+
+
+def test_an_address_that_is_used_is_left_for_another_one_where_nothing_proves_whose_file_is_there(
+    client, service, audio
+):
+    renewed = MINTED | {"upload_ref": "ref-2"}
+    service.will_answer(
+        service.json(MINTED), storage_error(412, "PreconditionFailed"), service.json(renewed), httpx.Response(200)
+    )
+    assert client.uploads.send(audio) == "ref-2"
+
+
+def held_already(content):
+    digest = hashlib.sha256(content).hexdigest()
+    code = "<Code>PreconditionFailed</Code>"
+    return httpx.Response(412, text=f"<?xml version='1.0'?><Error>{code}<StoredSha256>{digest}</StoredSha256></Error>")
+
+
+def test_a_put_that_the_network_doubled_is_known_by_the_digest_of_what_is_there(client, service, audio):
+    service.will_answer(service.json(MINTED), held_already(DATA))
+    assert client.uploads.send(audio) == "ref-1"
+
+
+def test_a_file_of_the_same_size_at_the_address_is_never_taken_for_ours(client, service, audio):
+    others, renewed = DATA[::-1], MINTED | {"upload_ref": "ref-2"}
+    service.will_answer(
+        service.json(MINTED), httpx.ReadError("gone"), held_already(others), service.json(renewed), httpx.Response(200)
+    )
+    assert client.uploads.send(audio) == "ref-2"
+    with pytest.raises(AddressUsed):
+        service.will_answer(held_already(others))
+        client.uploads.put(UploadGrant.model_validate(MINTED), audio, sent_before=True)
+
+
+class CutsFirstPut(httpx.BaseTransport):
+    """Gives the ready answers, and cuts the first PUT after so many of its pieces."""
+
+    def __init__(self, pieces, *answers):
+        self.pieces, self.answers = pieces, list(answers)
+
+    def handle_request(self, request):
+        if request.method != "PUT" or self.pieces is None:
+            return self.answers.pop(0)
+        for _, _ in zip(range(self.pieces), request.stream, strict=False):
+            pass
+        self.pieces = None
+        raise httpx.WriteError("cut")
+
+
+@pytest.mark.parametrize(("pieces", "upload_ref"), [(2, "ref-2"), (9, "ref-1")])
+def test_a_file_at_the_address_is_ours_only_where_ours_was_sent_whole(audio, service, pieces, upload_ref):
+    renewed = MINTED | {"upload_ref": "ref-2"}
+    taken = storage_error(412, "PreconditionFailed")
+    network = CutsFirstPut(pieces, service.json(MINTED), taken, service.json(renewed), httpx.Response(200))
+    credentials = Credentials("acc-1", "key")
+    with Client("https://api.test", credentials, timekeeper=SkippingTimekeeper(), transport=network) as client:
+        assert client.uploads.send(audio) == upload_ref
 
 
 def test_an_expired_address_is_minted_anew_once(client, service, audio):

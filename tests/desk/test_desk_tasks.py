@@ -57,6 +57,7 @@ def test_an_error_of_ours_speaks_for_itself(qtbot, tasks, receiver):
 def test_errors_say_whether_trying_again_helps():
     assert Failure.of(ConnectionFailed(maybe_delivered=False)).remedy is Remedy.RETRYABLE
     assert Failure.of(OSError(28, "No space left on device")).remedy is Remedy.RETRYABLE
+    assert Failure.of(OSError(28, "No space left on device")).sentence == "The disk is full. Make room, then try again."
     assert Failure.of(KeyError("x")).remedy is Remedy.TERMINAL
     assert "KeyError" in Failure.of(KeyError("secret")).sentence
     assert "secret" not in Failure.of(KeyError("secret")).sentence

@@ -11,7 +11,7 @@ import pytest
 from vbdesk.capture.sealed import Damaged, SealedError
 from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.courier.request_journal import StoredRequests
-from vbdesk.outbox.library.examine import OLDER_COPY, ROWS_MISSING
+from vbdesk.outbox.library.examine import FAULTY, OLDER_COPY, ROWS_MISSING, SOUNDS_MISSING, UNKNOWN_FILES, _counted
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.retention import SoundRetention
@@ -440,3 +440,24 @@ def test_a_damaged_page_of_results_costs_the_result_on_it_and_no_other_recording
         three[2]: RESULT_CHANGED,
     }
     assert again.get(three[2]).group_id == "ward4-3"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "one", "many"),
+    [
+        (UNKNOWN_FILES, "There is 1 file ", "There are 2 files "),
+        (SOUNDS_MISSING, "The sound of 1 recording is ", "The sounds of 2 recordings are "),
+        (FAULTY, "1 recording was ", "2 recordings were "),
+    ],
+)
+def test_one_and_many_have_each_their_whole_sentence(sentences, one, many):
+    assert _counted(1, sentences).startswith(one)
+    assert _counted(2, sentences).startswith(many)
+
+
+def test_two_files_that_belong_to_nothing_are_told_in_the_plural(three, folder, reopen):
+    for number in range(2):
+        (folder / "takes" / f"stray-{number}.txt").write_bytes(b"stray")
+    assert any(
+        "There are 2 files in the folder takes" in each and each.endswith("to them.") for each in reopen().warnings
+    )

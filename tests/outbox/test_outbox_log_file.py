@@ -75,3 +75,24 @@ def test_sentences_for_the_log_stand_in_the_source_as_they_are():
                 and node.func.value.id in ("log", "logger", "logging")
             ):
                 assert isinstance(node.args[0], ast.Constant), f"{path}:{node.lineno}"
+
+
+FULL_DISK = """
+import logging, resource, signal, sys
+from pathlib import Path
+from vbdesk.outbox.diagnostics.log_file import LOG_NAME, keep_log
+
+folder = Path(sys.argv[1])
+keep_log(folder, on_terminal=False)
+logging.getLogger("vbdesk.outbox").error("before")
+size = (folder / LOG_NAME).stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+for _ in range(3):
+    logging.getLogger("vbdesk.outbox").error("while the disk is full")
+"""
+
+
+def test_a_log_on_a_full_disk_puts_nothing_on_the_terminal(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, tmp_path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [line.rpartition(" ")[2] for line in last_lines(tmp_path, 9)] == ["before"]

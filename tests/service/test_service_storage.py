@@ -1,5 +1,6 @@
 """Signed addresses: what the storage origin takes, what it refuses, and what it leaves behind."""
 
+import hashlib
 import os
 import socket
 import threading
@@ -115,6 +116,7 @@ def test_a_second_put_is_refused_and_the_first_stays(service, account, grant):
     assert put(grant, b"first").status_code == 200
     answer = put(grant, b"second!")
     assert (answer.status_code, code_of(answer)) == (412, "PreconditionFailed")
+    assert f"<StoredSha256>{hashlib.sha256(b'first').hexdigest()}</StoredSha256>" in answer.text
     assert resolve(service, account, grant["upload_ref"]).size == 5
     assert leftovers(service) == []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import AsJson, DataDir, named_profile, told
+from vbdesk.cli.connection import LATER, STATUSES, AsJson, DataDir, disk_faults_told, named_profile, told
 from vbdesk.cli.held_library import held_library
 from vbdesk.cli.output import fail, local_time
 
@@ -38,7 +38,7 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
         typer.echo(patiently(lambda: public_key(vault, known), lambda sentence: typer.echo(sentence, err=True)))
 
 
-@bundle.command()
+@bundle.command(epilog=STATUSES)
 def export(
     folder: Annotated[Path, typer.Argument(help="Where the bundle is written, such as a stick.", file_okay=False)],
     for_key: Annotated[
@@ -52,6 +52,7 @@ def export(
     """Hand over the recordings that wait to be sent, in one sealed file; they stay here too, but are not sent here."""
     from vbdesk.outbox.bundles.bundle import export_bundle, owner_of, ready
     from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase
+    from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
     with _told(), held_library(profile, data_dir) as held:
         chosen = None
@@ -61,7 +62,15 @@ def export(
             chosen = [item.take_id for item in items if item.group_id in group]
         lock = ForPassphrase(_new_passphrase()) if for_key is None else ForKey(for_key)
         with _progress("Writing and reading back") as progress:
-            done = export_bundle(held.library, owner_of(held.profile), folder, lock, take_ids=chosen, progress=progress)
+            try:
+                done = export_bundle(
+                    held.library, owner_of(held.profile), folder, lock, take_ids=chosen, progress=progress
+                )
+            except OSError as error:
+                fault = disk_fault(error)
+                if fault is None:
+                    raise
+                fail(f"The bundle could not be written to {folder}. {stopped_sentence(fault)}", LATER)
     typer.echo(done.path)
     typer.echo(f"{_recordings(len(done.take_ids))} handed over.", err=True)
     for left in done.left_out:
@@ -70,7 +79,7 @@ def export(
         )
 
 
-@bundle.command("import")
+@bundle.command("import", epilog=STATUSES)
 def import_(
     file: Annotated[Path, typer.Argument(help="The bundle.", exists=True, dir_okay=False)],
     profile: OwnProfile = None,
@@ -153,10 +162,13 @@ def take_back(
 def _told() -> Iterator[None]:
     """End the command with the sentence of what went wrong with a bundle."""
     from vbdesk.capture.sealed import SealedError
-    from vbdesk.outbox.bundles.bundle_errors import BundleError
+    from vbdesk.outbox.bundles.bundle_errors import BundleError, NoRoom
 
     try:
-        yield
+        with disk_faults_told():
+            yield
+    except NoRoom as error:
+        fail(str(error), LATER)
     except (BundleError, SealedError) as error:
         fail(str(error))
     except OSError as error:

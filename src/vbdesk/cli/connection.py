@@ -5,7 +5,8 @@ What stands in a command line stands in the list of processes, for everybody on 
 Commands that speak to a service end with 0, or with one sentence on standard error and
     1   something could not be done: a recording or a request was refused, an analysis failed
     2   the command line is wrong
-    3   the service cannot be reached or asks for a pause: the same command again, later, may do
+    3   the service cannot be reached or asks for a pause, or the disk is full, write-protected or gone: the same
+        command again, later, may do
     4   a person must act first: key, keyring, credits
     130 stopped by Ctrl-C; what was done is kept
 """
@@ -33,7 +34,8 @@ REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
 
 STATUSES = (
     "Ends with 0, or with one sentence and 1: something was refused or failed; 2: the command line is wrong; 3: the "
-    "service cannot be reached now, try later; 4: a person must act first (key, keyring, credits); 130: stopped."
+    "service cannot be reached now, or the disk takes no data, try later; 4: a person must act first (key, keyring, "
+    "credits); 130: stopped."
 )
 
 ProfileName = Annotated[
@@ -122,6 +124,22 @@ def told() -> Iterator[None]:
         fail(str(error), LATER)
     except (ProfilesUnreadable, LinesDamaged, WrongFolder) as error:
         fail(str(error))
+
+
+@contextmanager
+def disk_faults_told() -> Iterator[None]:
+    """End the command with one sentence where the disk is full, write-protected or gone; other errors pass."""
+    import sqlite3
+
+    from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
+
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        fault = disk_fault(error)
+        if fault is None:
+            raise
+        fail(stopped_sentence(fault), LATER)
 
 
 def status_of(error: "ClientError") -> int:

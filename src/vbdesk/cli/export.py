@@ -1,13 +1,15 @@
 """`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
 import re
+import sqlite3
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import REFUSED, USAGE, DataDir, ProfileName, open_client
+from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
 PAPERS = ("a4", "letter")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_NOT_NOTED = "The export is written, and not in the audit log:"
 _FOR_RESEARCH = {"csv", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
@@ -54,6 +57,7 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Write what the service knows of a subject to files: docs/exports.md."""
+    from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
     from vbdesk.report.exports import (
         ExportFormat,
         WouldOverwrite,
@@ -82,6 +86,9 @@ def export(
         hint = " With --force files are replaced." if isinstance(error, WouldOverwrite) else ""
         fail(f"{error}{hint}", REFUSED)
     except OSError as error:
+        fault = disk_fault(error)
+        if fault is not None:
+            fail(f"The export could not be written to {folder}. {stopped_sentence(fault)}", LATER)
         fail(f"The export could not be written to {folder}: {error.strerror}.", REFUSED)
     if of_profile:
         note_export(profile, data_dir, f"{format}, subjects={len(records)}")
@@ -155,6 +162,7 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
     from vbdesk.cli.connection import named_profile
     from vbdesk.cli.places import places
     from vbdesk.outbox.library.audit import Deed, Part
+    from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
     from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
@@ -167,13 +175,17 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
         return
     try:
         library = HeldLibrary(known, folder, vault or KeyringVault(), part=Part.COMMAND_LINE)
-    except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError) as error:
-        typer.echo(f"The export is written, and not in the audit log: {error}", err=True)
+    except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError, OSError) as error:
+        typer.echo(f"{_NOT_NOTED} {error}", err=True)
         return
     try:
         library.note(Deed.EXPORTED, detail=detail)
+    except (OSError, sqlite3.Error) as error:
+        what = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
+        fail(f"{_NOT_NOTED} {what}", LATER)
     finally:
-        library.close()
+        with suppress(OSError, sqlite3.Error):
+            library.close()
 
 
 class _KeptJobs:

@@ -226,7 +226,8 @@ def _trajectory_text(read: "TrajectoryRead") -> str:
         for sign in read.signs
     ]
     heads = ("sign", "recordings", "latest", f"{read.interval_level:.0%} interval", "baseline", "z", "unusual", "trend")
-    used = f"{read.window.jobs_used} of {read.done_job_count} recordings, the last {read.window.days} days"
+    recordings = "1 recording" if read.done_job_count == 1 else f"{read.done_job_count} recordings"
+    used = f"{read.window.jobs_used} of {recordings}, the last {read.window.days} days"
     pending = f"; {read.pending_job_count} not done yet" if read.pending_job_count else ""
     return "\n".join(
         [

@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from vbdesk.cli.connection import ACT_FIRST, LATER, named_profile, told
+from vbdesk.cli.connection import ACT_FIRST, LATER, REFUSED, disk_faults_told, named_profile, told
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
     """
     from vbdesk.cli.places import places
     from vbdesk.outbox.library.audit import Part
+    from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
     from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import library_folder
@@ -58,14 +59,15 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
         except LibraryInUse as error:
             fail(str(error), LATER)
         except (LibraryLocked, LibraryUnreadable) as error:
-            fail(str(error))
+            fail(str(error), LATER if disk_fault(error.__cause__) not in (None, DiskFault.UNKNOWN) else REFUSED)
         except OSError as error:
-            fail(f"The recordings in {folder} cannot be opened: {error.strerror or error}. Nothing was changed.")
+            sentence = f"The recordings in {folder} cannot be opened: {error.strerror or error}. Nothing was changed."
+            fail(sentence, LATER if disk_fault(error) else REFUSED)
         try:
-            yield Held(profile, library, known)
-        except sqlite3.Error:
-            fail("The disk with the recordings is full or gone. Nothing is lost; make room and begin again.")
+            with disk_faults_told():
+                yield Held(profile, library, known)
         finally:
-            library.close()
+            with suppress(OSError, sqlite3.Error):  # what cannot be tidied now is tidied at the next opening
+                library.close()
             for sentence in library.warnings:
                 typer.echo(sentence, err=True)

@@ -1,6 +1,5 @@
 """The `vbdesk` command: one subcommand a job."""
 
-import errno
 import os
 
 import typer
@@ -26,8 +25,6 @@ from vbdesk.cli.submit import submit
 from vbdesk.cli.sync import sync
 from vbdesk.cli.worker import worker
 
-FULL = {errno.ENOSPC, errno.EDQUOT}  # the disk, or the user's share of it
-
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -48,7 +45,7 @@ app.command()(analyze)
 app.command()(longitudinal)
 app.command(epilog=STATUSES)(submit)
 app.command(epilog=STATUSES)(sync)
-app.command()(export)
+app.command(epilog=STATUSES)(export)
 app.add_typer(jobs, name="jobs")
 app.add_typer(groups, name="groups")
 app.add_typer(simulate.app, name="simulate")
@@ -70,8 +67,12 @@ def run() -> None:
     try:
         app()
     except OSError as error:
-        if error.errno not in FULL:
+        from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
+
+        fault = disk_fault(error)
+        if fault is None:
             raise
-        typer.echo(f"Nothing more can be written: {error.strerror}. Free some space and try again.", err=True)
+        remedy = "Free some space" if fault in (DiskFault.FULL, DiskFault.QUOTA) else "Check the disk"
+        typer.echo(f"Nothing more can be written: {error.strerror}. {remedy} and try again.", err=True)
         # what is still held back for standard output cannot be written either; an orderly end would try, and complain
         os._exit(1)

@@ -53,8 +53,9 @@ def longitudinal(
     missed = [row for row in bar_rows(results) if not row.holds]
     if missed:
         worst = missed[0]
+        bars = "1 bar is" if len(missed) == 1 else f"{len(missed)} bars are"
         fail(
-            f"{len(missed)} bars are missed, the first: {worst.bar.figure} ({worst.setting.sign_class}, "
+            f"{bars} missed, the first: {worst.bar.figure} ({worst.setting.sign_class}, "
             f"{worst.setting.schedule}, {worst.setting.scenario}) is {worst.measured:.3f}, the bar {worst.bar.text}."
         )
 

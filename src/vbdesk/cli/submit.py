@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vbdesk.cli.connection import REFUSED, USAGE, AsJson, Connection, DataDir, ProfileName, account_file, open_client
+from vbdesk.cli.connection import (
+    LATER,
+    REFUSED,
+    USAGE,
+    AsJson,
+    Connection,
+    DataDir,
+    ProfileName,
+    account_file,
+    open_client,
+)
 from vbdesk.cli.output import fail, local_time
 
 if TYPE_CHECKING:
@@ -75,6 +85,8 @@ def submit(
     The time of a recording is --recorded-at, --from-name or a column of --csv, else when the file was last written.
     Files that cannot be analysed are named, and do not keep the others back.
     """
+    from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
+
     paths = files or []
     _check_usage(paths, group, csv, recorded_at, from_name)
     moments = _Moments(_moment(recorded_at), from_name, _zone(zone))
@@ -98,6 +110,9 @@ def submit(
                 if not as_json:
                     typer.echo(_line(outcome))
         except OSError as error:
+            fault = disk_fault(error)
+            if fault is not None:
+                fail(f"The journal cannot be written, so nothing more was sent. {stopped_sentence(fault)}", LATER)
             fail(f"The journal cannot be written, so nothing more was sent: {error.strerror}.")
         ended = _ended(connection, outcomes, quiet=as_json) if wait else {}
     if as_json:

@@ -21,6 +21,7 @@ from vbdesk.cli.connection import (
     DataDir,
     ProfileName,
     api_key,
+    disk_faults_told,
     names_account,
     open_client,
     requests_file,
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from vbdesk.cli.held_library import Held
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.courier.courier import Courier
+    from vbdesk.outbox.courier.reach import CourierStatus
     from vbdesk.outbox.library.items import RecordingItem
     from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
 
 GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
+DISK_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.2
 STOP_WITHIN_S = 30.0
 
@@ -62,6 +65,10 @@ def sync(
             metavar="TAKE",
         ),
     ] = None,
+    disk_timeout: Annotated[
+        float,
+        typer.Option(min=0.0, metavar="SECONDS", help="How long to wait for a disk that is full, read-only or gone."),
+    ] = DISK_TIMEOUT_S,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -79,7 +86,12 @@ def sync(
     if send and (profile is not None or not names_account()):
         _keep_log(data_dir)
         report["sent"], budget = send_waiting(
-            profile, data_dir, keep_trying=keep_trying, quiet=as_json, send_again=send_again or ()
+            profile,
+            data_dir,
+            keep_trying=keep_trying,
+            disk_timeout_s=disk_timeout,
+            quiet=as_json,
+            send_again=send_again or (),
         )
     elif results is None:
         fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
@@ -95,7 +107,7 @@ def _keep_log(data_dir: Path | None) -> None:
     from vbdesk.cli.places import places
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
-    keep_log(places(data_dir).data)
+    keep_log(places(data_dir).data, on_terminal=False)
 
 
 class Sent(NamedTuple):
@@ -111,6 +123,7 @@ def send_waiting(
     vault: "Vault | None" = None,
     *,
     keep_trying: bool = False,
+    disk_timeout_s: float = DISK_TIMEOUT_S,
     quiet: bool = False,
     send_again: Sequence[str] = (),
 ) -> Sent:
@@ -121,6 +134,7 @@ def send_waiting(
         data_dir: the desk's folder, as given.
         vault: where keys of profiles are; the system's keyring if None.
         keep_trying: wait for the service for as long as it takes.
+        disk_timeout_s: how long to wait for a disk that does not take changes.
         quiet: say nothing of each recording as it ends.
         send_again: take ids of recordings to send though the service may have them.
     """
@@ -149,7 +163,7 @@ def send_waiting(
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
                 budget=budget,
             )
-            report = _Watch(held, courier, keep_trying, quiet).until_settled()
+            report = _Watch(held, courier, keep_trying, quiet, disk_timeout_s).until_settled()
         retention = SoundRetention(held.library)
         while retention.step(None):  # sounds that go at once; others go while a later run or the desk is at work
             pass
@@ -181,19 +195,28 @@ def _fetch(
 
     with open_client(profile, data_dir, budget=budget) as connection:
         try:
-            done = fetch(connection.client, folder, groups or None)
+            with disk_faults_told():
+                done = fetch(connection.client, folder, groups or None)
         except OSError as error:
             fail(f"{folder} cannot be used: {error.strerror}.")
     if not quiet:
         unfinished = f"; {done.unfinished} not done yet" if done.unfinished else ""
-        typer.echo(f"{done.new} new results, {done.kept} in {folder}{unfinished}.")
+        results = "1 new result" if done.new == 1 else f"{done.new} new results"
+        typer.echo(f"{results}, {done.kept} in {folder}{unfinished}.")
     return asdict(done)
 
 
 class _Watch:
     """Lets the courier work until nothing is on its way, and says what happens."""
 
-    def __init__(self, held: "Held", courier: "Courier", keep_trying: bool, quiet: bool) -> None:
+    def __init__(
+        self,
+        held: "Held",
+        courier: "Courier",
+        keep_trying: bool,
+        quiet: bool,
+        disk_timeout_s: float = DISK_TIMEOUT_S,
+    ) -> None:
         from vbdesk.outbox.library.items import ItemFilter
         from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
@@ -201,6 +224,8 @@ class _Watch:
         self._courier = courier
         self._keep_trying = keep_trying
         self._quiet = quiet
+        self._disk_timeout_s = disk_timeout_s
+        self._disk_fault_since: float | None = None
         self._version = held.library.store.version()
         self._unsettled = ON_THEIR_WAY | {OutboxState.HANDED_OVER}
         chosen = held.library.list(ItemFilter(states=self._unsettled))
@@ -219,6 +244,8 @@ class _Watch:
                 time.sleep(LOOK_EVERY_S)
                 self._tell()
                 status = self._courier.status
+                if self._waits_for_disk(status):
+                    continue
                 if status.on_hold is not None:
                     if not self._results_still_come(status.on_hold):
                         self._tell()
@@ -253,6 +280,19 @@ class _Watch:
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
 
+    def _waits_for_disk(self, status: "CourierStatus") -> bool:
+        """Whether the disk keeps the line from moving now; ends the command once that has lasted too long."""
+        from vbdesk.outbox.library.states import Fix
+
+        if status.on_hold is not Fix.MAKE_ROOM:
+            return False
+        now = time.monotonic()
+        self._disk_fault_since = self._disk_fault_since or now
+        self._say(status.sentence)
+        if now - self._disk_fault_since >= self._disk_timeout_s:
+            fail(f"{status.sentence} This command stopped after {self._disk_timeout_s:g} s: run it again.", LATER)
+        return True
+
     def _results_still_come(self, hold: "Fix") -> bool:
         """Whether the service has accepted recordings, and what holds the line only keeps others from being sent."""
         from vbdesk.outbox.library.states import Fix, OutboxState
@@ -278,6 +318,8 @@ class _Watch:
     def _tell(self) -> None:
         """Say of every recording that came to rest since the last look how it ended."""
         changes = self._library.changes_since(self._version)
+        if changes.version != self._version:
+            self._disk_fault_since = None  # a change has reached the disk; only that ends an outage
         self._version = changes.version
         for item in changes.items:
             self._follow(item)
@@ -302,7 +344,8 @@ class _Watch:
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
         if not self._quiet:
-            typer.echo(f"{done} of {len(recordings)} have their result; nothing waits.")
+            have = "has its" if done == 1 else "have their"
+            typer.echo(f"{done} of {len(recordings)} {have} result; nothing waits.")
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
                 typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")

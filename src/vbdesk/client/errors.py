@@ -13,7 +13,8 @@
     ├── InvalidRequest            terminal          any other 4xx
     │   └── UploadRefInvalid      retryable         the upload is unknown or expired: upload again
     ├── UploadFailed              terminal          storage refused the bytes
-    │   └── UploadExpired         retryable         too late: mint a new address
+    │   ├── UploadExpired         retryable         too late: mint a new address
+    │   └── AddressUsed           retryable         something else may be there: mint a new address
     ├── UnexpectedAnswer          terminal          not an answer of this interface
     ├── BadSignature              terminal          a webhook delivery that is not the service's
     └── Cancelled                 terminal          the caller asked to stop
@@ -196,6 +197,13 @@ class UploadExpired(UploadFailed):
 
     kind = Kind.RETRYABLE
     default_sentence = "The upload took too long to begin; it will be tried again."
+
+
+class AddressUsed(UploadFailed):
+    """A file is at the upload address already, and nothing proves that it is this recording."""
+
+    kind = Kind.RETRYABLE
+    default_sentence = "The upload address was already used for another file. The recording needs a new address."
 
 
 class UnexpectedAnswer(ClientError):

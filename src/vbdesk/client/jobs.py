@@ -122,4 +122,5 @@ class _Watch:
 def _too_late(unfinished: int, total: int, timeout_s: float) -> str:
     if total == 1:
         return f"The analysis has not ended within {timeout_s:.0f} seconds."
-    return f"{unfinished} of {total} analyses have not ended within {timeout_s:.0f} seconds."
+    have = "has" if unfinished == 1 else "have"
+    return f"{unfinished} of {total} analyses {have} not ended within {timeout_s:.0f} seconds."

@@ -24,6 +24,7 @@ class RequestFile:
         """Name the file, made with the first request; `time_of_day` in seconds."""
         self._path = path
         self._time_of_day = time_of_day
+        self._failed = False
 
     def append(self, bucket: Bucket, in_s: float) -> None:
         """Note a request that leaves in `in_s` seconds."""
@@ -31,8 +32,11 @@ class RequestFile:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="ascii") as file:
                 file.write(_line(bucket, self._time_of_day() + in_s))
+            self._failed = False
         except OSError:
-            log.warning("A request could not be noted")
+            if not self._failed:  # once, not with each request
+                log.warning("A request could not be noted")
+            self._failed = True
 
     def recent(self) -> Iterable[tuple[Bucket, float]]:
         """The requests of the last minute: the bucket, and how many seconds ago each left."""

@@ -1,17 +1,19 @@
 """Uploads: a signed address, then the bytes, straight to the storage."""
 
+import hashlib
+import re
 from collections.abc import Callable, Iterator
 
 import httpx
 
 from vbdesk.client.answers import is_of_portal, storage_error_of
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.errors import Cancelled, UploadExpired
+from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UploadExpired
 from vbdesk.client.paths import path
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.limits import Bucket
-from vbdesk.contract.uploads import AudioContentType, UploadGrant, UploadRequest
+from vbdesk.contract.uploads import STORED_SHA256, AudioContentType, UploadGrant, UploadRequest
 
 CHUNK_BYTES = 64 * 1024
 UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)
@@ -35,7 +37,7 @@ class Uploads:
         grant = self.mint(audio.content_type, audio.filename, cancel, size_bytes=audio.size_bytes)
         try:
             self.put(grant, audio, progress=progress, cancel=cancel)
-        except UploadExpired:
+        except (UploadExpired, AddressUsed):
             grant = self.mint(audio.content_type, audio.filename, cancel, size_bytes=audio.size_bytes)
             self.put(grant, audio, progress=progress, cancel=cancel)
         return grant.upload_ref
@@ -62,23 +64,50 @@ class Uploads:
         *,
         progress: Progress | None = None,
         cancel: CancelFlag | None = None,
+        sent_before: bool = False,
     ) -> None:
         """Put the bytes at the granted address, without credentials, with every required header.
 
-        The address takes one file once: when an answer was lost, the second attempt is told that the file is already
-        there, and that is success.
+        The address takes one file once, so a second PUT is told 412: after an answer that was lost, or where the
+        network delivers one PUT twice. That is success if the file there is this one, and only then. A storage of ours
+        proves it by a digest. Others do not; there an earlier attempt must have sent the whole file to this address
+        and got no answer, since nobody else knows the address.
+
+        Args:
+            grant: from `mint`, used for these bytes alone.
+            audio: the bytes.
+            progress: called as bytes are sent.
+            cancel: set to stop.
+            sent_before: an earlier call sent the whole of these bytes to this address, and got no answer.
+
+        Raises:
+            AddressUsed: something is there, and nothing proves that it is this file. Mint another address.
+            ClientError: see `vbdesk.client.errors`.
         """
-        attempts = 0
+        unanswered = sent_before
 
         def attempt() -> None:
-            nonlocal attempts
-            attempts += 1
-            response = self._transport.exchange(
-                lambda: self._put_once(grant, audio, progress, cancel), with_storage=True
-            )
-            already_there = response.status_code == httpx.codes.PRECONDITION_FAILED and attempts > 1
-            taken = response.is_success and not is_of_portal(response)  # a login page says "200 OK" to anything
-            if not (taken or already_there):
+            nonlocal unanswered
+            whole = False
+
+            def advance(sent: int, total: int) -> None:
+                nonlocal whole
+                whole = sent >= total
+                if progress is not None:
+                    progress(sent, total)
+
+            try:
+                response = self._transport.exchange(
+                    lambda: self._put_once(grant, audio, advance, cancel), with_storage=True
+                )
+            except ConnectionFailed:
+                unanswered = unanswered or whole
+                raise
+            if response.status_code == httpx.codes.PRECONDITION_FAILED and not is_of_portal(response):
+                if not _is_ours(response, audio, unanswered=unanswered):
+                    raise AddressUsed(code=storage_error_of(response).code, status=response.status_code)
+            elif not response.is_success or is_of_portal(response):  # a login page says "200 OK" to anything
+                unanswered = unanswered or (whole and response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR)
                 raise storage_error_of(response)
 
         self._transport.persist(attempt, repeatable=True, cancel=cancel)
@@ -90,6 +119,18 @@ class Uploads:
         return self._transport.http.put(
             grant.upload_url, content=_chunks(audio, progress, cancel), headers=headers, timeout=UPLOAD_TIMEOUT
         )
+
+
+def _is_ours(response: httpx.Response, audio: AudioSource, *, unanswered: bool) -> bool:
+    """Whether the file at an address that is taken is this one."""
+    told = re.search(rf"<{STORED_SHA256}>([0-9a-f]{{64}})</{STORED_SHA256}>", response.text)
+    if told is None:
+        return unanswered
+    digest = hashlib.sha256()
+    with audio.open() as stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest() == told[1]
 
 
 def _chunks(audio: AudioSource, progress: Progress | None, cancel: CancelFlag | None) -> Iterator[bytes]:

@@ -9,6 +9,8 @@ from vbdesk.contract.timestamps import Timestamp
 
 AudioContentType = Literal["audio/wav", "audio/flac", "audio/mpeg", "audio/mp4"]
 LENGTH_RANGE_HEADER = "X-Vbdesk-Content-Length-Range"
+STORED_SHA256 = "StoredSha256"
+"""In the XML of a 412 of the storage: digest in hex of what is at the address. A caller knows its own file by it."""
 
 
 class UploadRequest(WireModel):

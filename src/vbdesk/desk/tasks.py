@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import Kind
+from vbdesk.outbox.library.disk_faults import disk_fault, refused_sentence
 
 T = TypeVar("T")
 
@@ -56,6 +57,9 @@ class Failure:
             kind = getattr(error, "kind", None)
             remedy = Remedy(kind.value) if isinstance(kind, Kind) else Remedy.NEEDS_ATTENTION
             return cls(str(error), remedy, error)
+        fault = disk_fault(error)
+        if fault is not None:
+            return cls(refused_sentence(fault), Remedy.RETRYABLE, error)
         if isinstance(error, OSError):
             cause = error.strerror or type(error).__name__
             return cls(f"The disk or the network refused: {cause}. Try again.", Remedy.RETRYABLE, error)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 
 from vbdesk.desk.models.cells import Act, LevelMark, Moving
 from vbdesk.desk.places import Recording, ReviewTake
+from vbdesk.desk.viewmodels.frame import connection
 from vbdesk.desk.viewmodels.outbox_rows import Show
 from vbdesk.outbox.courier.reach import CourierStatus
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -173,3 +174,15 @@ def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_outbox, qtbot):
     assert not page.list.isColumnHidden(4)
     page.resize(540, 600)
     qtbot.waitUntil(lambda: page.list.isColumnHidden(4))  # its deeds stand at the foot
+
+
+def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_outbox, workspace, qtbot):
+    waiting = shelf.put("ward4-0155", OutboxState.WAITING)
+    page = open_outbox(1)
+    sentence = "The disk is full. Nothing is lost. Make room, and the recordings go on automatically."
+    workspace._told.emit(CourierStatus(False, sentence, Fix.MAKE_ROOM, None))
+    qtbot.waitUntil(lambda: page.banner.words() == sentence)
+    assert cells(page, waiting)[3].text == "waiting for the disk"
+    assert connection(workspace.status).words == "The disk takes no data"
+    workspace._told.emit(CourierStatus(True, "Connected.", None, None))
+    qtbot.waitUntil(lambda: "disk" not in page.banner.words())

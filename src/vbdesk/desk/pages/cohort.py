@@ -132,7 +132,8 @@ class CohortPage(QWidget):
         self.heat.acted.connect(self.view_model.open_recording)
         self.triage.opened.connect(self.view_model.open_subject)
         self.triage.acted.connect(self.view_model.open_recording)
-        self.empty = EmptyState("grid", "Nobody to show yet", "")
+        self.empty = EmptyState("grid", "", "")
+        self.empty.say_loading("The results")
         self.empty.button.clicked.connect(self._show_everyone)
         column.addWidget(self._toolbar())
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -325,6 +326,8 @@ class CohortPage(QWidget):
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
         self._say(Tone.FAIL, sentence, "Close", "close")
+        if self.view_model.reading is None:
+            self.empty.say_unreadable(sentence)
 
     @Slot()
     def _on_banner(self) -> None:

@@ -33,6 +33,7 @@ _EMPTY = {
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
 _SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
+_WHAT = "The recordings"
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
 _DEEDS = (
     (_SEND, "Send", "arrow-up"),
@@ -44,6 +45,7 @@ _DEEDS = (
     (_NONE, "Choose none", ""),
     (_TAKE_IN, "Take in", "import"),
 )
+_NOT_READ = "\N{EN DASH}"
 _LEAST_ROWS = 36 + 4 * 55 + 48  # with less room the page scrolls, rather than squeezing the list to a row
 
 
@@ -77,7 +79,8 @@ class OutboxPage(QWidget):
         )
         self.bar = ChoiceBar(_DEEDS)
         self._choice = Choice()
-        self.empty = EmptyState("outbox", *_EMPTY[Show.ALL], action="Record")
+        self.empty = EmptyState("outbox", "", "")
+        self.empty.say_loading(_WHAT)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -151,8 +154,10 @@ class OutboxPage(QWidget):
     @Slot()
     def _on_listed(self) -> None:
         some = self.view_model.table.rowCount() > 0
-        if not some:
-            self.empty.say(*_EMPTY[self.view_model.show])
+        if self.view_model.loading:
+            self.empty.say_loading(_WHAT)
+        elif not some:
+            self.empty.say(*_EMPTY[self.view_model.show], action="Record")
         self._stack.setCurrentIndex(1 if some else 0)
 
         if self._choice.chosen:
@@ -161,6 +166,8 @@ class OutboxPage(QWidget):
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
         self.notice.say(Tone.WARN, sentence, action="Close")
+        if self.view_model.loading:
+            self.empty.say_unreadable(sentence)
 
     @Slot(object)
     def _show_notice(self, notice: Notice | None) -> None:
@@ -263,7 +270,7 @@ class FiguresCard(Card):
         for place, words in enumerate(self._WORDS):
             if place:
                 row.addWidget(upright_line())
-            figure, name = Text("0", Role.FIGURE, "text"), Text(words, Role.LABEL, "text2")
+            figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(words, Role.LABEL, "text2")
             column = QVBoxLayout()
             column.setContentsMargins(20, 12, 20, 12)
             column.setSpacing(2)

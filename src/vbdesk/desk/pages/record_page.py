@@ -328,9 +328,11 @@ class RecordPage(QWidget):
             return
         take = takes[0]
         subject = take.about.get("group_id", "")
-        more = "" if len(takes) == 1 else f" {len(takes) - 1} more wait behind it."
+        behind = len(takes) - 1
+        more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
         sentence = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept.{more}"
-        self._say(Tone.INFO, sentence, "Review it", self._review_rescued)
+        why = self.review.not_stored
+        self._say(Tone.WARN if why else Tone.INFO, f"{why} {sentence}".strip(), "Review it", self._review_rescued)
 
     def _review_rescued(self) -> None:
         if self._rescued and self.model.phase is Phase.READY:
@@ -352,7 +354,8 @@ class RecordPage(QWidget):
             told = f"{counted(well, 'recording')} imported, {badly} not: the reason stands in the row."
             self._say(Tone.WARN, told, "Close", self.intake.cancel)
         else:
-            self._say(Tone.OK, f"{counted(well, 'recording')} imported. They are in the Outbox.")
+            they = "It is" if well == 1 else "They are"
+            self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
             self.intake.cancel()
 
     @Slot()

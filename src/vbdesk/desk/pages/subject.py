@@ -183,7 +183,10 @@ class SubjectPage(QWidget):
     @Slot(str)
     def _wait(self, sentence: str) -> None:
         self._show_head(None)
-        self.empty.say("Nothing to show yet", sentence)
+        if self.view_model.loading:
+            self.empty.say("Loading", sentence, "")
+        else:
+            self.empty.say("Nothing to show yet", sentence, "Record")
         self._stack.setCurrentWidget(self.empty)
         self._set_enabled(enabled=False)
 

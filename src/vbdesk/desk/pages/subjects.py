@@ -55,7 +55,7 @@ class SubjectsPage(QWidget):
             least_stretch=_LEAST_SUBJECT,
         )
         self._let_heads_sort()
-        self.empty = EmptyState("person", "No subjects yet", "", action="Record")
+        self.empty = EmptyState("person", "", "")
         self._note: SubjectNoteCard | None = None
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
@@ -177,7 +177,9 @@ class SubjectsPage(QWidget):
         self._stack.setCurrentIndex(1 if some else 0)
         if some:
             return
-        if model.search and not (model.tag or model.only is not Only.ALL):
+        if model.loading:
+            self.empty.say_loading("The subjects")
+        elif model.search and not (model.tag or model.only is not Only.ALL):
             new = "Record it as a new subject." if model.can_record_search() else "Try another part of it."
             self.empty.say(f"No subject called {model.search}", new, "Record")
         elif model.everyone:
@@ -255,6 +257,8 @@ class SubjectsPage(QWidget):
     def _on_offline(self, sentence: str) -> None:
         if sentence:
             self.banner.say(Tone.WARN, sentence, action="Try again")
+            if self.view_model.loading:
+                self.empty.say_unreadable("The reason stands above.")
         else:
             self.banner.clear()
 

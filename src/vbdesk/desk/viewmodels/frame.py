@@ -32,6 +32,7 @@ _HOLDS = {
     Fix.ADD_CREDITS: "Out of credits",
     Fix.SET_CLOCK: "This computer's clock is wrong",
     Fix.UNLOCK_KEYRING: "No key from the keyring",
+    Fix.MAKE_ROOM: "The disk takes no data",
 }
 _CUTS = {
     Reach.OFFLINE: "No network, recordings wait here",

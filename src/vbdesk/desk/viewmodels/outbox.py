@@ -101,6 +101,11 @@ class OutboxViewModel(QObject):
         return self._show
 
     @property
+    def loading(self) -> bool:
+        """Whether the recordings were not read yet, so that nothing can be said of them."""
+        return self._read.around is None
+
+    @property
     def empty(self) -> bool:
         """Whether there is no recording at all."""
         return not self._read.arranged.items
@@ -248,8 +253,9 @@ class OutboxViewModel(QObject):
 
     @Slot(object)
     def _on_read(self, read: _Read) -> None:
+        first = self.loading
         self._reading, self._read = False, read
-        if read.figures != self.figures:
+        if first or read.figures != self.figures:
             self.figures = read.figures
             self.figures_changed.emit(read.figures)
         if read.news != self.news:

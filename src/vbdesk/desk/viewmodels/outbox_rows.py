@@ -214,7 +214,7 @@ def _estimate(item: RecordingItem, around: Circumstances) -> str:
         case _S.FAILED | _S.TIMED_OUT | _S.HANDED_OVER:
             return ""
     if around.status.on_hold is not None:
-        return "until you decide"
+        return "waiting for the disk" if around.status.on_hold is Fix.MAKE_ROOM else "until you decide"
     if item.state is _S.WAITING:
         waits = _what_it_waits_for(item, around)
         if waits:

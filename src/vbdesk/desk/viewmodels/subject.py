@@ -33,6 +33,9 @@ class _Answer:
 class SubjectViewModel(QObject):
     """One subject at a time: what was last known of it at once, then what the service says.
 
+    Attributes:
+        loading: nothing is known yet, and the first answer has not come.
+
     Signals:
         shown: (SubjectReading) newer data, or another subject.
         waiting: (str) there is nothing to show yet, and why.
@@ -54,6 +57,7 @@ class SubjectViewModel(QObject):
         self.group_id = ""
         self.reading: SubjectReading | None = None
         self._recent: OrderedDict[str, SubjectReading] = OrderedDict()
+        self.loading = False
         self._done = 0
         self._asking = 0
         self._failed = False
@@ -73,6 +77,7 @@ class SubjectViewModel(QObject):
         self.group_id = group_id
         known = self._recent.get(group_id)
         self.reading = None
+        self.loading = known is None
         if known is not None:
             self._show(known)
         else:
@@ -188,7 +193,7 @@ class SubjectViewModel(QObject):
     def _on_read(self, answer: _Answer) -> None:
         if answer.group_id != self.group_id:
             return
-        self._failed = False
+        self._failed = self.loading = False
         if isinstance(answer.found, SubjectReading):
             self.stale.emit("")
             if self.reading is None or self._differs(answer.found):
@@ -211,7 +216,7 @@ class SubjectViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self._failed = True
+        self._failed, self.loading = True, False
         if self.reading is not None:
             self.stale.emit(self._old_words(failure.sentence))
         else:

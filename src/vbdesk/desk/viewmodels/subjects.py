@@ -91,7 +91,7 @@ class SubjectsViewModel(QObject):
         self._rows: list[SubjectRow] = []
         self._service = Listing({})
         self._levels: dict[str, Level] = {}
-        self._busy = self._reading_here = self._again = self._seen = self._known = False
+        self._busy = self._reading_here = self._read_here = self._again = self._seen = self._known = False
         self._kept: tuple[datetime, Listing | None] = (workspace.outside.clock.now(), None)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -122,6 +122,12 @@ class SubjectsViewModel(QObject):
     def everyone(self) -> int:
         """How many subjects there are, listed or not."""
         return len(self._rows)
+
+    @property
+    def loading(self) -> bool:
+        """Whether the list is empty only because it was not read to its end yet."""
+        asked_first = self._busy and self._service.listed_at is None
+        return not self._rows and (not self._read_here or asked_first)
 
     def can_record_search(self) -> bool:
         """Whether what is searched for would do as a new subject."""
@@ -304,7 +310,7 @@ class SubjectsViewModel(QObject):
 
     @Slot(object)
     def _on_rows(self, read: tuple[Listing, list[SubjectRow]]) -> None:
-        self._reading_here = False
+        self._reading_here, self._read_here = False, True
         service, rows = read
         current = service is self._service  # else the service answered meanwhile, and the rows lack its groups
         if current:
@@ -314,7 +320,7 @@ class SubjectsViewModel(QObject):
 
     @Slot(object)
     def _on_service(self, read: tuple[Listing, list[SubjectRow], str]) -> None:
-        self._busy = False
+        self._busy, self._read_here = False, True
         self._service, rows, fault = read
         self._take(rows)
         if any(row.unknown_level for row in rows):
@@ -331,6 +337,7 @@ class SubjectsViewModel(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self._busy = False
+        self.listed.emit()  # an empty list waits for nothing more now
         self.offline.emit(failure.sentence)
 
     @Slot(object)

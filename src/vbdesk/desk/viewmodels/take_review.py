@@ -46,6 +46,7 @@ class TakeReviewViewModel(QObject):
     Attributes:
         findings: what is found out beside the check.
         left_over: the other versions of what was sent last that wait here, undecided.
+        not_stored: why the recording before could not be stored; empty if it could.
 
     Signals:
         started: (Source) a recording is being read and checked.
@@ -94,6 +95,7 @@ class TakeReviewViewModel(QObject):
         self.left_over: tuple[Version, ...] = ()
         self.source: Source | None = None
         self.review: Review | None = None
+        self.not_stored = ""
 
     def review_take(self, take: Take, metadata: TakeMetadata) -> None:
         """Check a take that has just ended."""
@@ -214,7 +216,7 @@ class TakeReviewViewModel(QObject):
 
     def _begin(self, source: Source) -> None:
         self._leave()
-        self.source = source
+        self.source, self.not_stored = source, ""
         self.started.emit(source)
         kept = source.origin is Origin.LIBRARY
         self.playback.load(lambda: self._read(source), (lambda: self._note_listening(source)) if kept else None)
@@ -369,7 +371,8 @@ class TakeReviewViewModel(QObject):
 
     @Slot(object)
     def _on_not_stored(self, failure: Failure) -> None:
-        self._fail(f"{failure.sentence} The recording is kept and offered again at the next start.")
+        self.not_stored = failure.sentence
+        self._fail(f"{failure.sentence} The recording is kept and offered here again.")
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -40,6 +40,14 @@ class EmptyState(QWidget):
             self.button.setText(action)
             self.button.setVisible(bool(action))
 
+    def say_loading(self, what: str) -> None:
+        """Say that `what` is being read, such as `The recordings`: there may well be something to show."""
+        self.say("Loading", f"{what} are being read.", "")
+
+    def say_unreadable(self, sentence: str) -> None:
+        """Say that the reading failed, and why."""
+        self.say("This list could not be read", sentence, "")
+
     def words(self) -> str:
         """Everything it says."""
         return f"{self._title.text()} {self._sentence.text()}"

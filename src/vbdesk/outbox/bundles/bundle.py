@@ -175,9 +175,11 @@ def export_bundle(
             ) from error
         raise
     if manifest.bundle_id in {bundle.bundle_id for bundle in settle(library)}:
+        count = len(manifest.takes)
+        recordings, those = ("1 recording is", "it") if count == 1 else (f"{count} recordings are", "the recordings")
         raise BundleLeftOpen(
-            f"{len(manifest.takes)} recordings are handed over, but the file {path} went away before it was finished. "
-            "Put the stick back and use `vbdesk bundle list` to finish it, or take the recordings back."
+            f"{recordings} handed over, but the file {path} went away before it was finished. "
+            f"Put the stick back and use `vbdesk bundle list` to finish it, or take {those} back."
         )
     return HandedOver(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), left_out)
 

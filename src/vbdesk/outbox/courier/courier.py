@@ -52,6 +52,7 @@ from vbdesk.outbox.courier.verdicts import (
     has_given_up,
     judge,
 )
+from vbdesk.outbox.library.disk_faults import waiting_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.settings import SendRule
@@ -65,6 +66,8 @@ __all__ = ["Courier", "CourierStatus"]
 LONGEST_SLEEP_S = 0.5  # how late the loop may notice that it is to stop, or that the network is back
 SETTLING_S = 3.0  # after sleep the network comes back piece by piece
 HOUSE_EVERY_S = 30.0
+DISK_AGAIN_S = 5.0
+LOGGED_AGAIN_S = 3600.0  # a disk that stays full must not fill the log
 COMPARED_AGAIN_S = 180.0  # a clock known to be wrong is compared with each balance, so it need not be tried
 
 log = logging.getLogger(__name__)
@@ -115,6 +118,7 @@ class Courier:
         self._retention = SoundRetention(library)
         self._house_due = 0.0
         self._quiet_until = 0.0
+        self._disk_fault_logged_at = -math.inf
         self._seen = NetworkState()
 
     @property
@@ -141,7 +145,8 @@ class Courier:
             for event in events
         ]
         by_hand = self._is_by_hand() and any(not (event.follows or event.released) for event in events)
-        if by_hand or self._standing.hold or self._standing.way.connected is False or self._sends_wait_s():
+        stands = self._standing.hold or self._standing.disk_fault or self._standing.way.connected is False
+        if by_hand or stands or self._sends_wait_s():
             return Forecast(len(line), None)
         limit = self._budget.limit(Bucket.ANALYZE)
         opens_in_s = [self._budget.wait_s(Bucket.ANALYZE, now, count) for count in range(1, limit + 1)]
@@ -180,15 +185,16 @@ class Courier:
             self._agenda.read_subject(group_id)
 
     def _first_step(self) -> float:
-        self.recover()
-        return 0.0
+        def work() -> float:
+            self.recover()
+            return 0.0
+
+        return self._guarded(work)
 
     def _survived(self, work: Callable[[], float]) -> float:
         """Do a part of `run`; whatever comes of it, the thread goes on."""
         try:
             return work()
-        except (sqlite3.Error, OSError):
-            return self._library_is_out()
         except Exception:  # a fault of ours; without the courier nothing would ever be sent again
             log.exception("A step of the courier went wrong")
             self._standing.tell("Something unexpected went wrong. Nothing is lost; it is tried again by itself.")
@@ -200,31 +206,40 @@ class Courier:
 
     def step(self) -> float:
         """Do the most urgent thing, if any is due; returns the seconds until the next is."""
-        due_s = self._guarded_step()
+        due_s = self._guarded(self._step)
         self._sleep_watch.look_again_in(due_s)
         return due_s
 
-    def _guarded_step(self) -> float:
+    def _guarded(self, work: Callable[[], float]) -> float:
+        """Do a part of the loop; after a fault of the disk, only once the disk takes changes again."""
         try:
-            if self._reconnect.is_set():
-                self._reconnect.clear()
-                self._begin_anew()
-            return self._step()
+            if self._standing.disk_fault:
+                self._library.store.try_disk()
+            due_s = work()
+            if self._standing.disk_fault:
+                self._standing.disk_fault = ""
+                self._tell()
+            return due_s
         except VaultError as error:
             self._begin_hold(Hold(str(error), Fix.UNLOCK_KEYRING))
             return PROBE_S[Fix.UNLOCK_KEYRING]
-        except (sqlite3.Error, OSError):
-            return self._library_is_out()
+        except (sqlite3.Error, OSError) as error:
+            return self._library_is_out(error)
 
-    def _library_is_out(self) -> float:
-        """Said of the exception being handled; returns the seconds until the library is tried again."""
-        log.exception("The library could not be used")
-        self._standing.tell(
-            "The disk is full or gone. Nothing is lost; make room and the recordings go on by themselves."
-        )
-        return backoff_s(4)
+    def _library_is_out(self, error: Exception) -> float:
+        """The library could not be used; returns the seconds until it is tried again."""
+        sentence, now = waiting_sentence(error), self._clock.monotonic()
+        if now >= self._disk_fault_logged_at + LOGGED_AGAIN_S:
+            self._disk_fault_logged_at = now
+            log.error("The library could not be used", exc_info=error)
+        self._standing.disk_fault = sentence
+        self._standing.tell(sentence)
+        return DISK_AGAIN_S
 
     def _step(self) -> float:
+        if self._reconnect.is_set():
+            self._reconnect.clear()
+            self._begin_anew()
         now = self._clock.monotonic()
         if self._sleep_watch.has_slept():
             self._clock_check.time_leapt()

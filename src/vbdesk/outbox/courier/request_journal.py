@@ -44,6 +44,7 @@ class StoredRequests:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._failed = False
 
     def append(self, bucket: Bucket, in_s: float) -> None:
         """Note a request that leaves in `in_s` seconds; what is long past goes, or was noted by a clock far ahead."""
@@ -54,8 +55,11 @@ class StoredRequests:
                 database.execute("DELETE FROM requests WHERE at NOT BETWEEN ? AND ?", outside)
                 at = time_text(now + timedelta(seconds=in_s))
                 database.execute("INSERT INTO requests VALUES (?, ?)", (bucket, at))
+            self._failed = False
         except sqlite3.Error:  # a full disk must not stop what needs no room; at worst the service asks for a pause
-            log.exception("A request could not be noted")
+            if not self._failed:  # once, not with each request
+                log.exception("A request could not be noted")
+            self._failed = True
 
     def recent(self) -> Iterable[tuple[Bucket, float]]:
         """The requests of the last minute: the bucket, and how many seconds ago the service had counted it."""

@@ -20,6 +20,7 @@ class Standing:
         way: to the service, as it was found last.
         hold: what the line waits for a person for.
         credits: the balance as last heard.
+        disk_fault: why the library cannot be written, in words; empty while it can.
         status: as it was told last.
     """
 
@@ -32,6 +33,7 @@ class Standing:
         self.way = UNTRIED
         self.hold: Hold | None = None
         self.credits: int | None = None
+        self.disk_fault = ""
         self.status = CourierStatus(None, UNTRIED.sentence, None, None)
 
     @property
@@ -93,13 +95,15 @@ class Standing:
         """Tell the status, if it is another than before; `sentence` where nothing is in the way.
 
         One explanation at a time: of a hold only once the service is reached, since nothing would come of mending it
-        before; but without the keyring it cannot even be tried.
+        before; but without the keyring it cannot even be tried, and without the disk nothing can be kept.
         """
         fix = self.fix
         if self.way.connected is False and fix is not Fix.UNLOCK_KEYRING:
             sentence, fix = self.way.sentence, None
         elif self.hold is not None:
             sentence = self.hold.sentence
+        if self.disk_fault:
+            sentence, fix = self.disk_fault, Fix.MAKE_ROOM
         status = CourierStatus(self.way.connected, sentence, fix, self.credits, self.way.reach)
         if status != self.status:
             self.status = status

@@ -11,8 +11,10 @@ from vbdesk.client.errors import (
     AudioRefused,
     ClientError,
     Conflict,
+    ConnectionFailed,
     InsufficientCredits,
     NotFound,
+    ServiceUnavailable,
     UnexpectedAnswer,
     UploadFailed,
 )
@@ -38,7 +40,7 @@ from vbdesk.outbox.courier.forecast import Measured
 from vbdesk.outbox.courier.line import Event, Line
 from vbdesk.outbox.courier.planning import Agenda
 from vbdesk.outbox.courier.upload import Upload, upload_of
-from vbdesk.outbox.courier.verdicts import ALREADY_THERE, may_have_been_taken
+from vbdesk.outbox.courier.verdicts import may_have_been_taken
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix
@@ -65,12 +67,17 @@ class ClockWrong(Exception):
     """What the service grants has ended by the clock of this computer before it began."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Granted:
-    """An address for certain bytes, kept while the program runs: a broken upload may be repeated there."""
+    """An address for certain bytes, kept while the program runs: a broken upload may be repeated there.
+
+    Attributes:
+        unanswered: all of the bytes were sent there once, and no answer came.
+    """
 
     grant: UploadGrant
     sha256: str
+    unanswered: bool = False
 
 
 class Steps:
@@ -219,17 +226,23 @@ class Steps:
             granted = self._granted[event.event_id] = self._mint(upload, cancel)
         self._line.keep_digest(event, upload.sha256)
         source = AudioSource.from_bytes(upload.content, upload.content_type)
+        whole = False
+
+        def advance(sent: int, total: int) -> None:
+            nonlocal whole
+            whole = sent >= total
+            self._go_on(event, sent, total)
+
         try:
             self._connection.client.uploads.put(
-                granted.grant,
-                source,
-                progress=lambda sent, total: self._go_on(event, sent, total),
-                cancel=cancel,
+                granted.grant, source, progress=advance, cancel=cancel, sent_before=granted.unanswered
             )
-        except UploadFailed as error:
+        except UploadFailed:
             self._granted.pop(event.event_id)
-            if error.status != ALREADY_THERE:
-                raise
+            raise
+        except (ConnectionFailed, ServiceUnavailable):
+            granted.unanswered = granted.unanswered or whole
+            raise
         self._granted.pop(event.event_id, None)
         self._line.keep_upload(event, granted.grant.upload_ref)
         self._measured.upload(item.duration_s, len(upload.content), self._clock.monotonic() - began)

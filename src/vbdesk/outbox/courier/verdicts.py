@@ -24,7 +24,6 @@ from vbdesk.outbox.library.states import Fix
 
 LONGEST_DELAY_S = 16.0
 PATIENCE_S = 900.0  # a recording that failed too often is tried again after this, or when the service is back
-ALREADY_THERE = 412  # of the storage: an address takes one file once
 KEY_USED = (
     "The service has the key of this recording for another one, so it was not sent. "
     "It is kept, and can be sent again at its price."

@@ -35,16 +35,27 @@ class PlainFormatter(logging.Formatter):
         return " ".join(" ".join(parts).split())
 
 
-def keep_log(folder: Path) -> None:
+class LogFile(RotatingFileHandler):
+    """The log's file; a full disk costs lines of the log, and puts nothing on the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say nothing: what could not be written is said where it matters."""
+
+
+def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
     """Write the log of this program to `folder`, and where native code crashed; no image of its memory.
 
     A log that cannot be written keeps nobody from working.
+
+    Args:
+        folder: of the log.
+        on_terminal: write to standard error too; not in a command that says in sentences what goes wrong.
     """
     _write_no_memory_image()
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr) if on_terminal else logging.NullHandler()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handlers.append(RotatingFileHandler(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
+        handlers.append(LogFile(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
         if not faulthandler.is_enabled():
             faulthandler.enable((folder / CRASH_NAME).open("ab"))  # open as long as the program runs
     except OSError:

@@ -46,13 +46,22 @@ COPIED = (
     "These recordings were copied from another computer. Send them from one of the two alone; nothing is sent here "
     "before the service was asked whether it has it."
 )
-UNKNOWN_FILES = "There is {} in the folder takes that no recording of the list owns; nothing was done to it."
-SOUNDS_MISSING = "The sound of {} is missing on the disk."
-FAULTY = "{} changed by something other than vbdesk, and will not be sent."
-_COMPUTER = "computer"
 _FINDINGS = "findings"
 _MARKS = "marks"
 _FILE, _KEYRING = "file", "keyring"
+UNKNOWN_FILES = (
+    "There is 1 file in the folder takes that no recording of the list owns; nothing was done to it.",
+    "There are {} files in the folder takes that no recording of the list owns; nothing was done to them.",
+)
+SOUNDS_MISSING = (
+    "The sound of 1 recording is missing on the disk.",
+    "The sounds of {} recordings are missing on the disk.",
+)
+_COMPUTER = "computer"
+FAULTY = (
+    "1 recording was changed by something other than vbdesk, and will not be sent.",
+    "{} recordings were changed by something other than vbdesk, and will not be sent.",
+)
 
 
 def examine(
@@ -91,9 +100,9 @@ def examine(
         _expect(store, _FILE)
     said = []
     if missing:
-        said.append(SOUNDS_MISSING.format(_many(len(missing), "recording", "recordings")))
+        said.append(_counted(len(missing), SOUNDS_MISSING))
     if unclaimed:
-        said.append(UNKNOWN_FILES.format(_many(len(unclaimed), "file", "files")))
+        said.append(_counted(len(unclaimed), UNKNOWN_FILES))
     return tuple(said)
 
 
@@ -211,7 +220,7 @@ def is_from_elsewhere(store: Store, computer: str) -> bool:
 def of_faulty(store: Store) -> tuple[str, ...]:
     """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
     count = len(store.faulty)
-    return (FAULTY.format(_many(count, "recording was", "recordings were")),) if count else ()
+    return (_counted(count, FAULTY),) if count else ()
 
 
 def search_first(store: Store) -> None:
@@ -249,5 +258,6 @@ def _restore_events(store: Store) -> None:
                 store.add_event(row["take_id"], SEND, {"asked_at": store.now()})
 
 
-def _many(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _counted(count: int, sentences: tuple[str, str]) -> str:
+    """The sentence for one, or the one for many."""
+    return sentences[0] if count == 1 else sentences[1].format(f"{count:,}")

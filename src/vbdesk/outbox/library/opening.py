@@ -100,8 +100,10 @@ class HeldLibrary(Library):
         if self._mark_thread is not None:
             self._mark_thread.ask_to_stop()
             self._mark_thread.wait(PATIENCE_S + 1)
-        super().close()
-        self._held.release()
+        try:
+            super().close()
+        finally:
+            self._held.release()
 
     # In the thread of the mark
 

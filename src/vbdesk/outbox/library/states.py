@@ -36,6 +36,7 @@ class Fix(StrEnum):
     SET_CLOCK = "set_clock"
     UNLOCK_KEYRING = "unlock_keyring"
     SEND_AGAIN = "send_again"
+    MAKE_ROOM = "make_room"
 
 
 _S = OutboxState

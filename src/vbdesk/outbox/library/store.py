@@ -1,5 +1,6 @@
 """The one database behind the library and the line: transactions, versions, and rows as items."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -55,6 +56,7 @@ STRUCTURE_CHANGED = (
     "of the changed list is kept beside it."
 )
 _EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
+ROOM_BYTES = 256 * 1024  # less room than this is used up again by the next few changes
 
 
 class UnknownTake(Exception):
@@ -120,8 +122,8 @@ class Store:
             if self._depth:
                 yield self._database
                 return
-            self._depth = 1
             self._database.execute("BEGIN IMMEDIATE")
+            self._depth = 1  # only now: after a refused beginning, a later change needs a transaction of its own
             try:
                 self._begin_change()
                 yield self._database
@@ -155,6 +157,19 @@ class Store:
             except BaseException:
                 self._undo()
                 raise
+
+    def try_disk(self) -> None:
+        """Prove that the disk takes changes again, and has room for some. Raises sqlite3.Error, OSError."""
+        probe = self.folder / "room.probe"
+        try:
+            with probe.open("wb") as file:
+                file.write(bytes(ROOM_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            probe.unlink(missing_ok=True)
+        with self.quietly() as database:
+            database.execute("UPDATE library SET version = version")
 
     def afterwards(self, work: Callable[[], None]) -> None:
         """Have `work` done once the present transaction is on the disk, before subscribers hear of it."""

@@ -20,15 +20,20 @@ def look_at_audio(found: Reconciliation) -> Finding:
     """What a comparison of jobs and files gave."""
     if found.waiting_without_audio:
         count = len(found.waiting_without_audio)
-        return mend("audio", f"{count} waiting jobs have lost their audio and will fail: restore it, or let them.")
+        one = "1 waiting job has lost its audio and will fail: restore it, or let the job fail."
+        many = f"{count} waiting jobs have lost their audio and will fail: restore it, or let them."
+        return mend("audio", one if count == 1 else many)
     if found.ended_without_audio:
         count = len(found.ended_without_audio)
-        return mend("audio", f"The audio of {count} ended jobs is gone: restore it, or vbdesk admin reconcile --apply.")
+        ended = "1 ended job" if count == 1 else f"{count} ended jobs"
+        return mend("audio", f"The audio of {ended} is gone: restore it, or vbdesk admin reconcile --apply.")
     if found.files_without_job:
-        return note(
-            "audio", f"{len(found.files_without_job)} files belong to no job; they are swept away within hours."
-        )
-    return ok("audio", f"The audio of {found.jobs_with_audio} jobs is there, and no file without a job.")
+        count = len(found.files_without_job)
+        one = "1 file belongs to no job; it is swept away within hours."
+        many = f"{count} files belong to no job; they are swept away within hours."
+        return note("audio", one if count == 1 else many)
+    jobs = "1 job" if found.jobs_with_audio == 1 else f"{found.jobs_with_audio} jobs"
+    return ok("audio", f"The audio of {jobs} is there, and no file without a job.")
 
 
 def _look_at_balances(connection: Connection) -> Finding:
@@ -45,7 +50,9 @@ def _look_at_balances(connection: Connection) -> Finding:
     )
     count = connection.execute(wrong).scalar_one()
     if count:
-        return mend("ledger", f"{count} balances are not the sum of their entries: stop, and restore a backup.")
+        one = "1 balance is not the sum of its entries: stop, and restore a backup."
+        many = f"{count} balances are not the sum of their entries: stop, and restore a backup."
+        return mend("ledger", one if count == 1 else many)
     return ok("ledger", "Every balance is the sum of its entries.")
 
 
@@ -68,5 +75,7 @@ def _look_at_settlements(connection: Connection) -> Finding:
     )
     count = connection.execute(wrong).scalar_one()
     if count:
-        return mend("settlements", f"{count} jobs are not settled as they ended: look at their entries in the ledger.")
+        one = "1 job is not settled as it ended: look at its entries in the ledger."
+        many = f"{count} jobs are not settled as they ended: look at their entries in the ledger."
+        return mend("settlements", one if count == 1 else many)
     return ok("settlements", "Every job that ended is settled once, as it ended.")

@@ -63,7 +63,7 @@ def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
     ends_at = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
     days = (ends_at - datetime.now(UTC)).days
     if days < EXPIRES_SOON_DAYS:
-        return mend("certificate", f"It ends in {days} days: renew it.")
+        return mend("certificate", f"It ends in {days} {'day' if days == 1 else 'days'}: renew it.")
     return ok("certificate", f"It holds for {days} days more.")
 
 

@@ -67,7 +67,9 @@ def _look_at_overdue(connection: Connection, now: datetime) -> Finding:
     late = (jobs.c.status == JobStatus.RUNNING.value) & (jobs.c.run_deadline < now - OVERDUE_BORNE)
     count = connection.execute(sa.select(sa.func.count()).where(late)).scalar_one()
     if count:
-        return mend("overdue runs", f"{count} jobs run beyond their time and nobody ends them: restart the workers.")
+        one = "1 job runs beyond its time and nobody ends it: restart the workers."
+        many = f"{count} jobs run beyond their time and nobody ends them: restart the workers."
+        return mend("overdue runs", one if count == 1 else many)
     return ok("overdue runs", "None.")
 
 
@@ -75,7 +77,9 @@ def _look_at_set_aside(connection: Connection) -> Finding:
     aside = (jobs.c.status == JobStatus.RUNNING.value) & jobs.c.analysis.is_not(None)
     count = connection.execute(sa.select(sa.func.count()).where(aside)).scalar_one()
     if count:
-        return note("set aside", f"{count} analysed jobs wait for earlier recordings of their group.")
+        one = "1 analysed job waits for earlier recordings of its group."
+        many = f"{count} analysed jobs wait for earlier recordings of their group."
+        return note("set aside", one if count == 1 else many)
     return ok("set aside", "No analysed job waits for another.")
 
 

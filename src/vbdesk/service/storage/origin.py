@@ -1,6 +1,8 @@
 """The object store's own origin: takes files at signed addresses, answers refusals in XML."""
 
+import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -11,17 +13,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from vbdesk.contract.uploads import LENGTH_RANGE_HEADER
+from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, STORED_SHA256
 from vbdesk.service.clock import Clock
 from vbdesk.service.http.unreadable import UNREADABLE, Refusal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
 from vbdesk.service.storage.spool import Spool, StreamTooLong
-from vbdesk.service.storage.store import ObjectExists, ObjectStore
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
 _XML = "application/xml"
 _TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the address allows.")
 _TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
-_WRITTEN_ALREADY = AddressRefused(412, "PreconditionFailed", "A file was put to this address already.")
 
 
 def create_storage_app(store: ObjectStore, signer: UploadSigner, clock: Clock) -> Starlette:
@@ -51,7 +52,7 @@ class _Origin:
         if announced.isdigit() and int(announced) > most:
             raise _TOO_LARGE
         if await run_in_threadpool(self.store.exists, key):
-            raise _WRITTEN_ALREADY
+            raise await run_in_threadpool(self._written_already, key)
         spool = Spool(self.store.incoming, most)
         try:
             async for chunk in request.stream():
@@ -63,12 +64,19 @@ class _Origin:
         except StreamTooLong:
             raise _TOO_LARGE from None
         except ObjectExists:
-            raise _WRITTEN_ALREADY from None
+            raise await run_in_threadpool(self._written_already, key) from None
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is left to read it
         finally:
             spool.discard()
         return Response(status_code=200)
+
+    def _written_already(self, key: str) -> AddressRefused:
+        """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""
+        told = {}
+        with suppress(ObjectMissing), self.store.local_copy(key) as path, path.open("rb") as file:
+            told[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()
+        return AddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **told)
 
 
 def _xml_body(code: str, message: str, details: dict[str, str]) -> bytes:

@@ -1,0 +1,75 @@
+"""Faults of the disk: which errors mean that it is full, write-protected or gone, and what to tell a person."""
+
+import errno
+import sqlite3
+from enum import StrEnum
+
+
+class DiskFault(StrEnum):
+    """Why the disk does not take or give data."""
+
+    FULL = "full"
+    QUOTA = "quota"
+    READ_ONLY = "read_only"
+    GONE = "gone"
+    BUSY = "busy"  # another program holds the database
+    UNKNOWN = "unknown"  # an error of the database that names no cause
+
+
+_BY_ERRNO = {
+    errno.ENOSPC: DiskFault.FULL,
+    errno.EDQUOT: DiskFault.QUOTA,
+    errno.EFBIG: DiskFault.QUOTA,  # the limit of this account on the size of a file
+    errno.EROFS: DiskFault.READ_ONLY,
+    errno.EIO: DiskFault.GONE,
+    errno.ENODEV: DiskFault.GONE,
+    errno.ENXIO: DiskFault.GONE,
+    errno.ESTALE: DiskFault.GONE,
+    errno.ENOTCONN: DiskFault.GONE,
+}
+_BY_SQLITE = (
+    ("SQLITE_FULL", DiskFault.FULL),
+    ("SQLITE_READONLY", DiskFault.READ_ONLY),
+    ("SQLITE_BUSY", DiskFault.BUSY),
+    ("SQLITE_LOCKED", DiskFault.BUSY),
+    ("SQLITE_IOERR", DiskFault.GONE),  # SQLite reports a used-up quota so, too
+    ("SQLITE_CANTOPEN", DiskFault.GONE),
+    ("SQLITE_PERM", DiskFault.READ_ONLY),
+)
+_WORDS = {
+    DiskFault.FULL: ("The disk is full.", "Make room"),
+    DiskFault.QUOTA: ("The quota of this account on the disk is used up.", "Make room or have the quota raised"),
+    DiskFault.READ_ONLY: ("The disk is write-protected.", "Make it writable"),
+    DiskFault.GONE: ("The disk is gone, damaged or over its quota.", "Connect it or make room"),
+    DiskFault.BUSY: ("Another program holds the list of recordings.", "Close that program"),
+    DiskFault.UNKNOWN: (
+        "The list of recordings cannot be used: the disk is full or gone, or the list is damaged.",
+        "Make room or run vbdesk doctor",
+    ),
+}
+
+
+def disk_fault(error: BaseException | None) -> DiskFault | None:
+    """The fault of the disk that `error` stands for; None where it is no error of a disk."""
+    if isinstance(error, sqlite3.Error):
+        name = getattr(error, "sqlite_errorname", None) or ""
+        return next((fault for prefix, fault in _BY_SQLITE if name.startswith(prefix)), DiskFault.UNKNOWN)
+    return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
+
+
+def waiting_sentence(error: BaseException) -> str:
+    """What to say while the recordings wait for the disk."""
+    what, remedy = _WORDS[disk_fault(error) or DiskFault.UNKNOWN]
+    return f"{what} Nothing is lost. {remedy}, and the recordings go on automatically."
+
+
+def refused_sentence(fault: DiskFault) -> str:
+    """What to say where one thing that a person wanted was refused by the disk."""
+    what, remedy = _WORDS[fault]
+    return f"{what} {remedy}, then try again."
+
+
+def stopped_sentence(fault: DiskFault) -> str:
+    """What to say where a command has stopped because of the disk."""
+    what, remedy = _WORDS[fault]
+    return f"{what} Nothing is lost. {remedy}, then run the command again."

@@ -1,0 +1,76 @@
+"""A disk under the database that fails when it is told to: errors as SQLite raises them, at any write."""
+
+import sqlite3
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+WRITES = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
+
+
+def sqlite_error(name="SQLITE_FULL"):
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = name
+    return error
+
+
+@dataclass
+class FailingDisk:
+    """A disk under the database that fails from its n-th write on, until there is room again.
+
+    Attributes:
+        fails_at: which write is the first to fail; None for none.
+        undoes: SQLite undoes the transaction by itself, as it may on a full disk.
+        keeps: a COMMIT that is said to have failed has reached the disk all the same.
+    """
+
+    fails_at: int | None = None
+    undoes: bool = False
+    keeps: bool = False
+    error: str = "SQLITE_FULL"
+    full: bool = False
+    writes: int = 0
+    refused: Counter = field(default_factory=Counter)
+
+    def connection(self):
+        disk = self
+
+        class Connection(sqlite3.Connection):
+            def execute(self, statement, *values):
+                if not statement.startswith(WRITES):
+                    return super().execute(statement, *values)
+                if disk.takes_write():
+                    return super().execute(statement, *values)
+                disk.refused[statement.split()[0]] += 1
+                if statement == "COMMIT" and disk.keeps:
+                    super().execute(statement)
+                elif self.in_transaction and disk.undoes:
+                    super().execute("ROLLBACK")
+                raise sqlite_error(disk.error)
+
+        return Connection
+
+    def takes_write(self):
+        self.writes += 1
+        self.full = self.full or self.writes - 1 == self.fails_at
+        return not self.full
+
+    def make_room(self):
+        self.full, self.fails_at = False, None
+
+    def under_databases(self, monkeypatch):
+        """Put every database that is opened from now on onto this disk."""
+        connect = sqlite3.connect
+        monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: connect(*args, **more, factory=self.connection()))
+        return self
+
+
+def fill(folder):
+    """Leave no room on a real disk; gives the file that takes it."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for piece in (64 * 1024, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(bytes(piece))
+    return filler
