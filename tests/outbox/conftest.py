@@ -199,6 +199,7 @@ class FakeService(httpx.BaseTransport):
         self.ends_as = "done"
         self.plan: Plan | None = None  # enforces its limits
         self.clock_ahead: timedelta | None = None  # tells its time
+        self.slips: deque[timedelta] = deque()  # by how much each of the next answers tells another time
         self.digits = 6  # of recorded_at
         self.recomputes = 0  # reads of a subject that are put off
         self.latency_s = 0.0
@@ -226,7 +227,7 @@ class FakeService(httpx.BaseTransport):
         if isinstance(fault, BaseException):
             raise fault
         if self.clock_ahead is not None:
-            told = self.clock.now() + self.clock_ahead
+            told = self.clock.now() + (self.slips.popleft() if self.slips else self.clock_ahead)
             answer.headers["Date"] = format_datetime(told.replace(microsecond=0), usegmt=True)
         return answer
 

@@ -20,7 +20,7 @@ from vbdesk.capture.sealed import SealedError
 from vbdesk.client import Client, ClientError, RequestBudget
 from vbdesk.client.errors import Cancelled, RateLimited
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.courier.clock_check import DOUBT, ClockCheck
+from vbdesk.outbox.courier.clock_check import ClockCheck
 from vbdesk.outbox.courier.connection import Connection, NoRoom
 from vbdesk.outbox.courier.forecast import Forecast, InLine, Measured, forecast
 from vbdesk.outbox.courier.line import Event, Line
@@ -65,6 +65,7 @@ __all__ = ["Courier", "CourierStatus"]
 LONGEST_SLEEP_S = 0.5  # how late the loop may notice that it is to stop, or that the network is back
 SETTLING_S = 3.0  # after sleep the network comes back piece by piece
 HOUSE_EVERY_S = 30.0
+CONFIRMED_WITHIN_S = 2.0  # after one answer of the service another is asked for, which must tell the same time
 COMPARED_AGAIN_S = 180.0  # a clock known to be wrong is compared with each balance, so it need not be tried
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ class Courier:
         self._measured = Measured()
         self._steps = Steps(library, self._line, self._connection, self._agenda, self._clock, self._measured)
         self._sleep_watch = SleepWatch(self._clock)
-        self._clock_check = ClockCheck(self._clock)
+        self._clock_check = ClockCheck(self._clock, library.times)
         self._standing = Standing(self._clock, on_status)
         self._reconnect = threading.Event()
         self._retention = SoundRetention(library)
@@ -227,7 +228,6 @@ class Courier:
     def _step(self) -> float:
         now = self._clock.monotonic()
         if self._sleep_watch.has_slept():
-            self._clock_check.time_leapt()
             self.disconnect()
             self._quiet_until = max(self._quiet_until, now + SETTLING_S)
         if not self._has_network():
@@ -408,14 +408,14 @@ class Courier:
         if self._standing.reached():
             self._line.try_again()
         self._standing.lift(Fix.ENTER_KEY, Fix.UNLOCK_KEYRING)
-        error = self._connection.clock_error
-        doubtful_since = self._clock_check.compare(error)
-        if doubtful_since is not None:
-            measured = -error if error is not None and self._connection.clock_is_wrong else None
-            self._line.doubt_moments(doubtful_since, DOUBT, measured)
+        answer = self._connection.answer
+        confirmed = answer is not None and self._clock_check.hear(answer)
+        if self._clock_check.needs_another:
+            self._agenda.read_credits(CONFIRMED_WITHIN_S)
         if self._connection.clock_is_wrong:
-            self._clock_is_wrong()
-        elif error is not None or self._standing.is_probed():
+            if confirmed:
+                self._clock_is_wrong()
+        elif answer is not None or self._standing.is_probed():
             self._standing.lift(Fix.SET_CLOCK)
         self._tell()
 

@@ -8,12 +8,13 @@ import hmac
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
 from vbdesk.outbox.library.column_seal import ColumnSeal, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
+from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
 
 PROVED = (
@@ -137,7 +138,9 @@ def _item(
         version=row["version"],
         retake_of=details.get("retake_of"),
         source_sha256=details.get("source_sha256", ""),
-        clock_ahead_s=details.get("clock_ahead_s"),
+        reference=read_reference(details.get("reference")),
+        time_doubt=_time_doubt(row, details),
+        time_decided=bool(details.get("time_decided")),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),
@@ -147,6 +150,14 @@ def _item(
         audio_gone_at=_moment(row["audio_gone_at"]),
         fault=fault,
     )
+
+
+def _time_doubt(row: Mapping[str, Any], details: Mapping[str, Any]) -> TimeDoubt | None:
+    """Why the time is doubtful; earlier releases kept by how much the clock was ahead."""
+    ahead_s = details.get("clock_ahead_s")
+    if ahead_s is None:
+        return read_doubt(details.get("time_doubt"))
+    return TimeDoubt(suggested=datetime.fromisoformat(row["recorded_at"]) - timedelta(seconds=ahead_s))
 
 
 def _moment(text: str | None) -> datetime | None:
