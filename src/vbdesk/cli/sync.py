@@ -28,10 +28,14 @@ from vbdesk.cli.connection import (
     service_of,
 )
 from vbdesk.cli.output import fail
+from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
 from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vbdesk.cli.held_library import Held
+    from vbdesk.cli.recording_times import TimeChoice
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.courier.courier import Courier
     from vbdesk.outbox.library.items import RecordingItem
@@ -54,6 +58,15 @@ def sync(
     keep_trying: Annotated[
         bool, typer.Option("--keep-trying", help="Wait for the service for as long as it takes.")
     ] = False,
+    time_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--time",
+            metavar="TAKE=TIME",
+            help="Decide about the time of a recording whose clock was wrong: its id, or all, and suggested, keep, or "
+            "date and time such as 2026-03-01T09:30+01:00. May be given several times.",
+        ),
+    ] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -65,18 +78,24 @@ def sync(
     """
     if group and results is None:
         fail("--group chooses results: name their folder with --results.", USAGE)
+    if time_of and not send:
+        fail("--time decides about recordings that are to be sent: leave out --no-send.", USAGE)
     stop_in_order()
     report: dict[str, Any] = {}
     budget: RequestBudget | None = None
     if send and (profile is not None or not names_account()):
         _keep_log(data_dir)
-        report["sent"], budget = send_waiting(profile, data_dir, keep_trying=keep_trying, quiet=as_json)
+        report["sent"], budget = send_waiting(
+            profile, data_dir, keep_trying=keep_trying, quiet=as_json, times=parse_times(time_of or [])
+        )
     elif results is None:
         fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
     if results is not None:
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(report))
+    if report.get("sent", {}).get("undecided_times"):
+        raise typer.Exit(ACT_FIRST)
     if report.get("sent", {}).get("unsettled"):
         raise typer.Exit(REFUSED)
 
@@ -102,6 +121,7 @@ def send_waiting(
     *,
     keep_trying: bool = False,
     quiet: bool = False,
+    times: "Mapping[str, TimeChoice] | None" = None,
 ) -> Sent:
     """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
 
@@ -111,6 +131,7 @@ def send_waiting(
         vault: where keys of profiles are; the system's keyring if None.
         keep_trying: wait for the service for as long as it takes.
         quiet: say nothing of each recording as it ends.
+        times: which time of a recording is right, as a person decided; by take id or `all`.
     """
     from vbdesk.cli.held_library import held_library
     from vbdesk.cli.places import places
@@ -123,6 +144,7 @@ def send_waiting(
     with held_library(profile, data_dir, vault) as held:
         if held.library.settings().paused:
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
+        decide_times(held.library, times or {})
         held.library.send_now()
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
@@ -259,7 +281,7 @@ class _Watch:
                 continue
             known = self._ended.get(item.take_id)
             self._ended[item.take_id] = item
-            if not self._quiet and (known is None or known.state is not item.state):
+            if not (self._quiet or is_undecided(item)) and (known is None or known.state is not item.state):
                 typer.echo(_line(item))
 
     def _follow(self, item: "RecordingItem") -> None:
@@ -275,12 +297,17 @@ class _Watch:
 
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
+        undecided = undecided_times(self._library)
         if not self._quiet:
-            typer.echo(f"{done} of {len(recordings)} have their result; nothing waits.")
+            waits = f"{len(undecided)} not sent before you decide" if undecided else "nothing waits"
+            typer.echo(f"{done} of {len(recordings)} have their result; {waits}.")
+            for item in undecided:
+                typer.echo(how_to_decide(item), err=True)
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
                 typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
-        return {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
+        report = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
+        return {**report, "undecided_times": [item.take_id for item in undecided]} if undecided else report
 
 
 def _line(item: "RecordingItem") -> str:
