@@ -124,9 +124,9 @@ class ClockedLaptop:
             self.library.queue(take_id)
         return take_id
 
-    def run(self, seconds: float = 60.0, meanwhile=lambda courier: None) -> Courier:
+    def run(self, seconds: float = 60.0, meanwhile=lambda courier: None, **more) -> Courier:
         """The desk is open, with a network, for so long."""
-        courier = Courier(self.library, self._connect, self.clock, plan=Plan.ENTERPRISE)
+        courier = Courier(self.library, self._connect, self.clock, **{"plan": Plan.ENTERPRISE, **more})
         courier.recover()
         end = self.true.monotonic() + seconds
         while self.true.monotonic() < end:

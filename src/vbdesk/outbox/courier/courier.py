@@ -13,7 +13,7 @@ import math
 import sqlite3
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.sealed import SealedError
@@ -64,6 +64,7 @@ __all__ = ["Courier", "CourierStatus"]
 
 LONGEST_SLEEP_S = 0.5  # how late the loop may notice that it is to stop, or that the network is back
 SETTLING_S = 3.0  # after sleep the network comes back piece by piece
+NO_ROOM_S = 1.0
 HOUSE_EVERY_S = 30.0
 CONFIRMED_WITHIN_S = 2.0  # after one answer of the service another is asked for, which must tell the same time
 COMPARED_AGAIN_S = 180.0  # a clock known to be wrong is compared with each balance, so it need not be tried
@@ -296,7 +297,7 @@ class Courier:
             if isinstance(interruption, ClockWrong):
                 self._clock_is_wrong()
             if sent is not None:
-                self._line.wait(sent)
+                self._line.wait(sent, self._after(interruption))
         except ClientError as error:
             self._deal_with(error, sent)
         except VaultError:
@@ -310,6 +311,10 @@ class Courier:
         except Exception:  # a fault of ours in one recording must not stop the others
             reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
             self._set_aside(event, reason, Fix.TRY_AGAIN)
+
+    def _after(self, interruption: Exception) -> datetime | None:
+        """When to go on with a recording: without room for a request, trying at once would only try again."""
+        return self._clock.now() + timedelta(seconds=NO_ROOM_S) if isinstance(interruption, NoRoom) else None
 
     def _begin(self, task: Task) -> None:
         match task:

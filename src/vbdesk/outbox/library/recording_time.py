@@ -136,9 +136,15 @@ def doubt_of(
         clock: what the computer's clock says now.
     """
     service_time = known.service_time(boot)
-    if reference is None:
-        early = service_time is not None and recorded_at > service_time + TOLERANCE
-        return TimeDoubt(before=service_time) if early else None
+    doubt = None if reference is None else _compared(recorded_at, reference, known, service_time, clock)
+    if doubt is None and service_time is not None and recorded_at > service_time + TOLERANCE:
+        return TimeDoubt(before=service_time)  # whatever was confirmed before: nothing is recorded in the future
+    return doubt
+
+
+def _compared(
+    recorded_at: datetime, reference: TimeReference, known: KnownTimes, service_time: datetime | None, clock: datetime
+) -> TimeDoubt | None:
     confirmed = [] if reference.confirmed is None else [reference.confirmed]
     anchors = [each for each in (*known.of_start(reference.boot.boot_id), *confirmed) if _same_start(each, reference)]
     if anchors:
@@ -183,29 +189,29 @@ def _bounded(
 
 _SUGGESTED = {
     True: (
-        "The clock of this computer was ahead when this recording was made: it gave {told}, and by the service's clock "
-        "it was {suggested}. It is not sent before you decide which time is right."
+        "The clock here was ahead: it gave {told} for this recording, and by the service's clock it was {suggested}. "
+        "Decide which time is right. It is not sent before."
     ),
     False: (
-        "The clock of this computer was behind when this recording was made: it gave {told}, and by the service's "
-        "clock it was {suggested}. It is not sent before you decide which time is right."
+        "The clock here was behind: it gave {told} for this recording, and by the service's clock it was {suggested}. "
+        "Decide which time is right. It is not sent before."
     ),
 }
 _BETWEEN = (
-    "The clock of this computer was wrong when this recording was made: it gave {told}, and by the service's clock it "
-    "was after {after} and not later than {before}. It is not sent before you decide which time is right."
+    "The clock here was wrong: it gave {told} for this recording, and by the service's clock it was after {after} and "
+    "not later than {before}. Decide which time is right. It is not sent before."
 )
 _AFTER = (
-    "The clock of this computer was behind when this recording was made: it gave {told}, and by the service's clock it "
-    "was after {after}. It is not sent before you decide which time is right."
+    "The clock here was behind: it gave {told} for this recording, and by the service's clock it was after {after}. "
+    "Decide which time is right. It is not sent before."
 )
 _NOT_LATER = (
-    "The time of this recording is {told}, and by the service's clock it was made not later than {before}. It is "
-    "not sent before you decide which time is right."
+    "The time of this recording is {told}, and by the service's clock it was made not later than {before}. Decide "
+    "which time is right. It is not sent before."
 )
 _TOO_OLD = (
-    "The clock of this computer was wrong when this recording was made: it gave {told}, and this program did not exist "
-    "then. It is not sent before you decide which time is right."
+    "The clock here was wrong: it gave {told} for this recording, and this program did not exist then. Decide which "
+    "time is right. It is not sent before."
 )
 
 

@@ -69,11 +69,11 @@ class ServiceTimes:
         with self._store.quietly():
             self._store.keep_setting(_SETTING, json.dumps(spans).encode())
 
-    def doubt(self, item: RecordingItem) -> TimeDoubt | None:
+    def doubt(self, item: RecordingItem, known: KnownTimes | None = None) -> TimeDoubt | None:
         """Why the time of a recording is doubtful; None if nothing speaks against it, or a person has decided."""
         clock = self._store.clock
         reference = None if item.time_decided else item.reference
-        return doubt_of(item.recorded_at, reference, self.known(), clock.boot(), clock.now())
+        return doubt_of(item.recorded_at, reference, known or self.known(), clock.boot(), clock.now())
 
     def review(self, take_id: str | None = None) -> None:
         """Say of every recording that is not sent, or of one, whether its time is doubtful by what is known now."""
@@ -82,7 +82,9 @@ class ServiceTimes:
             items = self._store.items(f"state IN ({marks}) AND NOT imported AND bundle_id IS NULL", _NOT_SENT)
         else:
             items = [self._store.get(take_id)]
-        changed = [(item, doubt) for item in items if item.reference and _is_news(item, doubt := self.doubt(item))]
+        known = self.known()
+        referred = [(item, self.doubt(item, known)) for item in items if item.reference is not None]
+        changed = [(item, doubt) for item, doubt in referred if _is_news(item, doubt)]
         if changed:
             with self._store.changing():
                 for item, doubt in changed:
