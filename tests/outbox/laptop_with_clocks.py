@@ -46,11 +46,16 @@ class SetClock:
 
     def restart(self) -> None:
         self._starts += 1
-        self._began, self._slept_s = self._true.moment, 0.0
+        self._began, self._slept_s, self._still_s = self._true.moment, 0.0, 0.0
 
     def sleep(self, seconds: float) -> None:
         self._true.advance(seconds)
         self._slept_s += seconds
+
+    def stand_still(self, seconds: float) -> None:
+        """As a virtual machine that is suspended by its host; its time of day is set right afterwards."""
+        self._true.advance(seconds)
+        self._still_s += seconds
 
     def set_to(self, moment: datetime) -> None:
         self.wrong = moment - self._true.moment
@@ -59,10 +64,11 @@ class SetClock:
         return self._true.moment + self.wrong
 
     def monotonic(self) -> float:
-        return (self._true.moment - self._began).total_seconds() - self._slept_s
+        return (self._true.moment - self._began).total_seconds() - self._slept_s - self._still_s
 
     def boot(self) -> BootTime:
-        return BootTime(f"{self._name}-{self._starts}", (self._true.moment - self._began).total_seconds())
+        since_s = (self._true.moment - self._began).total_seconds() - self._still_s
+        return BootTime(f"{self._name}-{self._starts}", since_s)
 
 
 class ClockedLaptop:

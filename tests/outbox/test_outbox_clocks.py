@@ -178,10 +178,20 @@ def test_a_clock_that_is_wrong_after_a_restart_accuses_no_earlier_take(laptop, c
     assert laptop.state(take_id) is DONE
 
 
-def test_sleep_counts_so_that_a_take_of_before_is_not_doubted(laptop):
-    laptop.run(10)
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_sleep_counts_so_that_a_take_of_before_is_not_doubted(laptop, confirmed):
+    if confirmed:
+        laptop.run(10)
     take_id = laptop.record()
     laptop.clock.sleep(3 * 86_400)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+def test_a_machine_that_stood_still_without_noticing_accuses_no_take_of_before(laptop):
+    laptop.run(10)
+    take_id = laptop.record()
+    laptop.clock.stand_still(3 * 86_400)
     laptop.run()
     assert laptop.state(take_id) is DONE
 
@@ -272,6 +282,17 @@ def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service
     again = laptop.record("b")
     laptop.run()
     assert laptop.state(again) is DONE
+
+
+def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corrected(laptop, service):
+    service.clock_ahead = laptop.clock.wrong = 2 * DAY
+    laptop.run(10)
+    service.clock_ahead = laptop.clock.wrong = timedelta(0)
+    laptop.restart()
+    take_id = laptop.record()
+    laptop.restart()  # so that nothing is measured in its own run
+    laptop.run(200)
+    assert laptop.state(take_id) is DONE
 
 
 def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_future_to_a_person(laptop, service):
