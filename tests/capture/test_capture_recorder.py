@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -288,3 +289,36 @@ def test_frames_that_the_sound_system_lost_are_counted_from_its_own_flags():
     data[:] = 0  # the sound system uses its memory again
     assert [block.overflowed for block in blocks] == [False, True]
     assert np.array_equal(blocks[0].samples, np.arange(960))
+
+
+class SettableClock(ManualClock):
+    """Somebody may set it."""
+
+    wrong = timedelta(0)
+
+    def now(self):
+        return super().now() + self.wrong
+
+
+def test_a_clock_set_back_in_the_middle_of_a_take_changes_neither_of_its_times(new_recorder, key):
+    clock = SettableClock()
+    clock.advance(100)
+    began = clock.now()
+    recorder = new_recorder(clock=clock)
+    recorder.start(None, {"group_id": "g"})
+    clock.wrong = -timedelta(days=365)
+    take = recorder.stop()
+    about = read_take(take.path, key).about
+    assert about["boot"] == {"boot_id": clock.boot().boot_id, "seconds": 100}
+    assert datetime.fromisoformat(about["recorded_at"]) == take.recorded_at == began
+
+
+def test_a_count_in_is_counted_on_both_clocks(new_recorder, key, tmp_path):
+    clock = ManualClock()
+    recorder = new_recorder(clock=clock, microphone=FileMicrophone(np.zeros(48_000 * 5, np.int16)))
+    recorder.start(None, lead_in_s=3)
+    [path] = (tmp_path / "recording").glob("*.take")
+    about = read_take(path, key).about
+    assert about["boot"]["seconds"] == 3
+    assert datetime.fromisoformat(about["recorded_at"]) == clock.now() + timedelta(seconds=3)
+    recorder.cancel()

@@ -9,14 +9,17 @@ import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
+from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.held_library import Held
 from vbdesk.cli.places import places
+from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.limits import Bucket, Plan
@@ -475,3 +478,97 @@ def states(folder, vault, wanted):
     profile = ProfileStore(folder).current()
     with closing(HeldLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
         return [item.state is wanted for item in library.list()]
+
+
+@pytest.fixture
+def doubtful(opened):
+    """Two recordings in the line whose clock was a day behind, in the same run of the computer."""
+    library = opened()
+    clock = library.store.clock
+    made = []
+    for number in range(2):
+        at, boot = clock.now() - timedelta(days=1, minutes=number), clock.boot()
+        path = library.recording_folder / f"{number}.take"
+        about = {
+            "recorded_at": at.isoformat(),
+            "boot": {"boot_id": boot.boot_id, "seconds": boot.seconds - 60 * number},
+        }
+        writer = SealedTakeWriter(path, library.store.key, 8000, about)
+        writer.append((np.sin(np.arange((16 + number) * 8000) / 20) * 9000).astype(np.int16))
+        writer.close()
+        made.append(library.add_take(path, TakeMetadata(f"ward4-{number}", at, Wanted("sign", "stress"))))
+        library.queue(made[-1])
+    library.close()
+    return made
+
+
+def analyses(near_service):
+    return sum("/analyze" in request for request in near_service.requests)
+
+
+def test_a_doubtful_time_is_said_with_what_to_do_and_nothing_is_sent(
+    doubtful, opened, tmp_path, vault, near_service, capsys
+):
+    report = sync(tmp_path, vault)
+    said = capsys.readouterr()
+    assert "0 of 2 have their result; 2 not sent before you decide." in said.out
+    assert said.err.count("The clock here was behind: it gave ") == 2
+    for take_id in doubtful:
+        assert f"--time {take_id}=suggested, --time {take_id}=keep, --time {take_id}=DATE-AND-TIME." in said.err
+    assert sorted(report["undecided_times"]) == sorted(doubtful)
+    assert analyses(near_service) == 0
+    sync(tmp_path, vault)  # a later run says it again
+    assert capsys.readouterr().err.count("Use vbdesk sync with one of these") == 2
+
+
+def test_what_is_decided_on_the_command_line_is_sent(doubtful, opened, tmp_path, vault, near_service):
+    sync(tmp_path, vault, quiet=True)
+    first, second = doubtful
+    with closing(opened()) as library:
+        told = {take_id: library.get(take_id) for take_id in doubtful}
+    times = parse_times([f"{first}=keep", "all=suggested"])
+    assert sync(tmp_path, vault, quiet=True, times=times)["done"] == 2
+    with closing(opened()) as library:
+        assert library.get(first).recorded_at == told[first].recorded_at
+        assert library.get(second).recorded_at == told[second].time_doubt.suggested
+    assert analyses(near_service) == 2
+
+
+def test_an_entered_time_is_sent(doubtful, opened, tmp_path, vault):
+    sync(tmp_path, vault, quiet=True)
+    times = parse_times([f"{doubtful[0]}=2026-03-01T09:30+01:00", f"{doubtful[1]}=suggested"])
+    assert sync(tmp_path, vault, quiet=True, times=times)["done"] == 2
+    with closing(opened()) as library:
+        assert library.get(doubtful[0]).recorded_at == datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("all=tomorrow", "is not understood"),
+        ("nonsense", "is not understood"),
+        ("all=2026-03-01 09:30", "cannot all have one time"),
+    ],
+)
+def test_a_decision_that_cannot_be_read_ends_the_command(option, sentence, capsys):
+    with pytest.raises(typer.Exit) as ended:
+        parse_times([option])
+    assert ended.value.exit_code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_decision_about_what_does_not_wait_for_one_changes_nothing(record, tmp_path, vault, near_service, capsys):
+    record(1).close()
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault, times=parse_times(["no-such-take=keep"]))
+    assert ended.value.exit_code == 2
+    assert "No recording no-such-take waits for a decision" in capsys.readouterr().err
+    assert near_service.requests == []
+
+
+def test_a_time_in_the_future_is_refused_with_its_reason(doubtful, tmp_path, vault, near_service, capsys):
+    sync(tmp_path, vault, quiet=True)
+    with pytest.raises(typer.Exit):
+        sync(tmp_path, vault, times=parse_times([f"{doubtful[0]}=2099-01-01 00:00"]))
+    assert "lies in the future" in capsys.readouterr().err
+    assert analyses(near_service) == 0

@@ -11,6 +11,7 @@ from vbdesk.client.errors import (
     AudioRefused,
     Cancelled,
     CaptivePortal,
+    ClientError,
     Conflict,
     ConnectionFailed,
     InsufficientCredits,
@@ -200,8 +201,23 @@ def test_the_services_clock_is_read_from_its_answers_alone(client, service):
         client.account.credits()
     assert client.server_time is None
     client.account.credits()
-    client.account.credits()
     assert client.server_time == datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+    client.account.credits()
+    assert client.server_time is None  # the time of an earlier answer is not the time of this one
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "UNAUTHORIZED"), (404, "NOT_FOUND"), (429, "RATE_LIMIT_EXCEEDED")])
+def test_a_refusal_tells_no_time_for_anybody_on_the_way_can_write_it(client, service, status, code):
+    service.will_answer(service.error(status, code, Date="Mon, 02 Mar 2036 09:30:00 GMT"))
+    with pytest.raises(ClientError):
+        client.account.credits()
+    assert client.server_time is None
+
+
+def test_a_cache_tells_the_time_of_an_old_answer_which_does_not_count(client, service):
+    service.will_answer(service.json(CREDITS, Date="Sun, 01 Mar 2026 09:30:00 GMT", Age="86400"))
+    client.account.credits()
+    assert client.server_time is None
 
 
 @pytest.mark.parametrize("key", ["vbk_schlüssel", "vbk_do-not\nshow-me"])

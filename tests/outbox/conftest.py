@@ -199,6 +199,7 @@ class FakeService(httpx.BaseTransport):
         self.ends_as = "done"
         self.plan: Plan | None = None  # enforces its limits
         self.clock_ahead: timedelta | None = None  # tells its time
+        self.slips: deque[timedelta] = deque()  # by how much each of the next answers tells another time
         self.digits = 6  # of recorded_at
         self.key_kept_s: int | None = None  # promises to keep idempotency keys for so long, and does
         self.keys: dict[str, tuple[float, bytes, dict]] = {}
@@ -228,7 +229,7 @@ class FakeService(httpx.BaseTransport):
         if isinstance(fault, BaseException):
             raise fault
         if self.clock_ahead is not None:
-            told = self.clock.now() + self.clock_ahead
+            told = self.clock.now() + (self.slips.popleft() if self.slips else self.clock_ahead)
             answer.headers["Date"] = format_datetime(told.replace(microsecond=0), usegmt=True)
         if self.key_kept_s is not None and kind != "put" and answer.status_code != 401:
             answer.headers["X-Vbdesk-Idempotency"] = str(self.key_kept_s)

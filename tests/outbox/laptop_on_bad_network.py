@@ -18,6 +18,7 @@ import httpx
 import numpy as np
 from service_in_process import API, STORAGE, Clock, ServiceInProcess
 
+from vbdesk.capture.boot_clock import BootTime
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
@@ -104,6 +105,9 @@ class LaptopClock:
 
     def monotonic(self) -> float:
         return (self._world.clock.moment - self._began).total_seconds() - self.slept_s
+
+    def boot(self) -> BootTime:
+        return BootTime(f"{self._began}", (self._world.clock.moment - self._began).total_seconds())
 
     def restart(self) -> None:
         self._began, self.slept_s = self._world.clock.moment, 0.0

@@ -4,20 +4,22 @@ import random
 import shutil
 import sqlite3
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from vbdesk.capture.boot_clock import BootTime
 from vbdesk.capture.sealed import Damaged, SealedError
 from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.courier.request_journal import StoredRequests
 from vbdesk.outbox.library.examine import FAULTY, OLDER_COPY, ROWS_MISSING, SOUNDS_MISSING, UNKNOWN_FILES, _counted
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library, NotAllowed
+from vbdesk.outbox.library.recording_time import ServiceTime, TimeReference
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
-from vbdesk.outbox.library.states import IllegalMove, OutboxState
+from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"
@@ -41,7 +43,8 @@ def folder(tmp_path):
 @pytest.fixture
 def three(library, new_take):
     """Two that wait and one with a result; the library is closed."""
-    takes = [new_take("ward4-1", seconds=1, note="one"), new_take("ward4-2", seconds=1), new_take("ward4-3", seconds=1)]
+    began = TimeReference(BootTime("start-1", 60.0))
+    takes = [new_take(f"ward4-{number}", seconds=1, note=f"{number}", reference=began) for number in (1, 2, 3)]
     for take_id in takes:
         library.queue(take_id)
     with library.store.changing():
@@ -113,11 +116,13 @@ def test_a_changed_row_is_not_in_the_way_of_what_is_done_to_many(library, three,
     again.send_now()
     line.recover()
     line.try_again()
-    line.doubt_moments(EIGHT, "Doubtful.")
+    again.times.confirm(ServiceTime(BootTime("start-1", 0.0), EIGHT + timedelta(days=1)))
+    again.times.review()
     SoundRetention(again).step(EIGHT)
     (event,) = line.events()
     assert (event.take_id, event.released, event.not_before) == (three[1], True, None)
-    assert again.get(three[1]).reason == "Doubtful."
+    assert again.get(three[1]).fix is Fix.SET_CLOCK
+    assert again.get(three[0]).time_doubt is None
     assert {again.get(take_id).fault for take_id in (three[0], three[2])} == {ROW_CHANGED}
 
 

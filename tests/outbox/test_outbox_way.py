@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from vbdesk.outbox.courier.clock_check import DOUBT
+from vbdesk.capture.boot_clock import BootTime
 from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.courier.reach import Reach
 from vbdesk.outbox.library.library import NotAllowed
@@ -125,6 +125,10 @@ class SleepyClock:
     def monotonic(self):
         return self._clock.monotonic()
 
+    def boot(self):
+        boot = self._clock.boot()
+        return BootTime(boot.boot_id, boot.seconds + self.slept_s)
+
 
 def test_after_sleep_the_connections_are_new_and_the_network_may_settle(
     library, all_done, waiting, service, new_courier, drive, clock
@@ -154,21 +158,17 @@ def test_where_both_clocks_go_on_during_sleep_being_late_tells(courier, service,
 def test_a_wrong_clock_is_measured_by_the_services(library, waiting, new_take, courier, service, drive, clock, ahead):
     service.clock_ahead = ahead
     take_id, resting = waiting(), new_take("b", seconds=15, rate=1000)
-    recorded_at = library.get(take_id).recorded_at
     drive(courier, seconds=200)
     assert courier.status.on_hold is Fix.SET_CLOCK
     ours, theirs = (f"{moment.astimezone():%Y-%m-%d %H:}" for moment in (clock.now(), clock.now() + ahead))
     assert f"it says {ours}" in courier.status.sentence
     assert f"the service's {theirs}" in courier.status.sentence
     assert service.count("put") == 0
-    assert library.get(take_id).reason == library.get(resting).reason == DOUBT
     service.clock_ahead = timedelta(0)
     drive(courier, all_done_of(library, take_id), seconds=200)
     assert courier.status.on_hold is None
-    assert library.get(take_id).reason == DOUBT
-    assert library.get(take_id).recorded_at == recorded_at
-    library.queue(resting)
-    assert library.get(resting).reason == DOUBT
+    assert library.get(take_id).recorded_at == MOMENT
+    assert library.get(resting).reason is None
 
 
 def all_done_of(library, take_id):
@@ -183,20 +183,6 @@ def test_a_clock_that_is_a_few_minutes_off_does_no_harm(library, all_done, waiti
     assert library.get(take_id).reason is None
 
 
-def test_recordings_made_while_the_clock_was_ahead_are_said_so_once_it_is_right(
-    library, all_done, waiting, new_courier, service, drive, clock
-):
-    laptop = LaptopClock(clock, timedelta(days=365))
-    library.store.clock = laptop
-    wrong = waiting()
-    laptop.wrong = timedelta(0)
-    right = waiting("b")
-    service.clock_ahead = timedelta(0)
-    drive(new_courier(clock=laptop), all_done)
-    assert library.get(wrong).reason == DOUBT
-    assert library.get(right).reason is None
-
-
 class LaptopClock:
     """A clock that a person can set wrong."""
 
@@ -209,6 +195,9 @@ class LaptopClock:
 
     def monotonic(self):
         return self._clock.monotonic()
+
+    def boot(self):
+        return self._clock.boot()
 
 
 def test_a_recording_of_the_future_is_not_sent_before_its_time_is_corrected(
@@ -228,10 +217,9 @@ def test_a_recording_of_the_future_is_not_sent_before_its_time_is_corrected(
     assert (held.state, held.fix) == (OutboxState.NEEDS_ATTENTION, Fix.SET_CLOCK)
     assert "2027" in held.reason
     assert service.jobs == {}
-    assert held.clock_ahead_s == pytest.approx(year.total_seconds(), abs=2)
-    corrected = held.recorded_at - timedelta(seconds=held.clock_ahead_s)
-    library.set_recorded_at(take_id, corrected)
-    assert library.get(take_id).clock_ahead_s is None
+    assert held.time_doubt.before < clock.now() + timedelta(minutes=1)
+    library.set_recorded_at(take_id, held.recorded_at - year)
+    assert library.get(take_id).time_doubt is None
     library.retry(take_id)
     drive(courier, all_done)
     [job] = service.jobs.values()

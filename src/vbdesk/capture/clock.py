@@ -5,6 +5,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from vbdesk.capture.boot_clock import BootTime, boot_time
+from vbdesk.contract.ids import new_id
+
 
 class Clock(Protocol):
     """The time of day, and a steady count of seconds."""
@@ -14,6 +17,9 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds since some moment; never goes back."""
+
+    def boot(self) -> BootTime:
+        """The time since the computer started, sleep included."""
 
 
 class SystemClock:
@@ -27,6 +33,10 @@ class SystemClock:
         """Seconds since some moment; never goes back."""
         return time.monotonic()
 
+    def boot(self) -> BootTime:
+        """The time since the computer started, sleep included."""
+        return boot_time()
+
 
 class ManualClock:
     """A clock that moves only when told to."""
@@ -35,6 +45,7 @@ class ManualClock:
         self._lock = threading.Lock()
         self._start = start
         self._elapsed_s = 0.0
+        self._boot_id = new_id()
 
     def now(self) -> datetime:
         """The time of day, aware, in UTC."""
@@ -43,6 +54,10 @@ class ManualClock:
     def monotonic(self) -> float:
         """Seconds since the clock was made."""
         return self._elapsed_s
+
+    def boot(self) -> BootTime:
+        """Seconds since the clock was made."""
+        return BootTime(self._boot_id, self._elapsed_s)
 
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass."""

@@ -1,6 +1,7 @@
 """Record takes, one at a time: from the microphone's blocks to sealed sound on disk, whatever happens in between."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ class Recorder:
         described = {
             **(about or {}),
             "recorded_at": recording.recorded_at.isoformat(),
+            "boot": asdict(recording.boot),
             "app_version": __version__,
             "device": None if device is None else device.name,
             "host_api": None if device is None else device.host_api,

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from vbdesk.capture.boot_clock import BootTime
 from vbdesk.capture.clock import Clock
 from vbdesk.capture.devices import Device, DeviceLister, DevicesUnknown, is_among
 from vbdesk.capture.meter import LevelMeter, Levels, LiveEnvelope
@@ -84,7 +85,9 @@ class Recording:
         on_finished: Callable[[Take], None] | None,
         lead_in_s: float,
     ) -> None:
-        self.recorded_at: datetime = clock.now() + timedelta(seconds=lead_in_s)
+        now, boot = clock.now(), clock.boot()
+        self.recorded_at: datetime = now + timedelta(seconds=lead_in_s)
+        self.boot = BootTime(boot.boot_id, boot.seconds + lead_in_s)  # at the same moment, for the clock may be set
         self.phase = Phase.RECORDING if lead_in_s <= 0 else Phase.LEAD_IN
         self._clock = clock
         self._lister = lister

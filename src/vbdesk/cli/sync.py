@@ -29,10 +29,14 @@ from vbdesk.cli.connection import (
     service_of,
 )
 from vbdesk.cli.output import fail
+from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
 from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vbdesk.cli.held_library import Held
+    from vbdesk.cli.recording_times import TimeChoice
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.courier.courier import Courier
     from vbdesk.outbox.courier.reach import CourierStatus
@@ -69,6 +73,15 @@ def sync(
         float,
         typer.Option(min=0.0, metavar="SECONDS", help="How long to wait for a disk that is full, read-only or gone."),
     ] = DISK_TIMEOUT_S,
+    time_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--time",
+            metavar="TAKE=TIME",
+            help="Decide about the time of a recording whose clock was wrong: its id, or all, and suggested, keep, or "
+            "date and time such as 2026-03-01T09:30+01:00. May be given several times.",
+        ),
+    ] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -80,6 +93,8 @@ def sync(
     """
     if group and results is None:
         fail("--group chooses results: name their folder with --results.", USAGE)
+    if time_of and not send:
+        fail("--time decides about recordings that are to be sent: leave out --no-send.", USAGE)
     stop_in_order()
     report: dict[str, Any] = {}
     budget: RequestBudget | None = None
@@ -92,6 +107,7 @@ def sync(
             disk_timeout_s=disk_timeout,
             quiet=as_json,
             send_again=send_again or (),
+            times=parse_times(time_of or []),
         )
     elif results is None:
         fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
@@ -99,6 +115,8 @@ def sync(
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(report))
+    if report.get("sent", {}).get("undecided_times"):
+        raise typer.Exit(ACT_FIRST)
     if report.get("sent", {}).get("unsettled"):
         raise typer.Exit(REFUSED)
 
@@ -126,6 +144,7 @@ def send_waiting(
     disk_timeout_s: float = DISK_TIMEOUT_S,
     quiet: bool = False,
     send_again: Sequence[str] = (),
+    times: "Mapping[str, TimeChoice] | None" = None,
 ) -> Sent:
     """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
 
@@ -137,6 +156,7 @@ def send_waiting(
         disk_timeout_s: how long to wait for a disk that does not take changes.
         quiet: say nothing of each recording as it ends.
         send_again: take ids of recordings to send though the service may have them.
+        times: which time of a recording is right, as a person decided; by take id or `all`.
     """
     from vbdesk.cli.held_library import held_library
     from vbdesk.cli.places import places
@@ -152,6 +172,7 @@ def send_waiting(
         if held.library.settings().paused:
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
         _send_again(held.library, send_again)
+        decide_times(held.library, times or {})
         held.library.send_now()
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
@@ -327,7 +348,7 @@ class _Watch:
                 continue
             known = self._ended.get(item.take_id)
             self._ended[item.take_id] = item
-            if not self._quiet and (known is None or known.state is not item.state):
+            if not (self._quiet or is_undecided(item)) and (known is None or known.state is not item.state):
                 typer.echo(_line(item))
 
     def _follow(self, item: "RecordingItem") -> None:
@@ -343,13 +364,18 @@ class _Watch:
 
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
+        undecided = undecided_times(self._library)
         if not self._quiet:
             have = "has its" if done == 1 else "have their"
-            typer.echo(f"{done} of {len(recordings)} {have} result; nothing waits.")
+            waits = f"{len(undecided)} not sent before you decide" if undecided else "nothing waits"
+            typer.echo(f"{done} of {len(recordings)} {have} result; {waits}.")
+            for item in undecided:
+                typer.echo(how_to_decide(item), err=True)
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
                 typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
-        return {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
+        report = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
+        return {**report, "undecided_times": [item.take_id for item in undecided]} if undecided else report
 
 
 def _line(item: "RecordingItem") -> str:

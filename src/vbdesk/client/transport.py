@@ -18,7 +18,6 @@ from vbdesk.client.causes import cause_of
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.errors import (
     Cancelled,
-    CaptivePortal,
     ClientError,
     ConnectionFailed,
     RateLimited,
@@ -77,7 +76,8 @@ class Transport:
     The httpx client carries no credentials of its own, so that it can also put bytes on a foreign storage.
 
     Attributes:
-        server_time: the time of day in the service's last answer; None before the first.
+        server_time: the time of day in the service's last answer; None before the first, and where that answer did not
+            tell it. Refusals do not count: anybody on the way can write one, without knowing the account's key.
         key_kept_s: for how many seconds the service keeps an idempotency key, by its last answer; None: no promise.
     """
 
@@ -147,6 +147,7 @@ class Transport:
             raise ConnectionFailed(cause_of(error), maybe_delivered=delivered, at_storage=with_storage) from None
 
     def _attempt(self, call: Call, cancel: CancelFlag | None) -> httpx.Response:
+        self.server_time = None
         with self._counted(call.bucket, cancel), ExitStack() as opened:
             parts = None if call.form is None else _parts(call.form, call.audio, opened)
             response = self.exchange(
@@ -161,12 +162,9 @@ class Transport:
             )
         if not response.is_success:
             error = error_of(response)
-            if not isinstance(error, CaptivePortal | UnexpectedAnswer):
-                self._read_clock(response)
-                self._read_promise(response)
             self._slow_down(call.bucket, error)
             raise error
-        if not is_of_portal(response):
+        if not is_of_portal(response) and "Age" not in response.headers:  # a cache repeats the time of an old answer
             self._read_clock(response)
             self._read_promise(response)
         return response

@@ -6,12 +6,14 @@ from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton
 
 from vbdesk.outbox.bundles.bundle_keys import public_key
 from vbdesk.outbox.courier.reach import CourierStatus, Reach
 from vbdesk.outbox.library.examine import HELD, OLDER_COPY, take_in_keyring
 from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.items import metadata_of
+from vbdesk.outbox.library.recording_time import TimeDoubt
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import UnknownTake
@@ -80,21 +82,80 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
     assert workspace.library.whole_audio(waiting).duration_s == pytest.approx(16, abs=0.1)
 
 
-def test_a_time_of_a_clock_that_was_ahead_is_corrected_by_what_was_measured(shelf, open_outbox, workspace, qtbot):
-    ahead = timedelta(days=365)
-    take_id = shelf.put("a", S.NEEDS_ATTENTION, hours_ago=1 - 365 * 24, fix=Fix.SET_CLOCK, reason="It is not made yet.")
-    item = workspace.library.get(take_id)
-    with workspace.library.store.changing():
-        measured = replace(metadata_of(item), clock_ahead_s=ahead.total_seconds())
-        workspace.library.store.keep_details(take_id, measured)
-    page = open_outbox(1)
-    page.view_model.act(take_id)
-    qtbot.waitUntil(lambda: page.notice.isVisible())
-    assert "by a clock that was 1 year ahead. Send it as " in page.notice.words()
-    assert workspace.library.get(take_id).recorded_at == item.recorded_at
-    page.notice.button.click()
-    qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)
-    assert workspace.library.get(take_id).recorded_at == item.recorded_at - ahead
+@pytest.fixture
+def ask(shelf, open_outbox, workspace, qtbot):
+    """A recording that is asked about, its page with the card open, and the item as it was."""
+
+    def make(state=S.NEEDS_ATTENTION, suggested=timedelta(hours=-3), **columns):
+        take_id = shelf.put("ward4-0172", state, fix=Fix.SET_CLOCK, reason="The clock was wrong. Decide.", **columns)
+        library = workspace.library
+        item = library.get(take_id)
+        doubt = TimeDoubt(None if suggested is None else item.recorded_at + suggested)
+        with library.store.changing():
+            library.store.keep_details(take_id, replace(metadata_of(item), time_doubt=doubt))
+        page = open_outbox(1)
+        assert page.view_model.table.cell(0, 4).text == "Choose time"
+        page.view_model.act(take_id)
+        qtbot.waitUntil(lambda: page.time_card.isVisible())
+        assert page.time_card.sentence.text() == "The clock was wrong. Decide."
+        assert page.time_card.title.text() == "When was the recording of ward4-0172 made?"
+        return page, library.get(take_id)
+
+    return make
+
+
+def pick(page, key):
+    page.time_card.choice.choose(key)
+    page.time_card.choice.chosen.emit(key)
+
+
+def offered(page):
+    return [button.text() for button in page.time_card.choice.findChildren(QAbstractButton) if button.isVisible()]
+
+
+@pytest.mark.parametrize("state", [S.NEEDS_ATTENTION, S.CHECKED])
+@pytest.mark.parametrize("choice", ["suggested", "kept", "entered"])
+def test_a_person_decides_which_time_of_a_recording_is_right(ask, workspace, qtbot, state, choice):
+    page, item = ask(state)
+    entered = (item.recorded_at - timedelta(days=2)).astimezone().replace(second=0, microsecond=0)
+    pick(page, choice)
+    wanted = {"suggested": item.time_doubt.suggested, "kept": item.recorded_at, "entered": entered}[choice]
+    if choice == "entered":
+        page.time_card.time.setText(f"{entered:%Y-%m-%d %H:%M}")
+    assert page.time_card.time.text() == f"{wanted.astimezone():%Y-%m-%d %H:%M}"
+    assert page.time_card.time.isReadOnly() is (choice != "entered")
+    page.time_card.go.click()
+    qtbot.waitUntil(lambda: state_of(workspace, item.take_id) is S.WAITING)
+    after = workspace.library.get(item.take_id)
+    assert (after.recorded_at, after.fix, after.reason, after.time_decided) == (wanted, None, None, True)
+    assert not page.time_card.isVisible()
+
+
+def test_a_time_that_cannot_be_read_is_said_at_its_field(ask, workspace):
+    page, item = ask()
+    pick(page, "entered")
+    page.time_card.time.setText("yesterday")
+    page.time_card.go.click()
+    assert page.time_card.time_field.below_text() == "Enter date and time, such as 2026-03-01 09:30."
+    assert page.time_card.isVisible()
+    assert workspace.library.get(item.take_id) == item
+
+
+def test_without_a_suggestion_the_other_two_are_offered(ask):
+    page, _ = ask(suggested=None)
+    assert offered(page) == ["Clock's time", "Another time"]
+
+
+def test_what_another_computer_may_have_sent_keeps_its_time(ask):
+    page, _ = ask(bundle_id="b-1")
+    assert offered(page) == ["Clock's time"]
+
+
+def test_closing_the_question_changes_nothing(ask, workspace):
+    page, item = ask()
+    page.time_card.close_button.click()
+    assert page.list.isVisible()
+    assert workspace.library.get(item.take_id) == item
 
 
 def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_outbox, workspace, pulse_job, qtbot):

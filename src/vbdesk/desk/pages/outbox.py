@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLay
 
 from vbdesk.desk import theme
 from vbdesk.desk.pages.outbox_bundles import BundleCard, HandOverCard, TakeInCard
+from vbdesk.desk.pages.outbox_time import TimeCard
 from vbdesk.desk.theme import Role
 from vbdesk.desk.viewmodels.outbox import OutboxViewModel
-from vbdesk.desk.viewmodels.outbox_deeds import Choice, Notice
+from vbdesk.desk.viewmodels.outbox_deeds import Choice, Notice, TimeQuestion
 from vbdesk.desk.viewmodels.outbox_news import News
 from vbdesk.desk.viewmodels.outbox_order import Figures
 from vbdesk.desk.viewmodels.outbox_rows import Show
@@ -114,6 +115,7 @@ class OutboxPage(QWidget):
         self.banner.acted.connect(view_model.act_on_news)
         self.notice.acted.connect(self._on_notice_acted)
         view_model.deeds.noticed.connect(self._show_notice)
+        view_model.deeds.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
         view_model.news_changed.connect(self._show_news)
@@ -238,7 +240,17 @@ class OutboxPage(QWidget):
         """The card for taking in, made when it is first wanted."""
         return TakeInCard(self.view_model.bundles)
 
-    def _show_face(self, face: BundleCard) -> None:
+    @cached_property
+    def time_card(self) -> TimeCard:
+        """The card for the time of a recording, made when it is first wanted."""
+        return TimeCard(self.view_model.deeds)
+
+    @Slot(object)
+    def _ask_for_time(self, question: TimeQuestion) -> None:
+        self._show_face(self.time_card)
+        self.time_card.begin(question)
+
+    def _show_face(self, face: BundleCard | TimeCard) -> None:
         if self._faces.indexOf(face) < 0:
             self._faces.addWidget(face)
             face.left.connect(self._show_list)

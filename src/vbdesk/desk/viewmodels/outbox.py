@@ -161,7 +161,7 @@ class OutboxViewModel(QObject):
             case Deed.TAKE_BACK:
                 self.deeds.take_back([key])
             case Deed.CORRECT if row is not None:
-                self.deeds.ask_for_time(row.item, self._around().now)
+                self.deeds.ask_for_time(row.item)
             case Deed.DECIDE if row is not None:
                 self.deeds.ask_to_send_again(row.item)
             case Deed.REVIEW:

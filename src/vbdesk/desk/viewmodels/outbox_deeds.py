@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, deed_of
-from vbdesk.desk.viewmodels.time_words import counted, day_and_time, stretch_words
+from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.bundles.bundle import take_back
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, PutAway, UnknownTake
+from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
 
 _S = OutboxState
@@ -75,7 +76,6 @@ class Step(StrEnum):
     CLOSE = "close"
     UNDO = "undo"
     DELETE = "delete"
-    CORRECT = "correct"
     SEND_AGAIN = "send_again"
     ACCEPT_COPY = "accept_copy"
 
@@ -91,6 +91,26 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeQuestion:
+    """Which time of a recording is right.
+
+    Attributes:
+        sentence: why it is asked.
+        told_words: the time that the clock gave.
+        suggested, suggested_words: the right time by the service's clock, where it can be computed.
+        correctable: no service can know the recording by the time that it has.
+    """
+
+    take_id: str
+    group_id: str
+    sentence: str
+    told_words: str
+    suggested: datetime | None
+    suggested_words: str
+    correctable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Deleted:
     """What was put away, and which of it stood in the line."""
 
@@ -103,9 +123,11 @@ class OutboxDeeds(QObject):
 
     Signals:
         noticed: (Notice | None) there is something to say, or nothing more.
+        time_asked: (TimeQuestion) a person is to decide which time of a recording is right.
     """
 
     noticed = Signal(object)
+    time_asked = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -113,7 +135,6 @@ class OutboxDeeds(QObject):
         self._step = Step.CLOSE
         self._asked_about: tuple[str, ...] = ()
         self._deleted: _Deleted | None = None
-        self._to_correct: RecordingItem | None = None
         self._to_send_again = ""
 
     def send(self, items: Collection[RecordingItem], around: Circumstances) -> None:
@@ -165,18 +186,18 @@ class OutboxDeeds(QObject):
             self._asked_about = choice.delete
             self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=Step.DELETE))
 
-    def ask_for_time(self, item: RecordingItem, now: datetime) -> None:
-        """Offer the time of a recording that the clock would have given, had it been right."""
-        if item.clock_ahead_s is None:
-            return
-        self._to_correct = item
-        told, ahead = day_and_time(item.recorded_at, now), stretch_words(abs(item.clock_ahead_s))
-        corrected = day_and_time(_corrected(item), now).replace("T", "t", 1).replace("Y", "y", 1)
-        self._say(
-            Notice(
-                f"{item.group_id}: recorded {told} by a clock that was {ahead} ahead. Send it as {corrected}?",
-                act="Send with that time",
-                step=Step.CORRECT,
+    def ask_for_time(self, item: RecordingItem) -> None:
+        """Ask which time of a recording is right."""
+        suggested = None if item.time_doubt is None else item.time_doubt.suggested
+        self.time_asked.emit(
+            TimeQuestion(
+                take_id=item.take_id,
+                group_id=item.group_id,
+                sentence=item.reason or "",
+                told_words=_entered_words(item.recorded_at),
+                suggested=suggested,
+                suggested_words="" if suggested is None else _entered_words(suggested),
+                correctable=item.bundle_id is None and not item.asked,
             )
         )
 
@@ -196,14 +217,16 @@ class OutboxDeeds(QObject):
             )
         )
 
+    def decide_time(self, take_id: str, moment: datetime | None) -> None:
+        """Send a recording with this time; with the one that it has if None."""
+        library = self._workspace.library
+        self._each([(take_id, lambda take_id: _decide_time(library, take_id, moment))])
+
     def act_on_notice(self) -> None:
         """Do what the button of the notice says."""
         step, self._step = self._step, Step.CLOSE
         if step is Step.DELETE:
             self._start(lambda: _discard(self._workspace.library, self._asked_about), self._on_discarded)
-        elif step is Step.CORRECT and self._to_correct is not None:
-            library, item = self._workspace.library, self._to_correct
-            self._start(lambda: _each_in_turn([(item.take_id, lambda _: _correct(library, item))]), self._on_each)
         elif step is Step.SEND_AGAIN:
             self._each([(self._to_send_again, self._workspace.library.send_again)])
         elif step is Step.ACCEPT_COPY:
@@ -216,13 +239,13 @@ class OutboxDeeds(QObject):
     @Slot()
     def withdraw(self) -> None:
         """Other recordings are chosen than were asked about."""
-        if self._step in (Step.DELETE, Step.CORRECT, Step.SEND_AGAIN):
-            self._step, self._asked_about, self._to_correct = Step.CLOSE, (), None
+        if self._step in (Step.DELETE, Step.SEND_AGAIN):
+            self._step, self._asked_about = Step.CLOSE, ()
             self.noticed.emit(None)
 
     def forget(self) -> None:
         """The page is left: what was offered is offered no longer."""
-        self._step, self._deleted, self._asked_about, self._to_correct = Step.CLOSE, None, (), None
+        self._step, self._deleted, self._asked_about = Step.CLOSE, None, ()
 
     def _each(self, deeds: list[tuple[str, Callable[[str], None]]]) -> None:
         self._start(lambda: _each_in_turn(deeds), self._on_each)
@@ -308,13 +331,20 @@ def _each_in_turn(deeds: list[tuple[str, Callable[[str], None]]]) -> str:
     return refusals[0] if refusals else ""
 
 
-def _corrected(item: RecordingItem) -> datetime:
-    return item.recorded_at - timedelta(seconds=item.clock_ahead_s or 0.0)
+def _decide_time(library: Library, take_id: str, moment: datetime | None) -> None:
+    if moment is None:
+        library.keep_recorded_at(take_id)
+    else:
+        library.set_recorded_at(take_id, moment)
+    if library.get(take_id).state is _S.CHECKED:
+        library.queue(take_id)
+    else:
+        library.retry(take_id)
 
 
-def _correct(library: Library, item: RecordingItem) -> None:
-    library.set_recorded_at(item.take_id, _corrected(item))
-    library.retry(item.take_id)
+def _entered_words(moment: datetime) -> str:
+    """As a person would enter it."""
+    return clock_words(moment)[0]
 
 
 def _put_away(library: Library, take_ids: Iterable[str]) -> _Deleted:

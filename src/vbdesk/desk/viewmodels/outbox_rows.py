@@ -70,8 +70,8 @@ DEED_WORDS = {
     Deed.SEND_NOW: "Send now",
     Deed.RETRY: "Try again",
     Deed.REVIEW: "Review take",
-    Deed.CORRECT: "Correct time",
     Deed.DECIDE: "Decide",
+    Deed.CORRECT: "Choose time",
     Deed.ACCOUNT: "Open account",
     Deed.TAKE_BACK: "Take back",
     Deed.OPEN: "Open result",
@@ -80,7 +80,7 @@ DEED_WORDS = {
 _MENDS = {
     Fix.REVIEW_TAKE: Deed.REVIEW,
     Fix.CHANGE_TARGET: Deed.REVIEW,
-    Fix.SET_CLOCK: Deed.REVIEW,
+    Fix.SET_CLOCK: Deed.CORRECT,
     Fix.ENTER_KEY: Deed.ACCOUNT,
     Fix.ADD_CREDITS: Deed.ACCOUNT,
     Fix.SEND_AGAIN: Deed.DECIDE,
@@ -148,15 +148,13 @@ def deed_of(item: RecordingItem, around: Circumstances) -> Deed:
         case _S.WAITING | _S.UPLOADING:
             return Deed.NONE if item.asked else Deed.CANCEL
         case _S.CHECKED:
-            return Deed.SEND
+            return Deed.CORRECT if item.fix is Fix.SET_CLOCK else Deed.SEND
         case _S.DONE:
             return Deed.OPEN
         case _S.HANDED_OVER:
             return Deed.TAKE_BACK
         case _S.SUBMITTED | _S.RUNNING:
             return Deed.NONE
-    if item.fix is Fix.SET_CLOCK and item.clock_ahead_s is not None and item.bundle_id is None:
-        return Deed.CORRECT
     return Deed.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, Deed.RETRY)
 
 

@@ -1,6 +1,7 @@
 """State of the Record page from the count-in to the end of a take."""
 
 import math
+import sqlite3
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext
 from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
 from vbdesk.desk.workspace import Workspace
+from vbdesk.outbox.library.recording_time import service_time_json
 
 COUNT_IN_S = 3
 _TICK_MS = 40
@@ -111,7 +113,7 @@ class RecordViewModel(QObject):
         self._ailment = ""
         self.task: Task = setup.form.protocol.tasks[0]
         outside, library = workspace.outside, workspace.library
-        self._clock = outside.clock
+        self._clock, self._times = outside.clock, library.times
         self._monitor = Monitor(outside.microphone)
         self._monitor_gate = threading.Lock()  # whoever closes waits for a microphone that is just being opened
         self._recorder = Recorder(
@@ -265,7 +267,15 @@ class RecordViewModel(QObject):
             "tags": list(metadata.tags),
             "target": str(metadata.target),
             "consented_at": None if consented_at is None else consented_at.isoformat(),
+            "service_time": self._service_time(),
         }
+
+    def _service_time(self) -> Mapping[str, Any] | None:
+        """The newest time that the service has confirmed; a library that cannot be read stops no recording."""
+        try:
+            return service_time_json(self._times.known().newest)
+        except sqlite3.Error:
+            return None
 
     # The audio lane: whatever may block on the sound system
 

@@ -29,14 +29,6 @@ def age_words(moment: datetime, now: datetime) -> str:
     return f"{counted(minutes // (60 * 24), 'day')} ago"
 
 
-def stretch_words(seconds: float) -> str:
-    """How long, in the largest unit that fits: `9 minutes`, `3 hours`, `12 days`, `1 year`."""
-    for unit, unit_s in (("year", 365 * 86_400), ("day", 86_400), ("hour", 3600)):
-        if seconds >= unit_s:
-            return counted(round(seconds / unit_s), unit)
-    return counted(max(1, round(seconds / 60)), "minute")
-
-
 def clock_words(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
     whole = int(seconds)

@@ -81,6 +81,10 @@ class Segment(QWidget):
         """Key of the chosen option; empty where none is."""
         return self._keys[self._group.checkedId()] if self._group.checkedId() >= 0 else ""
 
+    def set_offered(self, key: str, offered: bool) -> None:
+        """Whether this choice is there at all."""
+        self._group.button(self._keys.index(key)).setVisible(offered)
+
     def choose(self, key: str) -> None:
         """Show `key` as chosen, without a signal."""
         told = self._group.blockSignals(True)

@@ -32,7 +32,7 @@ from vbdesk.outbox.library.column_seal import InvalidTag
 from vbdesk.outbox.library.examine import of_list
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import Store, time_text
 from vbdesk.outbox.profiles.profiles import Profile
 
@@ -118,7 +118,8 @@ def ready(library: Library, take_ids: Collection[str] | None = None) -> Ready:
         if take_ids is not None and row["take_id"] not in take_ids:
             continue
         item = library.get(row["take_id"])
-        reason = item.reason if item.state is OutboxState.NEEDS_ATTENTION else _why_not(row)
+        undecided = item.state is OutboxState.NEEDS_ATTENTION or item.fix is Fix.SET_CLOCK
+        reason = item.reason if undecided else _why_not(row)
         if reason is None:
             items.append(item)
         else:

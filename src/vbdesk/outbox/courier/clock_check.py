@@ -1,41 +1,50 @@
-"""Whether the clock of this computer is right, and since when it may not have been."""
+"""Whether the clock of this computer is right, by what the service answers."""
 
+import logging
+import sqlite3
+from collections import deque
 from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock
-
-TOLERANCE = timedelta(minutes=15)
-"""Histories count days, and an upload may begin for as long: less does no harm, and hardly any clock is exact."""
+from vbdesk.outbox.library.recording_time import RIGHT, ServiceTime
+from vbdesk.outbox.library.service_times import ServiceTimes
 
 FUTURE = timedelta(minutes=5)
 """No recording is made later than now; its time may be so much later, since no two clocks are the same."""
 
-DOUBT = "Made while the clock of this computer was wrong, so its time of recording may be wrong too."
+COMPARED = 4  # answers that a later one may confirm
+
+log = logging.getLogger(__name__)
 
 
 class ClockCheck:
-    """What is known of the clock in this run of the program."""
+    """Takes a time that the service tells for confirmed once two of its answers agree."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._since = clock.now()
-        self._right = False
+    def __init__(self, clock: Clock, times: ServiceTimes) -> None:
+        self._clock, self._times = clock, times
+        self._unconfirmed: deque[ServiceTime] = deque(maxlen=COMPARED)
+        self._reviewed_error: timedelta | None = None
 
-    def time_leapt(self) -> None:
-        """The clock was set, or the computer slept: what was known does not hold any more."""
-        now = self._clock.now()
-        self._since = now if self._right else min(self._since, now)
-        self._right = False
+    def hear(self, answer: ServiceTime) -> bool:
+        """Compare an answer with earlier ones; True if it is confirmed. A full disk is no reason to lose the answer."""
+        agreeing = next((each for each in self._unconfirmed if each.agrees_with(answer)), None)
+        try:
+            if agreeing is None and not self._times.agrees(answer):
+                self._unconfirmed.append(answer)
+                return False
+            if agreeing is not None:
+                self._times.confirm(agreeing)
+            self._times.confirm(answer)
+            self._unconfirmed.clear()
+            self._review(answer.later(self._clock.boot().seconds) - self._clock.now())
+        except (sqlite3.Error, OSError):
+            log.exception("The service's time could not be kept")
+        return True
 
-    def compare(self, error: timedelta | None) -> datetime | None:
-        """Take in how far the service's clock is before ours; from when on takes made here are doubtful, None if not.
-
-        A right clock is compared once after each leap: takes made by it while it was ahead lie in its future now.
-        """
-        if error is None or (self._right and abs(error) <= TOLERANCE):
-            return None
-        self._right = abs(error) <= TOLERANCE
-        return self._clock.now() + TOLERANCE if self._right else self._since
+    @property
+    def needs_another(self) -> bool:
+        """Whether one more answer may confirm the time; a service whose answers never agree is not asked for ever."""
+        return 0 < len(self._unconfirmed) < COMPARED
 
     def sentence(self, error: timedelta | None) -> str:
         """What to tell a person of a wrong clock."""
@@ -43,13 +52,11 @@ class ClockCheck:
         theirs = "" if error is None else f", and the service's {_on_the_wall(ours + error)}"
         return f"The clock of this computer is wrong: it says {_on_the_wall(ours)}{theirs}. Set it."
 
-
-def future_fault(recorded_at: datetime) -> str:
-    """What to tell a person of a recording whose time has not come yet."""
-    return (
-        f"By its time, {_on_the_wall(recorded_at)}, it is not made yet: the clock of this computer was ahead. "
-        "It is kept, and is sent once its time is corrected."
-    )
+    def _review(self, error: timedelta) -> None:
+        """Look at all recordings again, once in a run and whenever the clock was set."""
+        if self._reviewed_error is None or abs(error - self._reviewed_error) > RIGHT:
+            self._times.review()
+            self._reviewed_error = error
 
 
 def _on_the_wall(moment: datetime) -> str:

@@ -8,7 +8,9 @@ from vbdesk.capture.clock import Clock
 from vbdesk.client import Client, RequestBudget
 from vbdesk.client.errors import RateLimited
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
-from vbdesk.outbox.courier.clock_check import TOLERANCE
+from vbdesk.outbox.library.recording_time import TOLERANCE, ServiceTime
+
+SLOW_S = 30.0  # the time in an answer that took longer says little of the moment at which it came
 
 
 class NoRoom(Exception):
@@ -19,9 +21,9 @@ class Connection:
     """A client without a budget of its own, and the budget that it shares with everything else of the program.
 
     Attributes:
-        clock_error: how far the service's clock is before ours, as its last answer said; None if it never did.
-        heard: the service has answered on this connection.
         key_kept_s: for how many seconds it keeps an idempotency key, by its last answer; None: no promise.
+        answer: the time that the service's last answer told; None where it told none, or took too long.
+        answered: an answer has come since the connection was made.
     """
 
     def __init__(
@@ -32,9 +34,9 @@ class Connection:
         self._budget = budget
         self._clock = clock
         self._on_answer = on_answer
-        self.clock_error: timedelta | None = None
-        self.heard = False
         self.key_kept_s: int | None = None
+        self.answer: ServiceTime | None = None
+        self.answered = False
 
     @property
     def client(self) -> Client:
@@ -52,7 +54,7 @@ class Connection:
             VaultError: the key cannot be read.
         """
         client = self.client
-        sent_at = self._clock.monotonic()
+        sent_at, began = self._clock.monotonic(), self._clock.boot()
         if not self._budget.take(bucket, sent_at):
             raise NoRoom
         try:
@@ -64,19 +66,27 @@ class Connection:
         finally:
             # on a slow line the service counts a request at any moment up to its answer
             self._budget.answered(bucket, sent_at, self._clock.monotonic())
-        if client.server_time is not None:
-            self.clock_error = client.server_time - self._clock.now()
-        self.heard, self.key_kept_s = True, client.key_kept_s
+        now, self.answer, self.answered = self._clock.boot(), None, True
+        if client.server_time is not None and now.seconds - began.seconds <= SLOW_S:
+            self.answer = ServiceTime(now, client.server_time)
+        self.key_kept_s = client.key_kept_s
         self._on_answer()
+
+    @property
+    def clock_error(self) -> timedelta | None:
+        """How far the service's clock is before ours; None if its last answer did not tell."""
+        heard = self.heard_time()
+        return None if heard is None else heard - self._clock.now()
 
     @property
     def clock_is_wrong(self) -> bool:
         """Whether the last answer shows that our clock is wrong."""
-        return self.clock_error is not None and abs(self.clock_error) > TOLERANCE
+        error = self.clock_error
+        return error is not None and abs(error) > TOLERANCE
 
     def heard_time(self) -> datetime | None:
-        """The time of day by the service's clock; None if it never told."""
-        return None if self.clock_error is None else self._clock.now() + self.clock_error
+        """The time of day by the service's clock; None if its last answer did not tell."""
+        return None if self.answer is None else self.answer.later(self._clock.boot().seconds)
 
     def service_time(self) -> datetime:
         """The time of day by the service's clock where that is known, else by ours."""
@@ -85,7 +95,6 @@ class Connection:
     def drop(self) -> None:
         """Let go of the connections; the next request makes new ones."""
         client, self._client = self._client, None
-        self.clock_error = None
-        self.heard, self.key_kept_s = False, None
+        self.answer, self.answered, self.key_kept_s = None, False, None
         if client is not None:
             client.close()

@@ -13,14 +13,14 @@ import math
 import sqlite3
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.sealed import SealedError
 from vbdesk.client import Client, ClientError, RequestBudget
 from vbdesk.client.errors import Cancelled, RateLimited
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.courier.clock_check import DOUBT, ClockCheck
+from vbdesk.outbox.courier.clock_check import ClockCheck
 from vbdesk.outbox.courier.connection import Connection, NoRoom
 from vbdesk.outbox.courier.forecast import Forecast, InLine, Measured, forecast
 from vbdesk.outbox.courier.line import Event, Line
@@ -65,9 +65,11 @@ __all__ = ["Courier", "CourierStatus"]
 
 LONGEST_SLEEP_S = 0.5  # how late the loop may notice that it is to stop, or that the network is back
 SETTLING_S = 3.0  # after sleep the network comes back piece by piece
+NO_ROOM_S = 1.0
 HOUSE_EVERY_S = 30.0
 DISK_AGAIN_S = 5.0
 LOGGED_AGAIN_S = 3600.0  # a disk that stays full must not fill the log
+CONFIRMED_WITHIN_S = 2.0  # after one answer of the service another is asked for, which must tell the same time
 COMPARED_AGAIN_S = 180.0  # a clock known to be wrong is compared with each balance, so it need not be tried
 
 log = logging.getLogger(__name__)
@@ -112,7 +114,7 @@ class Courier:
         self._measured = Measured()
         self._steps = Steps(library, self._line, self._connection, self._agenda, self._clock, self._measured)
         self._sleep_watch = SleepWatch(self._clock)
-        self._clock_check = ClockCheck(self._clock)
+        self._clock_check = ClockCheck(self._clock, library.times)
         self._standing = Standing(self._clock, on_status)
         self._reconnect = threading.Event()
         self._retention = SoundRetention(library)
@@ -242,7 +244,6 @@ class Courier:
             self._begin_anew()
         now = self._clock.monotonic()
         if self._sleep_watch.has_slept():
-            self._clock_check.time_leapt()
             self.disconnect()
             self._quiet_until = max(self._quiet_until, now + SETTLING_S)
         if not self._has_network():
@@ -279,7 +280,7 @@ class Courier:
     def _gate(self) -> Gate:
         if self._standing.fix is Fix.ENTER_KEY:
             return Gate(only_credits_s=self._standing.probe_in_s)
-        return Gate(self._sends_wait_s(), self._is_by_hand(), heard=self._connection.heard)
+        return Gate(self._sends_wait_s(), self._is_by_hand(), heard=self._connection.answered)
 
     def _sends_wait_s(self) -> float:
         stands = self._library.store.held or self._library.settings().paused
@@ -314,7 +315,7 @@ class Courier:
             if isinstance(interruption, ClockWrong):
                 self._clock_is_wrong()
             if sent is not None:
-                self._line.wait(sent)
+                self._line.wait(sent, self._after(interruption))
         except ClientError as error:
             self._deal_with(error, sent)
         except VaultError:
@@ -328,6 +329,10 @@ class Courier:
         except Exception:  # a fault of ours in one recording must not stop the others
             reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
             self._set_aside(event, reason, Fix.TRY_AGAIN)
+
+    def _after(self, interruption: Exception) -> datetime | None:
+        """When to go on with a recording: without room for a request, trying at once would only try again."""
+        return self._clock.now() + timedelta(seconds=NO_ROOM_S) if isinstance(interruption, NoRoom) else None
 
     def _begin(self, task: Task) -> None:
         match task:
@@ -426,14 +431,14 @@ class Courier:
         if self._standing.reached():
             self._line.try_again()
         self._standing.lift(Fix.ENTER_KEY, Fix.UNLOCK_KEYRING)
-        error = self._connection.clock_error
-        doubtful_since = self._clock_check.compare(error)
-        if doubtful_since is not None:
-            measured = -error if error is not None and self._connection.clock_is_wrong else None
-            self._line.doubt_moments(doubtful_since, DOUBT, measured)
+        answer = self._connection.answer
+        confirmed = answer is not None and self._clock_check.hear(answer)
+        if self._clock_check.needs_another:
+            self._agenda.read_credits(CONFIRMED_WITHIN_S)
         if self._connection.clock_is_wrong:
-            self._clock_is_wrong()
-        elif error is not None or self._standing.is_probed():
+            if confirmed:
+                self._clock_is_wrong()
+        elif answer is not None or self._standing.is_probed():
             self._standing.lift(Fix.SET_CLOCK)
         self._tell()
 

@@ -2,13 +2,13 @@
 
 import sqlite3
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
 from vbdesk.outbox.library.audit import Deed, Part
-from vbdesk.outbox.library.items import RecordingItem, metadata_of, write_result
+from vbdesk.outbox.library.items import RecordingItem, write_result
 from vbdesk.outbox.library.rows import event_is_proved
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, NOT_ASKED, SEND_ANYWAY, Store, UnknownTake, time_text
@@ -175,25 +175,6 @@ class Line:
             with self._store.changing():
                 for take_id in take_ids:
                     self._store.write_event_of(take_id, {"not_before": None})
-
-    def doubt_moments(self, since: datetime, reason: str, ahead: timedelta | None = None) -> None:
-        """Say of every take made here at `since` or later, by a wrong clock, that its time may be wrong.
-
-        `ahead` is how far that clock is before the service's; None if nobody has measured it.
-        """
-        query = (
-            "SELECT take_id FROM recordings WHERE created_at >= ? AND NOT imported AND bundle_id IS NULL "
-            "AND state IN (?, ?, ?) AND fix IS NOT ?"
-        )
-        states = (OutboxState.CHECKED, OutboxState.WAITING, OutboxState.UPLOADING)
-        take_ids = self._take_ids(query, time_text(since), *states, Fix.SET_CLOCK)
-        if take_ids:
-            with self._store.changing():
-                for take_id in take_ids:
-                    self._store.update(take_id, {"reason": reason, "fix": Fix.SET_CLOCK})
-                    if ahead is not None:
-                        metadata = replace(metadata_of(self._store.get(take_id)), clock_ahead_s=ahead.total_seconds())
-                        self._store.keep_details(take_id, metadata)
 
     def need_attention(self, event: Event, reason: str, fix: Fix) -> None:
         """Out of the line, until a person decides."""

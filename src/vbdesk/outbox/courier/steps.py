@@ -34,7 +34,7 @@ from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
 from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.contract.uploads import UploadGrant
-from vbdesk.outbox.courier.clock_check import FUTURE, TOLERANCE, future_fault
+from vbdesk.outbox.courier.clock_check import FUTURE
 from vbdesk.outbox.courier.connection import Connection, NoRoom
 from vbdesk.outbox.courier.forecast import Measured
 from vbdesk.outbox.courier.line import Event, Line
@@ -48,6 +48,7 @@ from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
 
 SUBJECT_AGAIN_S = 60.0
+CONFIRMING = 3  # answers that are asked for until one agrees with another
 PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for one that is in no group any more
 UNPROVEN = (
     "The service may have this recording: its answer was lost, and no job there is proved to be its own. "
@@ -108,10 +109,11 @@ class Steps:
         if not MIN_DURATION_S <= item.duration_s <= MAX_DURATION_S:
             self._line.need_attention(event, _length_fault(item), Fix.REVIEW_TAKE)
             return False
-        if self._is_of_the_future(event, item) or not self._line.begin_upload(event):
+        if self._is_doubtful(event) or not self._line.begin_upload(event):
             return False
         upload_ref = event.upload_ref or self._upload(event, item)
-        if self._is_of_the_future(event, item):  # only now the service's time is known for certain
+        self._confirm_time()
+        if self._is_doubtful(event):  # only now the service's time is known for certain
             return False
         if event.shared:
             found = self._found_in_group(event, item)
@@ -131,7 +133,7 @@ class Steps:
         """
         item = self._line.item(event)
         self._hear()
-        if key_is_kept(event.asked_service_at, event.key_kept_s, self._connection.heard_time()):
+        if key_is_kept(event.asked_service_at, event.key_kept_s, self._confirmed_time()):
             if self._line.begin_upload(event):
                 self._submit(event, item, event.upload_ref or self._upload(event, item))
             return
@@ -201,19 +203,31 @@ class Steps:
 
     # Sending
 
-    def _is_of_the_future(self, event: Event, item: RecordingItem) -> bool:
-        """Keep back what the service would have to take for made later than now: its histories go by that time.
+    def _confirm_time(self) -> None:
+        """Ask once more, or twice, where the service's time is not confirmed: a single answer may be wrong."""
+        for _ in range(CONFIRMING):
+            answer = self._connection.answer
+            if self._connection.answered and (answer is None or self._library.times.agrees(answer)):
+                return
+            self.read_credits()
 
-        The time of a clock that is hardly wrong comes by itself; another one a person must correct.
+    def _is_doubtful(self, event: Event) -> bool:
+        """Keep back a recording whose time is not certain: the histories of the service go by that time.
+
+        A time that is a few minutes ahead comes without help; of another one a person decides.
         """
-        heard = self._connection.heard_time()
-        if heard is None or item.recorded_at <= heard + FUTURE:
+        times = self._library.times
+        item, service_time = self._line.item(event), times.service_time()
+        doubt = times.doubt(item)
+        if doubt is not None or item.fix is Fix.SET_CLOCK:
+            with self._library.store.changing():
+                if doubt is not None:
+                    times.mark(item, doubt)
+                self._line.need_attention(event, self._line.item(event).reason or "", Fix.SET_CLOCK)
+            return True
+        if service_time is None or item.recorded_at <= service_time + FUTURE:
             return False
-        early = item.recorded_at - heard
-        if early <= TOLERANCE:
-            self._line.wait(event, self._clock.now() + early - FUTURE)
-        else:
-            self._line.need_attention(event, future_fault(item.recorded_at), Fix.SET_CLOCK)
+        self._line.wait(event, self._clock.now() + (item.recorded_at - service_time) - FUTURE)
         return True
 
     def _upload(self, event: Event, item: RecordingItem) -> str:
@@ -261,13 +275,15 @@ class Steps:
         with self._connection.asking(Bucket.ANALYZE) as client:
             grant = client.uploads.mint(upload.content_type, None, cancel, size_bytes=len(upload.content))
         self._measured.request(self._clock.monotonic() - began)
+        if self._connection.clock_is_wrong:
+            self._confirm_time()
         if grant.expires_at <= self._now() or self._connection.clock_is_wrong:
             raise ClockWrong
         return _Granted(grant, upload.sha256)
 
     def _hear(self) -> None:
         """Have the service's time and its promise to keep keys, before it is asked for an analysis."""
-        if not self._connection.heard:
+        if not self._connection.answered:
             with self._connection.asking(Bucket.GENERAL) as client:
                 client.account.credits()
 
@@ -275,7 +291,7 @@ class Steps:
         """Ask for the analysis, or ask again with the same key where an earlier answer was lost."""
         self._hear()
         asked_before = event.asked_at is not None
-        if not self._line.ask(event, self._connection.heard_time(), self._connection.key_kept_s):
+        if not self._line.ask(event, self._confirmed_time(), self._connection.key_kept_s):
             return False
         began = self._clock.monotonic()
         try:
@@ -309,6 +325,10 @@ class Steps:
         self._line.taken(event, job_id)
         self._agenda.followed(event, taken=True)
         self._taken_at[event.take_id] = self._clock.monotonic()
+
+    def _confirmed_time(self) -> datetime | None:
+        """The time of day by the service's clock; None where it has told none since the computer started."""
+        return self._connection.heard_time() or self._library.times.service_time()
 
     def _now(self) -> datetime:
         return self._connection.service_time()

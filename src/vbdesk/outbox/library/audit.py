@@ -43,6 +43,7 @@ class Deed(StrEnum):
     IMPORTED = "imported"
     TRIMMED = "trimmed"
     TIME_CORRECTED = "time of recording corrected"
+    TIME_KEPT = "time of recording kept"
     LISTENED = "listened to"
     QUEUED = "queued"
     RELEASED = "released to be sent"

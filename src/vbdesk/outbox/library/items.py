@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from vbdesk.contract.results import Result
 from vbdesk.outbox.library.column_seal import ColumnSeal
+from vbdesk.outbox.library.recording_time import TimeDoubt, TimeReference, doubt_json, reference_json
 from vbdesk.outbox.library.states import Fix, OutboxState
 
 _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
@@ -49,9 +50,11 @@ class TakeMetadata:
         trim_s: start and end in seconds of what counts; None for all of it. The sound itself is kept whole.
         retake_of: take id of the recording that this one was made in place of.
         source_sha256: digest of the file that this one was imported from; empty for a take.
-        clock_ahead_s: how far the clock that gave `recorded_at` was before the service's; None if nobody measured it.
         time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`: a microphone's clock or
             chance gave its digits. None: as for a take if it is one, and not for a file.
+        reference: what was known of the time when it began, apart from the clock; None where nothing was.
+        time_doubt: why `recorded_at` is doubtful; None if it is not.
+        time_decided: a person has decided which time is right.
     """
 
     group_id: str
@@ -66,8 +69,10 @@ class TakeMetadata:
     trim_s: tuple[float, float] | None = None
     retake_of: str | None = None
     source_sha256: str = ""
-    clock_ahead_s: float | None = None
     time_is_unique: bool | None = None
+    reference: TimeReference | None = None
+    time_doubt: TimeDoubt | None = None
+    time_decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +103,8 @@ class RecordingItem:
         retake_of: the recording that this one was made in place of; see `Library.versions`.
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the file that it was imported from; empty for a take.
-        clock_ahead_s: how far the clock that gave `recorded_at` was before the service's; None if nobody measured it.
         time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`.
+        reference, time_doubt, time_decided: see `TakeMetadata`.
         asked: the service was asked for the analysis, and has not answered.
         released: it need not wait for a person, see `Library.send_now`.
         not_before: when it is tried again.
@@ -136,8 +141,10 @@ class RecordingItem:
     version: int
     retake_of: str | None = None
     source_sha256: str = ""
-    clock_ahead_s: float | None = None
     time_is_unique: bool = True
+    reference: TimeReference | None = None
+    time_doubt: TimeDoubt | None = None
+    time_decided: bool = False
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -173,8 +180,10 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         trim_s=item.trim_s,
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
-        clock_ahead_s=item.clock_ahead_s,
         time_is_unique=item.time_is_unique,
+        reference=item.reference,
+        time_doubt=item.time_doubt,
+        time_decided=item.time_decided,
     )
 
 
@@ -207,8 +216,10 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "trim_s": metadata.trim_s,
         "retake_of": metadata.retake_of,
         "source_sha256": metadata.source_sha256,
-        "clock_ahead_s": metadata.clock_ahead_s,
         "time_is_unique": metadata.time_is_unique,
+        "reference": reference_json(metadata.reference),
+        "time_doubt": doubt_json(metadata.time_doubt),
+        "time_decided": metadata.time_decided,
     }
     return json.dumps(document).encode()
 

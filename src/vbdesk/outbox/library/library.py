@@ -21,13 +21,15 @@ from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
 from vbdesk.outbox.library.examine import accept, examine, findings_of, of_faulty, of_list
 from vbdesk.outbox.library.high_water import KeyringReading
-from vbdesk.outbox.library.items import TakeMetadata, metadata_of
+from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
+from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
 from vbdesk.outbox.library.schema import unreadable
+from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
 from vbdesk.outbox.library.sounds import Sounds
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
-from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake
+from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
@@ -52,6 +54,7 @@ class Library(Listing):
     Attributes:
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the courier's line.
+        times: what the service has confirmed of the time.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Library(Listing):
         self.recording_folder = folder / "recording"
         self.recording_folder.mkdir(parents=True, exist_ok=True)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
+        self.times = ServiceTimes(self.store)
         self._sounds = Sounds(self.store, self.recording_folder)
         try:
             self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
@@ -128,10 +132,13 @@ class Library(Listing):
         audio = read_take(path, self.store.key)
         duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
         take_id = new_id()
+        if metadata.reference is None:
+            metadata = replace(metadata, reference=_reference(audio, metadata.recorded_at))
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
                 self.store.note(Deed.RECORDED, take_id)
+                self.times.review(take_id)
                 self._sounds.take_in(take_id, path, sha256)
         except BaseException:
             self._sounds.give_back(take_id, path)
@@ -237,30 +244,57 @@ class Library(Listing):
             self.store.note(Deed.TRIMMED, take_id)
 
     def set_recorded_at(self, take_id: str, moment: datetime) -> None:
-        """Correct the time of a recording that a wrong clock gave; moved on by microseconds as in `add_take`.
+        """Correct the time of a recording, as a person decided; moved on by microseconds as in `add_take`.
 
         A `moment` without a fraction of a second gets one at random, as in `import_file`.
 
         Raises:
-            NotAllowed: somebody may have asked the service for it by the time it has.
+            NotAllowed: somebody may have asked the service for it by the time it has, or `moment` lies in the future.
             ValueError: `moment` has no zone.
         """
         if moment.tzinfo is None:
             raise ValueError("The time of a recording needs a zone.")
         with self.store.changing():
-            item = self.store.get(take_id)
-            resting = {OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION}
-            if item.state not in resting or item.fault is not None:
-                raise NotAllowed(item.fault or "The time of a recording can only be corrected before it is sent.")
+            item = self._with_open_time(take_id, moment)
             if item.job_id is not None or item.bundle_id is not None or self.store.asked(take_id):
                 raise NotAllowed("The service may know this recording by its time already, so it cannot be corrected.")
             unique = item.time_is_unique or moment.microsecond == 0
-            self.store.keep_details(take_id, replace(metadata_of(item), clock_ahead_s=None, time_is_unique=unique))
-            recorded_at = self.store.free_moment(with_own_digits(moment))
-            columns = {"recorded_at": recorded_at, "reason": None, "fix": None}
-            self.store.update(take_id, columns)
+            self._decide_time(item, self.store.free_moment(with_own_digits(moment)), unique=unique)
             moved_s = (moment - item.recorded_at).total_seconds()
-            self.store.note(Deed.TIME_CORRECTED, take_id, f"by {moved_s:.0f} s")
+            suggested = item.time_doubt is not None and item.time_doubt.suggested == moment
+            self.store.note(
+                Deed.TIME_CORRECTED, take_id, f"by {moved_s:.0f} s, {'suggested' if suggested else 'entered'}"
+            )
+
+    def keep_recorded_at(self, take_id: str) -> None:
+        """Keep the time of a recording although it is doubtful, as a person decided.
+
+        Raises:
+            NotAllowed: it is sent already, or its time lies in the future.
+        """
+        with self.store.changing():
+            item = self._with_open_time(take_id, self.store.get(take_id).recorded_at)
+            self._decide_time(item, time_text(item.recorded_at), unique=item.time_is_unique)
+            self.store.note(Deed.TIME_KEPT, take_id)
+
+    def _with_open_time(self, take_id: str, moment: datetime) -> RecordingItem:
+        """A recording whose time a person may set to `moment`."""
+        item = self.store.get(take_id)
+        resting = {OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION}
+        if item.state not in resting or item.fault is not None:
+            raise NotAllowed(item.fault or "The time of a recording can only be corrected before it is sent.")
+        service_time = self.times.service_time()
+        if service_time is not None and moment > service_time + TOLERANCE:
+            told, now = clock_words(moment, service_time)
+            raise NotAllowed(
+                f"By the service's clock it is {now} now, so {told} lies in the future. Enter another time."
+            )
+        return item
+
+    def _decide_time(self, item: RecordingItem, recorded_at: str, *, unique: bool) -> None:
+        decided = replace(metadata_of(item), time_doubt=None, time_decided=True, time_is_unique=unique)
+        self.store.keep_details(item.take_id, decided)
+        self.store.update(item.take_id, {"recorded_at": recorded_at, "reason": None, "fix": None})
 
     def put_away(self, take_id: str) -> PutAway:
         """Take a `checked` recording out of the library; it can be brought back until the library is closed.
@@ -396,6 +430,14 @@ def _or_else(undo: Callable[[], None]) -> Iterator[None]:
         with suppress(OSError, sqlite3.Error):
             undo()
         raise
+
+
+def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
+    """What the recorder knew of the time when it began; nothing where `recorded_at` comes from elsewhere."""
+    boot = audio.about.get("boot")
+    if not isinstance(boot, dict) or audio.about.get("recorded_at") != recorded_at.isoformat():
+        return None
+    return read_reference({**boot, "confirmed": audio.about.get("service_time")})
 
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:

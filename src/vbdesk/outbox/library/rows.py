@@ -8,12 +8,13 @@ import hmac
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
 from vbdesk.outbox.library.column_seal import NONCE_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
+from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.table_sums import table_row_mac
 
@@ -183,8 +184,10 @@ def _item(
         version=row["version"],
         retake_of=details.get("retake_of"),
         source_sha256=details.get("source_sha256", ""),
-        clock_ahead_s=details.get("clock_ahead_s"),
         time_is_unique=_is_unique(details.get("time_is_unique"), imported=bool(row["imported"])),
+        reference=read_reference(details.get("reference")),
+        time_doubt=_time_doubt(row, details),
+        time_decided=bool(details.get("time_decided")),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),
@@ -199,6 +202,14 @@ def _item(
 def _is_unique(noted: bool | None, *, imported: bool) -> bool:
     """Whether a capture time proves a recording. That of a file from an earlier version was typed or read somewhere."""
     return not imported if noted is None else noted
+
+
+def _time_doubt(row: Mapping[str, Any], details: Mapping[str, Any]) -> TimeDoubt | None:
+    """Why the time is doubtful; earlier releases kept by how much the clock was ahead."""
+    ahead_s = details.get("clock_ahead_s")
+    if ahead_s is None:
+        return read_doubt(details.get("time_doubt"))
+    return TimeDoubt(suggested=datetime.fromisoformat(row["recorded_at"]) - timedelta(seconds=ahead_s))
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -6,6 +6,8 @@ from contextlib import suppress
 
 _CHECKED = ("library", "recordings", "pending", "removed", "jobs", "settings")
 
+_PIECE_BYTES = 8
+
 
 def check_structure(connection: sqlite3.Connection) -> None:
     """See that the tables can be read through, and make indices anew that do not fit; 20 ms for 10,000 recordings.
@@ -27,7 +29,8 @@ def scrub(connection: sqlite3.Connection, gone: Collection[bytes] = (), *, whole
     """Bring deletions to the database's file and empty its log, so that neither holds what was deleted.
 
     SQLite overwrites what is deleted, but not what it leaves behind where it moves rows between pages (one key in a
-    thousand): so what is `gone` is searched for, and the file written anew if any of it is found.
+    thousand), and that may be half of a value: so pieces of what is `gone` are searched for, and the file is written
+    anew if any is found.
 
     Where another process reads the log at this moment, it is emptied by the next call.
 
@@ -38,9 +41,14 @@ def scrub(connection: sqlite3.Connection, gone: Collection[bytes] = (), *, whole
     """
     _empty_log(connection)
     pages = connection.serialize() if gone else b""
-    if whole or any(value in pages for value in gone):
+    if whole or any(piece in pages for value in gone for piece in _pieces(value)):
         connection.execute("VACUUM")
         _empty_log(connection)
+
+
+def _pieces(value: bytes) -> list[bytes]:
+    """Pieces of a value, one of which is in any eleven bytes of it."""
+    return [value[begin : begin + _PIECE_BYTES] for begin in range(0, len(value) - _PIECE_BYTES + 1, _PIECE_BYTES // 2)]
 
 
 def _empty_log(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,107 @@
+"""Decisions on the command line about the time of recordings whose clock was wrong."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import typer
+
+from vbdesk.cli.connection import USAGE
+from vbdesk.cli.output import fail, local_time
+
+if TYPE_CHECKING:
+    from vbdesk.outbox.library.items import RecordingItem
+    from vbdesk.outbox.library.library import Library
+
+ALL = "all"
+
+
+class Choice(StrEnum):
+    """One of the two times that are known of a recording."""
+
+    SUGGESTED = "suggested"
+    KEEP = "keep"
+
+
+TimeChoice = Choice | datetime
+
+
+def parse_times(options: Iterable[str]) -> dict[str, TimeChoice]:
+    """What `--time` says, by take id or `all`; ends the command where it is not understood."""
+    from vbdesk.outbox.library.recording_time import read_entered
+
+    chosen: dict[str, TimeChoice] = {}
+    for option in options:
+        take_id, _, text = option.partition("=")
+        try:
+            chosen[take_id] = Choice(text) if text in list(Choice) else read_entered(text)
+        except ValueError as error:
+            fail(f"--time {option} is not understood. {error} Or write {take_id}=suggested or {take_id}=keep.", USAGE)
+        if take_id == ALL and isinstance(chosen[take_id], datetime):
+            fail(
+                "Recordings cannot all have one time. Write --time all=suggested, --time all=keep, or name one.", USAGE
+            )
+    return chosen
+
+
+def is_undecided(item: "RecordingItem") -> bool:
+    """Whether a recording is not sent before somebody decides which time is right."""
+    from vbdesk.outbox.library.states import Fix, OutboxState
+
+    return item.state is OutboxState.NEEDS_ATTENTION and item.fix is Fix.SET_CLOCK
+
+
+def undecided_times(library: "Library") -> "list[RecordingItem]":
+    """All such recordings."""
+    return [item for item in library.list() if is_undecided(item)]
+
+
+def how_to_decide(item: "RecordingItem") -> str:
+    """What to do about one of them: its sentence, and the options."""
+    known = item.time_doubt is not None and item.time_doubt.suggested is not None
+    choices = [f"--time {item.take_id}={Choice.SUGGESTED}"] if known else []
+    choices += [f"--time {item.take_id}={Choice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
+    return (
+        f"{item.group_id}, {local_time(item.recorded_at)}: {item.reason}\n"
+        f"  Use vbdesk sync with one of these: {', '.join(choices)}."
+    )
+
+
+def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
+    """Put the chosen recordings back into the line with the time that was decided.
+
+    A named recording for which that is not possible ends the command with the reason; what was decided before stays.
+    With `all`, such a recording goes on waiting, and the reason is printed.
+    """
+    from vbdesk.outbox.library.library import NotAllowed
+
+    asked = {item.take_id: item for item in undecided_times(library)}
+    for take_id, choice in times.items():
+        if take_id != ALL and take_id not in asked:
+            fail(f"No recording {take_id} waits for a decision about its time.", USAGE)
+        named = (
+            {take_id: asked[take_id]} if take_id != ALL else {key: asked[key] for key in asked.keys() - times.keys()}
+        )
+        for item in named.values():
+            try:
+                _decide(library, item, choice)
+            except NotAllowed as refusal:
+                sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
+                if take_id != ALL:
+                    fail(sentence)
+                typer.echo(sentence, err=True)
+
+
+def _decide(library: "Library", item: "RecordingItem", choice: TimeChoice) -> None:
+    from vbdesk.outbox.library.library import NotAllowed
+
+    if choice is Choice.KEEP:
+        library.keep_recorded_at(item.take_id)
+    elif choice is Choice.SUGGESTED:
+        if item.time_doubt is None or item.time_doubt.suggested is None:
+            raise NotAllowed("The right time of this recording is not known. Enter it, or keep the clock's time.")
+        library.set_recorded_at(item.take_id, item.time_doubt.suggested)
+    elif isinstance(choice, datetime):
+        library.set_recorded_at(item.take_id, choice)
+    library.retry(item.take_id)

@@ -1,0 +1,645 @@
+"""Times of recordings made by wrong clocks: none goes out without a question, and none that is right is doubted."""
+
+import json
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.append(str(Path(__file__).parent))
+
+from laptop_with_clocks import KEY, NOON, ClockedLaptop, TrueTime
+
+from vbdesk.client import RequestBudget
+from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.outbox.bundles.bundle import ready
+from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.library import Library, NotAllowed
+from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_words, doubt_sentence
+from vbdesk.outbox.library.states import Fix, OutboxState
+
+YEAR, DAY, HOUR, MINUTE = timedelta(days=365), timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+DONE, ATTENTION, CHECKED = OutboxState.DONE, OutboxState.NEEDS_ATTENTION, OutboxState.CHECKED
+
+
+@pytest.fixture
+def clock():
+    return TrueTime()
+
+
+@pytest.fixture
+def service(service):
+    """The service, which tells its time."""
+    service.clock_ahead = timedelta(0)
+    return service
+
+
+@pytest.fixture
+def new_laptop(tmp_path, service):
+    made = []
+
+    def make(name="laptop"):
+        made.append(ClockedLaptop(tmp_path / name, service, name))
+        return made[-1]
+
+    yield make
+    for laptop in made:
+        laptop.close()
+
+
+@pytest.fixture
+def laptop(new_laptop):
+    return new_laptop()
+
+
+def doubted(laptop, take_id, suggested=None):
+    """Whether a recording waits for a decision, with this suggestion to the second."""
+    item = laptop.get(take_id)
+    assert (item.state, item.fix) == (ATTENTION, Fix.SET_CLOCK), item.reason
+    found = item.time_doubt.suggested
+    if suggested is None or found is None:
+        return found is suggested
+    return abs(found - suggested) < timedelta(seconds=3)
+
+
+# A clock that is wrong at the recording
+
+
+@pytest.mark.parametrize("wrong", [-YEAR, YEAR, -20 * MINUTE, 2 * HOUR])
+def test_a_take_of_a_wrong_clock_is_asked_about_after_the_clock_is_set_right(laptop, wrong):
+    laptop.clock.wrong = wrong
+    take_id = laptop.record()
+    laptop.clock.wrong = timedelta(0)
+    laptop.run()
+    assert doubted(laptop, take_id, laptop.began[take_id])
+    assert laptop.sent() == []
+    assert ("ahead" if wrong > timedelta(0) else "behind") in laptop.get(take_id).reason
+    for moment in (laptop.get(take_id).recorded_at, laptop.began[take_id]):
+        assert f"{moment.astimezone():%H:%M}" in laptop.get(take_id).reason
+
+
+def test_a_clock_a_year_behind_in_an_earlier_run_is_found_by_what_the_service_had_confirmed(laptop):
+    laptop.run(10)
+    laptop.restart()
+    laptop.clock.wrong = -YEAR
+    take_id = laptop.record(send=False)
+    assert laptop.get(take_id).fix is Fix.SET_CLOCK  # even before the service is heard
+    laptop.restart()
+    laptop.clock.wrong = timedelta(0)
+    laptop.library.queue(take_id)
+    laptop.run()
+    assert doubted(laptop, take_id)
+    assert laptop.get(take_id).time_doubt.after < laptop.began[take_id]
+    assert laptop.sent() == []
+
+
+def test_a_clock_that_was_ahead_in_an_earlier_run_is_found_by_the_first_contact_after_it(laptop):
+    laptop.run(10)
+    laptop.restart()
+    laptop.clock.wrong = 3 * DAY
+    take_id = laptop.record(send=False)
+    laptop.restart()
+    laptop.clock.wrong = timedelta(0)
+    laptop.run(10)
+    laptop.true.advance(5 * 86_400)  # by now its time has come
+    laptop.library.queue(take_id)
+    laptop.run()
+    assert doubted(laptop, take_id)
+    assert laptop.get(take_id).time_doubt.before < laptop.get(take_id).recorded_at
+
+
+def test_a_clock_set_back_in_the_middle_of_a_recording_does_no_harm_to_it(laptop):
+    take_id = laptop.record(ends_at=-YEAR)
+    laptop.clock.wrong = timedelta(0)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+@pytest.mark.parametrize("start", [datetime(1970, 1, 1, tzinfo=UTC), datetime(2099, 12, 31, tzinfo=UTC)])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_clock_that_begins_in_another_century_is_found_on_the_very_first_run(laptop, start, restarted):
+    laptop.clock.set_to(start)
+    take_id = laptop.record()
+    if restarted:
+        laptop.restart()
+    laptop.clock.wrong = timedelta(0)
+    laptop.run()
+    assert doubted(laptop, take_id, None if restarted else laptop.began[take_id])
+    assert laptop.sent() == []
+
+
+def test_a_second_system_that_sets_the_clock_to_local_time_is_whole_hours_off(laptop):
+    laptop.run(10)
+    for hours in (-8, -1, 1, 10):
+        laptop.restart()
+        laptop.clock.wrong = hours * HOUR
+        take_id = laptop.record()
+        laptop.clock.wrong = timedelta(0)
+        laptop.run()
+        assert doubted(laptop, take_id, laptop.began[take_id])
+        laptop.true.advance(11 * 3600)
+
+
+# A clock that is right at the recording
+
+
+@pytest.mark.parametrize("wrong", [-YEAR, YEAR, HOUR])
+def test_a_clock_that_is_wrong_at_sending_accuses_no_take_that_was_made_when_it_was_right(laptop, wrong):
+    take_id = laptop.record()
+    laptop.clock.wrong = wrong
+    courier = laptop.run(100)
+    assert courier.status.on_hold is Fix.SET_CLOCK
+    assert laptop.get(take_id).fix is None
+    laptop.clock.wrong = timedelta(0)
+    laptop.run()
+    assert laptop.sent() == [laptop.get(take_id).recorded_at]
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_a_clock_that_is_wrong_after_a_restart_accuses_no_earlier_take(laptop, confirmed):
+    if confirmed:
+        laptop.run(10)
+    take_id = laptop.record(send=False)
+    laptop.restart()
+    laptop.clock.wrong = -YEAR
+    laptop.run(10)
+    assert laptop.get(take_id).fix is None
+    laptop.clock.wrong = timedelta(0)
+    laptop.library.queue(take_id)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_sleep_counts_so_that_a_take_of_before_is_not_doubted(laptop, confirmed):
+    if confirmed:
+        laptop.run(10)
+    take_id = laptop.record()
+    laptop.clock.sleep(3 * 86_400)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+def test_a_machine_that_stood_still_without_noticing_accuses_no_take_of_before(laptop):
+    laptop.run(10)
+    take_id = laptop.record()
+    laptop.clock.stand_still(3 * 86_400)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+def test_takes_of_one_day_before_and_after_the_clock_was_set_right_are_told_apart(laptop):
+    laptop.run(10)
+    laptop.clock.wrong = -YEAR
+    wrong = laptop.record("a")
+    laptop.clock.wrong = timedelta(0)
+    right = laptop.record("b")
+    laptop.run()
+    assert doubted(laptop, wrong, laptop.began[wrong])
+    assert laptop.state(right) is DONE
+
+
+def test_a_clock_corrected_while_the_courier_runs_lets_the_right_ones_go(laptop):
+    laptop.clock.wrong = DAY
+    wrong = laptop.record("a")
+    before = laptop.true.monotonic()
+
+    def correct(courier):
+        if laptop.true.monotonic() > before + 30:
+            laptop.clock.wrong = timedelta(0)
+
+    laptop.run(400, correct)
+    right = laptop.record("b")
+    laptop.run()
+    assert doubted(laptop, wrong, laptop.began[wrong])
+    assert laptop.state(right) is DONE
+
+
+def test_an_offset_that_stays_small_does_no_harm_and_one_that_changed_is_asked_about(laptop):
+    laptop.clock.wrong = 9 * MINUTE
+    steady, changed = laptop.record("a"), laptop.record("b", send=False)
+    laptop.run(700)
+    assert laptop.state(steady) is DONE
+    laptop.clock.wrong = timedelta(0)
+    laptop.library.queue(changed)
+    laptop.run()
+    assert doubted(laptop, changed, laptop.began[changed])
+
+
+# What the service tells
+
+
+def portal_in_json(moment):
+    body = {"code": "NO", "message": "Log in.", "status": 403}
+    return lambda _: httpx.Response(403, json=body, headers={"Date": format_datetime(moment, usegmt=True)})
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("slip", [10 * YEAR, -10 * YEAR])
+def test_one_answer_that_is_wrong_by_years_neither_holds_the_line_nor_doubts_a_take(laptop, place, slip):
+    holds = set()
+    laptop.service.slips.extend([timedelta(0)] * place + [slip])
+    first = laptop.record("a")
+    laptop.run(200, lambda courier: holds.add(courier.status.on_hold))
+    laptop.restart()
+    second = laptop.record("b")
+    laptop.run()
+    assert [laptop.state(take_id) for take_id in (first, second)] == [DONE, DONE]
+    assert holds == {None}
+
+
+def test_a_refusal_of_something_between_tells_no_time(laptop, service):
+    take_id = laptop.record()
+    service.faults["mint"].append(portal_in_json(NOON + YEAR))
+    service.clock_ahead = None
+    laptop.run(1)
+    assert laptop.library.times.known().spans == ()
+    service.clock_ahead = timedelta(0)
+    laptop.library.retry(take_id)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service):
+    service.clock_ahead = DAY
+    laptop.clock.wrong = DAY  # as the network's time server says, too
+    laptop.run(200)
+    service.clock_ahead = laptop.clock.wrong = timedelta(0)
+    laptop.restart()
+    offline = laptop.record("a")
+    assert laptop.get(offline).fix is Fix.SET_CLOCK  # by all that is known so far
+    laptop.run(200)
+    assert laptop.state(offline) is DONE  # which the service has corrected
+    laptop.restart()
+    again = laptop.record("b")
+    laptop.run()
+    assert laptop.state(again) is DONE
+
+
+def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corrected(laptop, service):
+    service.clock_ahead = laptop.clock.wrong = 2 * DAY
+    laptop.run(10)
+    service.clock_ahead = laptop.clock.wrong = timedelta(0)
+    laptop.restart()
+    take_id = laptop.record()
+    laptop.restart()  # so that nothing is measured in its own run
+    laptop.run(200)
+    assert laptop.state(take_id) is DONE
+
+
+def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_future_to_a_person(laptop, service):
+    service.clock_ahead = laptop.clock.wrong = YEAR  # the service of this computer has its clock
+    laptop.run(10)
+    take_id = laptop.record(send=False)
+    service.clock_ahead = laptop.clock.wrong = timedelta(0)
+    laptop.run(10)
+    laptop.library.queue(take_id)
+    before = len(service.requests)
+    laptop.run(120)
+    assert doubted(laptop, take_id)
+    assert laptop.sent() == []
+    assert len(service.requests) - before < 20
+
+
+def test_without_room_for_a_request_the_time_is_confirmed_a_little_later(laptop, service):
+    budget = RequestBudget.of_plan(Plan.STANDARD, StoredRequests(laptop.library.store))
+    for _ in range(10):
+        budget.take(Bucket.GENERAL, laptop.clock.monotonic())
+        budget.answered(Bucket.GENERAL, laptop.clock.monotonic(), laptop.clock.monotonic())
+    take_id, steps = laptop.record(), []
+    laptop.run(40, steps.append, budget=budget)
+    assert laptop.state(take_id) is not DONE
+    assert len(steps) < 200
+    laptop.run(60, budget=budget)
+    assert laptop.state(take_id) is DONE
+
+
+def test_a_take_of_the_future_does_not_move_what_counts_as_confirmed(laptop):
+    laptop.run(10)
+    laptop.clock.wrong = 10 * YEAR
+    laptop.record("a")
+    laptop.run(100)
+    laptop.clock.wrong = timedelta(0)
+    right = laptop.record("b")
+    laptop.run(200)
+    assert laptop.state(right) is DONE
+
+
+def test_a_full_disk_does_not_lose_the_answer_that_told_the_time(laptop, monkeypatch):
+    def full(answer):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(laptop.library.times, "confirm", full)
+    take_id = laptop.record()
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+    assert len(laptop.service.jobs) == 1
+
+
+# What has no reference
+
+
+def test_an_import_is_never_doubted_by_the_runs_of_the_computer(laptop, speech_file):
+    laptop.run(10)
+    metadata = TakeMetadata("ward4-0172", NOON - 3 * YEAR, Target("model", "pulse"))
+    take_id = laptop.library.import_file(speech_file, metadata)
+    laptop.library.queue(take_id)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+    assert laptop.get(take_id).reference is None
+
+
+def test_a_start_of_another_computer_is_not_compared(laptop, new_laptop):
+    other = new_laptop("other")
+    other.clock._name = "another"
+    other.true.advance(5 * 86_400)
+    other.run(10)
+    path = laptop.write()
+    moved = path.replace(other.library.recording_folder / path.name)
+    other._last = laptop._last
+    take_id = other.take_in(moved)
+    other.library.queue(take_id)
+    other.run()
+    assert other.state(take_id) is DONE
+
+
+def test_what_an_earlier_release_measured_of_a_doubtful_take_is_offered(laptop):
+    path = laptop.write()
+    laptop._last = (NOON, NOON)
+    take_id = laptop.take_in(path)
+    store = laptop.library.store
+    document = {"protocol": "", "note": "n", "tags": [], "consented_at": None, "quality": {}, "trim_s": None}
+    with store.changing():  # as earlier releases left it
+        details = store.seal.seal(json.dumps({**document, "clock_ahead_s": 7200.0}).encode(), f"{take_id}/details")
+        store.update(take_id, {"details": details, "reason": "Made while the clock was wrong.", "fix": Fix.SET_CLOCK})
+    laptop.library.queue(take_id)
+    laptop.run()
+    assert doubted(laptop, take_id, laptop.get(take_id).recorded_at - 2 * HOUR)
+    laptop.library.set_recorded_at(take_id, laptop.get(take_id).time_doubt.suggested)
+    laptop.library.retry(take_id)
+    laptop.run()
+    assert (laptop.state(take_id), laptop.get(take_id).note) == (DONE, "n")
+
+
+def test_a_take_of_an_earlier_release_goes_as_before(laptop):
+    path = laptop.write()
+    laptop._last = (NOON - YEAR, NOON)  # another time than the file's: nothing is known of it
+    take_id = laptop.take_in(path)
+    assert laptop.get(take_id).reference is None
+    laptop.library.queue(take_id)
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+# What a person decides
+
+
+@pytest.fixture
+def asked(laptop):
+    """A take that was made by a clock a day behind, and is asked about."""
+    laptop.clock.wrong = -DAY
+    take_id = laptop.record()
+    laptop.clock.wrong = timedelta(0)
+    laptop.run()
+    assert doubted(laptop, take_id, laptop.began[take_id])
+    return take_id
+
+
+@pytest.mark.parametrize("choice", ["keep", "suggested", "entered"])
+def test_what_a_person_decides_is_sent_and_noted_and_not_asked_again(laptop, asked, choice):
+    before, entered = laptop.get(asked), NOON - 2 * HOUR
+    library = laptop.library
+    match choice:
+        case "keep":
+            library.keep_recorded_at(asked)
+        case "suggested":
+            library.set_recorded_at(asked, before.time_doubt.suggested)
+        case "entered":
+            library.set_recorded_at(asked, entered)
+    wanted = {"keep": before.recorded_at, "suggested": before.time_doubt.suggested, "entered": entered}[choice]
+    library.retry(asked)
+    laptop.run()
+    assert laptop.sent() == [wanted]
+    assert laptop.get(asked).reason is None
+    notes = [(entry.what, entry.detail) for entry in AuditReader(library.store.folder, KEY).entries()]
+    moved_s = (wanted - before.recorded_at).total_seconds()
+    expected = {
+        "keep": ("time of recording kept", ""),
+        "suggested": ("time of recording corrected", "by 86400 s, suggested"),
+        "entered": (
+            "time of recording corrected",
+            f"by {moved_s:.0f} s, entered",
+        ),
+    }[choice]
+    assert expected in notes
+
+
+def test_trying_again_without_a_decision_asks_again(laptop, asked):
+    laptop.library.retry(asked)
+    laptop.run()
+    assert doubted(laptop, asked, laptop.began[asked])
+    assert laptop.sent() == []
+
+
+def test_a_time_that_lies_in_the_future_cannot_be_chosen(laptop):
+    laptop.clock.wrong = DAY
+    take_id = laptop.record()
+    laptop.clock.wrong = timedelta(0)
+    laptop.run()
+    with pytest.raises(NotAllowed, match="lies in the future"):
+        laptop.library.keep_recorded_at(take_id)
+    with pytest.raises(NotAllowed, match="lies in the future"):
+        laptop.library.set_recorded_at(take_id, laptop.true.moment + HOUR)
+    assert doubted(laptop, take_id, laptop.began[take_id])
+
+
+def test_what_is_doubtful_is_not_handed_over_in_a_bundle(laptop):
+    laptop.run(10)
+    laptop.clock.wrong = -DAY
+    wrong = laptop.record("a")
+    laptop.clock.wrong = timedelta(0)
+    right = laptop.record("b")
+    found = ready(laptop.library)
+    assert [item.take_id for item in found.items] == [right]
+    assert [(left.item.take_id, left.reason) for left in found.left_out] == [(wrong, laptop.get(wrong).reason)]
+
+
+# What is kept
+
+
+def test_the_reference_survives_a_restart_and_is_nowhere_in_clear(laptop):
+    laptop.run(10)
+    take_id = laptop.record(send=False)
+    kept = laptop.get(take_id).reference
+    assert kept.confirmed.boot == laptop.library.times.known().newest.boot
+    laptop.restart()
+    assert laptop.get(take_id).reference == kept
+    laptop.close()
+    content = b"".join(path.read_bytes() for path in laptop._folder.rglob("*") if path.is_file())
+    assert kept.boot.boot_id.encode() not in content
+    laptop.library = Library(laptop._folder, KEY, laptop.clock)
+
+
+def test_confirmed_times_that_somebody_spoilt_say_nothing_and_stop_nothing(laptop):
+    with laptop.library.store.quietly():
+        laptop.library.store.keep_setting("service_times", json.dumps([[1, 2]]).encode())
+    take_id = laptop.record()
+    laptop.run()
+    assert laptop.state(take_id) is DONE
+
+
+def test_many_starts_of_the_computer_are_kept_within_bounds(laptop):
+    for _ in range(120):
+        laptop.clock.restart()
+        laptop.library.times.confirm(ServiceTime(laptop.clock.boot(), laptop.true.moment))
+        laptop.true.advance(3600)
+    assert len(laptop.library.times.known().spans) == 50
+
+
+# In words
+
+
+@pytest.fixture
+def zone(monkeypatch):
+    def use(name):
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield use
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_two_times_on_both_sides_of_the_change_to_winter_time_are_told_apart(zone):
+    zone("Europe/Berlin")
+    summer = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # 02:30 twice that night
+    assert clock_words(summer, summer + HOUR) == ["2026-10-25 02:30 (UTC+0200)", "02:30 (UTC+0100)"]
+    assert clock_words(summer, summer + DAY) == ["2026-10-25 02:30 (UTC+0200)", "2026-10-26 01:30 (UTC+0100)"]
+    assert clock_words(NOON, NOON + 5 * MINUTE) == ["2026-03-01 13:00", "13:05"]
+
+
+@pytest.mark.parametrize(
+    ("told", "doubt", "words"),
+    [
+        (NOON, TimeDoubt(NOON - HOUR), ("was ahead: it gave 2026-03-01 12:00 for", "service's clock it was 11:00.")),
+        (NOON, TimeDoubt(NOON + HOUR), ("was behind: it gave 2026-03-01 12:00 for", "service's clock it was 13:00.")),
+        (NOON, TimeDoubt(NOON + DAY), ("was behind: it gave 2026-03-01 12:00 for", "it was 2026-03-02 12:00.")),
+        (NOON, TimeDoubt(None, NOON + DAY, NOON + 2 * DAY), ("after 2026-03-02 12:00 and not later than 2026-03-03",)),
+        (
+            NOON,
+            TimeDoubt(None, NOON + DAY),
+            ("was behind: it gave 2026-03-01 12:00", "was after 2026-03-02 12:00."),
+        ),
+        (NOON, TimeDoubt(None, None, NOON - DAY), ("is 2026-03-01 12:00, and", "not later than 2026-02-28 12:00.")),
+        (NOON - 56 * YEAR, TimeDoubt(None, None, NOON), ("it gave 1970-03-15 12:00", "did not exist then")),
+        (NOON - 56 * YEAR, TimeDoubt(), ("it gave 1970-03-15 12:00", "did not exist then")),
+    ],
+)
+def test_each_doubt_is_said_in_whole_sentences_with_both_times(zone, told, doubt, words):
+    zone("UTC")
+    sentence = doubt_sentence(told, doubt)
+    for each in words:
+        assert each in sentence
+    assert sentence.endswith(" Decide which time is right. It is not sent before.")
+
+
+# Anything, in any order
+
+CLOCKS = [timedelta(0)] * 4 + [
+    MINUTE, -MINUTE, 20 * MINUTE, -20 * MINUTE, HOUR, -HOUR, 9 * HOUR, DAY, -DAY, YEAR, -YEAR, 73 * YEAR, -56 * YEAR,
+]  # fmt: skip
+
+moves = st.one_of(
+    st.tuples(st.just("record"), st.booleans()),
+    st.tuples(st.just("set"), st.sampled_from(CLOCKS)),
+    st.tuples(st.just("pass"), st.sampled_from([30.0, 600.0, 7200.0, 100_000.0])),
+    st.tuples(st.just("sleep"), st.sampled_from([600.0, 30_000.0])),
+    st.tuples(st.just("restart"), st.none()),
+    st.tuples(st.just("run"), st.sampled_from([5.0, 40.0, 200.0])),
+    st.tuples(st.just("slip"), st.integers(0, 6)),
+    st.tuples(st.just("send"), st.none()),
+)
+
+
+class Model:
+    """What a bystander knows: the true time of each take, and when the service was reached."""
+
+    def __init__(self, laptop):
+        self.laptop = laptop
+        self.contacts = []  # the run of the computer, and when
+        self.takes = {}  # the run, the wrong of the clock, the last contact before
+        self.slips = 0
+
+    def play(self, move, value):
+        laptop = self.laptop
+        match move:
+            case "record":
+                made = (laptop.clock.boot().boot_id, laptop.clock.wrong, len(self.contacts))
+                self.takes[laptop.record(f"g-{len(self.takes)}", send=value)] = made
+            case "set":
+                laptop.clock.wrong = value
+            case "pass":
+                laptop.true.advance(value)
+            case "sleep":
+                laptop.clock.sleep(value)
+            case "restart":
+                laptop.restart()
+            case "run":
+                laptop.run(value)
+                self.contacts.append((laptop.clock.boot().boot_id, laptop.true.moment))
+            case "slip":
+                self.slips += 1
+                laptop.service.slips.extend([timedelta(0)] * value + [self.slips * 7 * YEAR / 3])
+            case "send":
+                for take_id in self.takes:
+                    if laptop.state(take_id) is CHECKED:
+                        laptop.library.queue(take_id)
+
+    def evidence(self, take_id):
+        """Whether the service has told enough to find this take wrong, with a minute to spare."""
+        boot_id, wrong, before = self.takes[take_id]
+        told, spare = self.laptop.began[take_id] + wrong, 4 * MINUTE
+        if any(contact == boot_id for contact, _ in self.contacts):
+            return True
+        if before and told < self.contacts[before - 1][1] - spare:
+            return True
+        return before < len(self.contacts) and told > self.contacts[before][1] + spare
+
+    def check(self):
+        sent = set(self.laptop.sent())
+        for take_id, (_, wrong, _) in self.takes.items():
+            item = self.laptop.get(take_id)
+            if abs(wrong) <= 2 * MINUTE:
+                assert item.fix is None, item.reason
+            elif abs(wrong) > 15 * MINUTE and item.recorded_at in sent:
+                assert not self.evidence(take_id)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(moves, min_size=3, max_size=25))
+def test_whatever_happens_no_wrong_time_goes_out_unasked_and_no_right_one_is_doubted(
+    tmp_path_factory, service, schedule
+):
+    truthful = type(service)(TrueTime())
+    truthful.clock_ahead = timedelta(0)
+    laptop = ClockedLaptop(tmp_path_factory.mktemp("library"), truthful)
+    model = Model(laptop)
+    try:
+        for move, value in [*schedule, ("set", timedelta(0)), ("send", None), ("run", 1000.0)]:
+            model.play(move, value)
+            model.check()
+        for take_id, (_, wrong, _) in model.takes.items():
+            if abs(wrong) <= 2 * MINUTE:
+                assert laptop.state(take_id) is DONE
+    finally:
+        laptop.close()
