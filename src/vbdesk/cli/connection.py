@@ -131,7 +131,7 @@ def disk_faults_told() -> Iterator[None]:
     """End the command with one sentence where the disk is full, write-protected or gone; other errors pass."""
     import sqlite3
 
-    from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
+    from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
 
     try:
         yield
@@ -139,7 +139,7 @@ def disk_faults_told() -> Iterator[None]:
         fault = disk_fault(error)
         if fault is None:
             raise
-        fail(stopped_sentence(fault), LATER)
+        fail(stopped_sentence(fault), REFUSED if fault is DiskFault.UNKNOWN else LATER)
 
 
 def status_of(error: "ClientError") -> int:
