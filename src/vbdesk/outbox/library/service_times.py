@@ -66,7 +66,7 @@ class ServiceTimes:
         spans = [
             (service_time_json(span.first), service_time_json(span.last)) for span in known.with_answer(answer).spans
         ]
-        with self._store.quietly():
+        with self._store.changing():  # settings count among what is proved
             self._store.keep_setting(_SETTING, json.dumps(spans).encode())
 
     def doubt(self, item: RecordingItem, known: KnownTimes | None = None) -> TimeDoubt | None:
