@@ -54,6 +54,8 @@ def fill(library: Library, takes: int) -> None:
             if number % 10 == 0:
                 store.add_event(take_id, SEND)
                 continue
+            store.add("jobs", new_id(), take_id)
+            store.put("opened", take_id)
             store.move(take_id, OutboxState.DONE)
             store.keep_result(take_id, json.dumps({"a": "x" * RESULT_BYTES}).encode(), metadata.recorded_at)
 

@@ -252,7 +252,7 @@ def test_details_and_results_put_in_by_hand_are_said(three, folder, reopen):
 def test_a_row_put_back_in_an_older_form_or_removed_is_said(library, new_take, folder, reopen):
     take_id = new_take(seconds=1)
     older = library.store.row(take_id)
-    library.queue(take_id)
+    library.set_recorded_at(take_id, EIGHT)
     library.close()
     with by_hand(folder) as database:
         names = ", ".join(f"{name} = ?" for name in older)

@@ -98,6 +98,7 @@ def add_take(profile, keyring, folder, speech_file, group_id):
         writer.close()
         facts = TakeMetadata(group_id, datetime.now(UTC), Target("sign", "stress"))
         library.queue(library.add_take(path, facts))
+    keyring.secrets[profile.high_water_name] = vault.get(profile.high_water_name)  # the desk has the same keyring
 
 
 def done(folder):

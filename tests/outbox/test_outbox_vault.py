@@ -17,6 +17,7 @@ from vbdesk.outbox.profiles.vault import (
     VaultLocked,
     VaultMissing,
     VaultWaiting,
+    _Door,
     keyring_name,
     patiently,
 )
@@ -183,6 +184,38 @@ def test_what_a_person_enters_is_asked_for_even_after_a_dismissal(backend):
     backend.answer(unlock=True)
     vault.set(NAME, "two")
     assert vault.get(NAME) == "two"
+
+
+def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, monkeypatch):
+    vault = KeyringVault()
+    vault.set_unasked(NAME, "one")
+    assert vault.get(NAME) == "one"
+    backend.locked = True
+    with monkeypatch.context() as patch:
+        patch.setattr("vbdesk.outbox.profiles.vault._door", lambda keyring: _Door.LOCKED)
+        with pytest.raises(VaultLocked):
+            vault.set_unasked(NAME, "two")
+    assert backend.asked == 0
+    backend.answer(unlock=False)
+    with pytest.raises(VaultLocked):
+        vault.get(NAME)  # a person is still asked once
+    assert backend.asked == 1
+    with pytest.raises(VaultLocked):
+        vault.set_unasked(NAME, "two")
+    with pytest.raises(VaultLocked):
+        vault.get(NAME)
+    assert backend.asked == 1
+    vault.ask_again()
+    backend.answer(unlock=True)
+    assert vault.get(NAME) == "one"
+
+
+def test_a_keyring_that_hangs_keeps_nobody_who_writes_unasked(backend):
+    vault = KeyringVault(patience_s=0.02)
+    backend.locked = True
+    with pytest.raises(VaultWaiting):
+        vault.set_unasked(NAME, "two")
+    backend.answer(unlock=True)
 
 
 def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):

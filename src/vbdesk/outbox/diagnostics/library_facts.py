@@ -75,20 +75,18 @@ class ListProof:
 
     Attributes:
         changed: recordings whose entry was changed by something else.
-        complete: no entry was removed, or put back in an older form.
+        complete: no entry was removed or put back in an older form, and no person has still to accept that one was.
         older: the list as a whole is an older one than this computer has had.
-        accepted: nothing was found amiss with the list as a whole that a person has still to accept.
     """
 
     changed: int
     complete: bool
     older: bool
-    accepted: bool
 
     @property
     def ok(self) -> bool:
         """Whether all of it is."""
-        return self.complete and self.accepted and not self.changed and not self.older
+        return self.complete and not self.changed and not self.older
 
 
 def prove_list(folder: Path, key: bytes) -> ListProof | None:
@@ -107,7 +105,7 @@ def prove_list(folder: Path, key: bytes) -> ListProof | None:
         return None
     complete = open_sums(seal, library["sums"], library["version"]) == sums
     changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
-    return ListProof(changed, complete, highest > library["version"], accepted)
+    return ListProof(changed, complete and accepted, highest > library["version"])
 
 
 def known_words(folder: Path) -> list[str]:

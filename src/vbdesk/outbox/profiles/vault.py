@@ -97,7 +97,8 @@ class KeyringVault:
         """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
 
         def question(keyring: Any) -> None:
-            if _door(keyring) in (_Door.LOCKED, _Door.MISSING):
+            door = _door(keyring)
+            if door in (_Door.LOCKED, _Door.MISSING) or (self._dismissed and door is not _Door.OPEN):
                 raise _locked()
             keyring.set_password(SERVICE_NAME, name, secret)
 
