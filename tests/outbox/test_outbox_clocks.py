@@ -284,6 +284,16 @@ def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service
     assert laptop.state(again) is DONE
 
 
+def test_a_take_that_the_service_contradicted_goes_once_the_service_is_corrected(laptop, service):
+    service.clock_ahead = DAY
+    laptop.run(100)
+    take_id = laptop.record()
+    assert laptop.get(take_id).fix is Fix.SET_CLOCK
+    service.clock_ahead = timedelta(0)
+    laptop.run(300)
+    assert laptop.state(take_id) is DONE
+
+
 def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corrected(laptop, service):
     service.clock_ahead = laptop.clock.wrong = 2 * DAY
     laptop.run(10)
