@@ -634,7 +634,7 @@ class Model:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(moves, min_size=3, max_size=25))
 def test_whatever_happens_no_wrong_time_goes_out_unasked_and_no_right_one_is_doubted(
