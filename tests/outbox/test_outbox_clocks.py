@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).parent))
@@ -637,6 +637,10 @@ class Model:
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(moves, min_size=3, max_size=25))
+@example([("run", 40.0), ("restart", None), ("set", -YEAR), ("record", True), ("restart", None)])
+@example(
+    [("set", DAY), ("record", False), ("restart", None), ("set", 0 * DAY), ("run", 40.0)] + 2 * [("pass", 100_000.0)]
+)
 def test_whatever_happens_no_wrong_time_goes_out_unasked_and_no_right_one_is_doubted(
     tmp_path_factory, service, schedule
 ):
