@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).parent))
@@ -282,6 +282,16 @@ def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service
     again = laptop.record("b")
     laptop.run()
     assert laptop.state(again) is DONE
+
+
+def test_a_take_that_the_service_contradicted_goes_once_the_service_is_corrected(laptop, service):
+    service.clock_ahead = DAY
+    laptop.run(100)
+    take_id = laptop.record()
+    assert laptop.get(take_id).fix is Fix.SET_CLOCK
+    service.clock_ahead = timedelta(0)
+    laptop.run(300)
+    assert laptop.state(take_id) is DONE
 
 
 def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corrected(laptop, service):
@@ -624,9 +634,13 @@ class Model:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(moves, min_size=3, max_size=25))
+@example([("run", 40.0), ("restart", None), ("set", -YEAR), ("record", True), ("restart", None)])
+@example(
+    [("set", DAY), ("record", False), ("restart", None), ("set", 0 * DAY), ("run", 40.0)] + 2 * [("pass", 100_000.0)]
+)
 def test_whatever_happens_no_wrong_time_goes_out_unasked_and_no_right_one_is_doubted(
     tmp_path_factory, service, schedule
 ):
