@@ -18,6 +18,7 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.outbox.library.damaged import DamagedTakes
 from vbdesk.outbox.library.examine import examine, of_faulty
 from vbdesk.outbox.library.items import TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
@@ -50,6 +51,7 @@ class Library(Listing):
     Attributes:
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the courier's line.
+        damaged: what a person decides about takes whose files are damaged.
     """
 
     def __init__(self, folder: Path, key: bytes, clock: Clock | None = None, actor: Actor | None = None) -> None:
@@ -61,6 +63,9 @@ class Library(Listing):
         self.recording_folder.mkdir(parents=True, exist_ok=True)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self._sounds = Sounds(self.store, self.recording_folder)
+        self.damaged = DamagedTakes(
+            self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
+        )
         try:
             self._warnings = examine(self.store, *self._sounds.tidy())
         except sqlite3.DatabaseError as error:
@@ -263,6 +268,14 @@ class Library(Listing):
     def whole_audio(self, take_id: str) -> TakeAudio:
         """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
         return self._sounds.audio(self.get(take_id))
+
+    def check_sound(self, take_id: str) -> None:
+        """Read a sound as it would be sent. Raises UnknownTake, SealedError, OSError: not all of it can be read."""
+        item = self.get(take_id)
+        if item.imported:
+            self._sounds.original(item)
+        else:
+            self._sounds.audio(item)
 
     def original(self, take_id: str) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
