@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vbdesk.capture.rescue import look_at_leftovers
 from vbdesk.capture.salvage import salvage
 from vbdesk.capture.sealed import Damaged, SealedError, SealedTakeWriter, WrongKey, read_take
 from vbdesk.capture.take_keys import KeyGone, blank, own_key
@@ -95,7 +96,7 @@ def damage(draw):
 
 @settings(max_examples=300, deadline=None)
 @given(
-    lengths=st.lists(st.integers(1, 300), min_size=1, max_size=9),
+    lengths=st.lists(st.integers(4, 300), min_size=1, max_size=9),
     marks=st.sets(st.integers(0, 8)),
     closed=st.booleans(),
     damages=st.lists(damage(), min_size=1, max_size=4),
@@ -107,12 +108,28 @@ def test_exactly_the_undamaged_sound_is_offered_and_the_file_stays(tmp_path_fact
     for each in damages:
         content = each(content, places)
     path.write_bytes(content)
+    sound = [(samples, whole[begin:end]) for begin, end, samples in places if samples is not None]
+    got, found = joined(offered(path)), []
+    for samples, _ in sound:
+        at = sum(len(each) for each in found)
+        if np.array_equal(got[at : at + len(samples)], samples):
+            found.append(samples)
+    assert np.array_equal(got, joined(found))  # whole blocks of the take, in its order, and nothing else
     (begin, end, _), *_ = places
     readable = content[8:HEAD_BYTES] == whole[8:HEAD_BYTES] and whole[begin:end] in content
-    intact = [samples for begin, end, samples in places if samples is not None and whole[begin:end] in content]
-    pieces = offered(path)
-    assert np.array_equal(joined(pieces), joined(intact if readable else []))
+    for samples, block in sound:
+        offers = any(samples is each for each in found)
+        if block in content:
+            assert offers or not readable
+        elif block[5:] not in content:  # its content, whatever became of its kind and length
+            assert not offers
     assert path.read_bytes() == content
+    look = look_at_leftovers(path.parent, KEY)
+    assert len(look.takes) + len(look.damaged) + len(look.empty) == 1
+    for _ in look.takes:  # these are taken in as they are
+        assert np.array_equal(read_take(path, KEY).samples, got)
+    if look.empty:
+        assert not sound
 
 
 @settings(max_examples=100, deadline=None)
@@ -135,6 +152,19 @@ def test_no_gap_is_closed_and_every_gap_is_where_the_sound_is_missing(tmp_path_f
     assert [round(part.begin_s * RATE) for part in found.parts] == [begins[run[0]] for run in runs]
     assert [len(part.audio.samples) for part in found.parts] == [sum(lengths[number] for number in run) for run in runs]
     assert round(found.lost_s * RATE) == sum(lengths[number] for number in lost if number < len(lengths))
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_damaged_kind_or_length_costs_nothing(tmp_path, place):
+    """What follows a block, or the end of the file, tells where it ends."""
+    path = tmp_path / "a.take"
+    places = write_take(path, [200, 200, 200], closed=False)
+    whole = path.read_bytes()
+    for begin, _, _ in places:
+        content = bytearray(whole)
+        content[begin + place] ^= 4
+        path.write_bytes(content)
+        assert [len(piece) for piece in offered(path)] == [600]
 
 
 @pytest.mark.parametrize("place", range(8))

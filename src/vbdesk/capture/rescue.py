@@ -120,7 +120,7 @@ def damage_words(found: Salvage) -> str:
     if found.proved:
         return "Its file is damaged, but all of its sound can be read."
     missing = (
-        f"about {found.lost_s:.1f} s of sound are missing" if found.lost_s >= 0.05 else "almost nothing is missing"
+        f"about {found.lost_s:.1f} s of sound are missing" if found.lost_s >= 0.05 else "nothing seems to be missing"
     )
     if len(found.parts) > PARTS_NAMED:
         return f"{found.readable_s:.1f} s of it can be read, in {len(found.parts)} parts; {missing}."

@@ -16,10 +16,11 @@ import numpy as np
 
 from vbdesk.capture.sealed import TORN_BYTES, Frames, TakeAudio, TaskStart
 from vbdesk.capture.sealed_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
-from vbdesk.capture.take_keys import Damaged, possible_keys, why_nothing_opens
+from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, Damaged, possible_keys, why_nothing_opens
 
 CHUNK_BYTES = 1024 * 1024
 PAGE_BYTES = 4096
+MARK_BYTES = 1024  # a mark is smaller: what is larger is sound, whatever its damaged head says
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,9 @@ def _assembled(content: bytes, blocks: list[FoundBlock], sha256: str | None) -> 
     tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in marks if "task_id" in mark)
     empty = TakeAudio(_joined([]), rate, proved, about, by_hand, tasks, closing if proved else {})
     parts = tuple(_part(stretch, empty) for stretch in stretches if len(stretch.frames))
-    return Salvage(parts, about, bool(closing), _is_intact(blocks, tail_bytes), tail_bytes, lost / rate, proved)
+    return Salvage(
+        parts, about, bool(closing), _is_intact(content, blocks, tail_bytes), tail_bytes, lost / rate, proved
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,8 @@ def _samples_between(content: bytes, begin: int, end: int, blocks: int = 1) -> i
         kind, length = HEAD.unpack_from(content, place)
         if place + AROUND_BYTES + length > end or kind > max(BlockKind):
             break
-        counted += length // 2 if kind == BlockKind.FRAMES else 0
+        if kind == BlockKind.FRAMES or length > MARK_BYTES:
+            counted += length // 2
         place += AROUND_BYTES + length
         blocks -= 1
     return counted + max(end - place - max(blocks, 1) * AROUND_BYTES, 0) // 2
@@ -206,10 +210,11 @@ def _counted(stretches: list[_Stretch], closing: Mapping[str, Any]) -> list[_Str
     return [*stretches[:-1], replace(last, frames=last.frames[: max(len(last.frames) - surplus, 0)])]
 
 
-def _is_intact(blocks: list[FoundBlock], tail_bytes: int) -> bool:
+def _is_intact(content: bytes, blocks: list[FoundBlock], tail_bytes: int) -> bool:
+    heads = all(HEAD.unpack_from(content, block.begin) == (block.kind, len(block.plain)) for block in blocks)
     in_order = all(block.index == place for place, block in enumerate(blocks))
     adjacent = all(after.begin == before.end for before, after in pairwise(blocks))
-    return in_order and adjacent and tail_bytes <= TORN_BYTES
+    return content.startswith((MAGIC, MAGIC_OF_OLD)) and heads and in_order and adjacent and tail_bytes <= TORN_BYTES
 
 
 def _joined(pieces: list[Frames]) -> Frames:

@@ -96,7 +96,23 @@ class _Search:
                 self._left = SEARCHED_BYTES
             self._found[block.index] = block
             position, index = block.end, block.index + 1
+        self._find_beheaded()
         return [self._found[index] for index in sorted(self._found)]
+
+    def _find_beheaded(self) -> None:
+        """Blocks of which only the head is damaged: their end is known by what follows."""
+        ends = [block.end for block in self._found.values()] or [self._begin]
+        gaps = [(max(ends), len(self._content), max(self._found, default=self._first - 1) + 1)]
+        for block in self._found.values():
+            before = self._found.get(block.index - 2)
+            if block.index - 1 not in self._found and (before or block.index - 1 == self._first):
+                gaps.append((before.end if before else self._begin, block.begin, block.index - 1))
+        for begin, end, index in gaps:
+            if AROUND_BYTES <= end - begin <= MOST_BYTES and index not in self._found and not self._is_whole():
+                for kind in BlockKind:
+                    block_found = self._decrypt(kind, begin, end, index)
+                    if block_found is not None:
+                        self._found[index] = block_found
 
     def _is_whole(self) -> bool:
         """The closing block is here, and everything before it: what follows is no part of the take."""
@@ -154,13 +170,16 @@ class _Search:
     def _open(self, place: int, index: int, most: int) -> FoundBlock | None:
         """The block at `place`, if it is the one with this index."""
         length = self._length(place)
-        begin, end = place + HEAD.size, place + AROUND_BYTES + length
+        end = place + AROUND_BYTES + length
         if length > most or end > len(self._content) or index in self._found:
             return None
-        kind = self._content[place]
+        return self._decrypt(self._content[place], place, end, index)
+
+    def _decrypt(self, kind: int, begin: int, end: int, index: int) -> FoundBlock | None:
         try:
-            plain = self._cipher.decrypt(block_nonce(index), self._content[begin:end], bytes([kind]))
+            sealed = self._content[begin + HEAD.size : end]
+            plain = self._cipher.decrypt(block_nonce(index), sealed, bytes([kind]))
         except InvalidTag:
-            self._left -= length + TAG_BYTES
+            self._left -= end - begin
             return None
-        return FoundBlock(index, BlockKind(kind), place, end, plain)
+        return FoundBlock(index, BlockKind(kind), begin, end, plain)
