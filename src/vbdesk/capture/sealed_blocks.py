@@ -24,11 +24,11 @@ MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
 # bounds of the search for the next block that opens
 LEAST_BYTES = 2  # of its content: one sample, or "{}"
-MOST_BYTES = 4 * 1024 * 1024  # the recorder encrypts about a second at once
+MOST_BYTES = 1024 * 1024  # the recorder encrypts about a second at once
 NEXT_TRIES = 8  # indexes at one place: the next ones, though the gap has room for more
 LEAST_TRIES = 16
 MOST_TRIES = 4096
-TRIED_BYTES = 32 * 1024 * 1024  # at one place, where that allows more than the least
+TRIED_BYTES = 16 * 1024 * 1024  # at one place, where that allows more than the least
 SEARCHED_BYTES = 8 * 1024 * 1024 * 1024  # opened in vain in one file: a few seconds
 SEARCHED_FOR_FIRST_BYTES = 64 * 1024 * 1024  # the same, where not even the first block opens
 CHUNK_BYTES = 1024 * 1024
@@ -82,22 +82,34 @@ class _Search:
 
     def __init__(self, content: bytes, cipher: AESGCM, begin: int, index: int) -> None:
         self._content, self._cipher, self._begin, self._first = content, cipher, begin, index
-        self._bytes = np.frombuffer(content, np.uint8)
+        self._bytes, self._view = np.frombuffer(content, np.uint8), memoryview(content)
         self._found: dict[int, FoundBlock] = {}
         self._left = SEARCHED_FOR_FIRST_BYTES
 
     def run(self) -> list[FoundBlock]:
         position, index = self._begin, self._first
         while position + AROUND_BYTES <= len(self._content) and not self._is_whole():
-            block = self._open(position, index, MAX_BLOCK_BYTES) or self._next(position, index)
+            block = self._open(position, index) or self._after(position, index)
+            block = block or self._next(position, index, len(self._content))
             if block is None:
                 break
             if not self._found:
                 self._left = SEARCHED_BYTES
             self._found[block.index] = block
             position, index = block.end, block.index + 1
+        self._find_passed_over()
         self._find_beheaded()
         return [self._found[index] for index in sorted(self._found)]
+
+    def _find_passed_over(self) -> None:
+        """Blocks in the damaged bytes between two that open: one that was moved there may have passed for damage."""
+        blocks = sorted(self._found.values(), key=lambda block: block.begin)
+        starts = [(self._begin, self._first), *((block.end, block.index + 1) for block in blocks)]
+        for start, after in zip(starts, blocks, strict=False):
+            position, index = start
+            while not self._is_whole() and (block := self._next(position, index, after.begin)) is not None:
+                self._found[block.index] = block
+                position, index = block.end, block.index + 1
 
     def _find_beheaded(self) -> None:
         """Blocks of which only the head is damaged: their end is known by what follows."""
@@ -108,11 +120,12 @@ class _Search:
             if block.index - 1 not in self._found and (before or block.index - 1 == self._first):
                 gaps.append((before.end if before else self._begin, block.begin, block.index - 1))
         for begin, end, index in gaps:
-            if AROUND_BYTES <= end - begin <= MOST_BYTES and index not in self._found and not self._is_whole():
-                for kind in BlockKind:
-                    block_found = self._decrypt(kind, begin, end, index)
-                    if block_found is not None:
-                        self._found[index] = block_found
+            if end - begin < AROUND_BYTES or index in self._found or self._is_whole():
+                continue
+            for kind in BlockKind:
+                block_found = self._decrypt(kind, begin, end, index)
+                if block_found is not None:
+                    self._found[index] = block_found
 
     def _is_whole(self) -> bool:
         """The closing block is here, and everything before it: what follows is no part of the take."""
@@ -121,21 +134,21 @@ class _Search:
         last = max(self._found)
         return self._found[last].kind is BlockKind.END and len(self._found) == last - self._first + 1
 
-    def _next(self, position: int, index: int) -> FoundBlock | None:
-        """The first block at or after `position` that opens, with an index that was not found yet."""
-        for chunk in range(position, len(self._content), CHUNK_BYTES):
-            for place in self._candidates(chunk):
+    def _next(self, position: int, index: int, limit: int) -> FoundBlock | None:
+        """The first block from `position` to `limit` that opens, with an index that was not found yet."""
+        for chunk in range(position, limit, CHUNK_BYTES):
+            for place in self._candidates(chunk, limit):
                 for tried in self._indexes(int(place), position, index):
-                    block = self._open(int(place), tried, MOST_BYTES)
+                    block = self._open(int(place), tried)
                     if block is not None:
                         return block
                     if self._left <= 0:
                         return None
         return None
 
-    def _candidates(self, begin: int) -> NDArray[np.int64]:
-        """Where, in the chunk from `begin` on, something stands that may be the head of a block."""
-        heads = self._bytes[begin : begin + CHUNK_BYTES + HEAD.size - 1].astype(np.int64)
+    def _candidates(self, begin: int, limit: int) -> NDArray[np.int64]:
+        """Where, in the chunk from `begin` on, something stands that may be the head of a block before `limit`."""
+        heads = self._bytes[begin : min(begin + CHUNK_BYTES + HEAD.size - 1, limit)].astype(np.int64)
         count = len(heads) - HEAD.size + 1
         if count <= 0:
             return np.empty(0, np.int64)
@@ -143,7 +156,7 @@ class _Search:
         for place in range(4):
             lengths += heads[1 + place : 1 + place + count] << 8 * place
         places = begin + np.arange(count, dtype=np.int64)
-        fits = places + AROUND_BYTES + lengths <= len(self._content)
+        fits = places + AROUND_BYTES + lengths <= limit
         sized = (lengths >= LEAST_BYTES) & (lengths <= MOST_BYTES)
         likely = (kinds <= max(BlockKind)) & ((kinds != BlockKind.FRAMES) | (lengths % 2 == 0))
         found: NDArray[np.int64] = places[fits & sized & likely]
@@ -167,17 +180,22 @@ class _Search:
     def _length(self, place: int) -> int:
         return int.from_bytes(self._content[place + 1 : place + HEAD.size], "little")
 
-    def _open(self, place: int, index: int, most: int) -> FoundBlock | None:
+    def _after(self, position: int, index: int) -> FoundBlock | None:
+        """The block behind a damaged one whose head is as it was: this is the usual damage, and costs one try."""
+        place = position + AROUND_BYTES + self._length(position)
+        return self._open(place, index + 1) if place + AROUND_BYTES <= len(self._content) else None
+
+    def _open(self, place: int, index: int) -> FoundBlock | None:
         """The block at `place`, if it is the one with this index."""
         length = self._length(place)
         end = place + AROUND_BYTES + length
-        if length > most or end > len(self._content) or index in self._found:
+        if length > MAX_BLOCK_BYTES or end > len(self._content) or index in self._found:
             return None
         return self._decrypt(self._content[place], place, end, index)
 
     def _decrypt(self, kind: int, begin: int, end: int, index: int) -> FoundBlock | None:
         try:
-            sealed = self._content[begin + HEAD.size : end]
+            sealed = self._view[begin + HEAD.size : end]
             plain = self._cipher.decrypt(block_nonce(index), sealed, bytes([kind]))
         except InvalidTag:
             self._left -= end - begin

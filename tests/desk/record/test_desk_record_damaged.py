@@ -137,7 +137,8 @@ def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, wo
     flip(path, path.stat().st_size // 2)
     content = path.read_bytes()
     user.page.review.review_library(item.take_id)
-    user.waits_for_words("The sound of this recording is damaged. It can be read from 0:00.0 to")
+    user.waits_for(lambda: user.page.banner.button.text() == "Recover what can be read")
+    assert "The sound of this recording is damaged. It can be read from 0:00.0 to" in user.page.banner.words()
     user.page.banner.button.click()
     user.waits_for_words("A recording of ward4-0172 was not decided about")
     assert path.read_bytes() == content

@@ -138,7 +138,7 @@ class RecordPage(QWidget):
         review.set_aside.connect(self._on_set_aside)
         review.discarded.connect(self._on_discarded)
         review.failed.connect(self._show_failure)
-        review.playback.failed.connect(self._show_failure)
+        review.playback.failed.connect(self._on_playback_failed)
         review.rescued.connect(self._on_rescued)
         review.sound_damaged.connect(self._on_sound_damaged)
         review.damaged.decided.connect(self._on_damaged_decided)
@@ -302,6 +302,12 @@ class RecordPage(QWidget):
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self._say(Tone.WARN, sentence)
+
+    @Slot(str)
+    def _on_playback_failed(self, sentence: str) -> None:
+        """The check reads the same sound, and says the same with a way out."""
+        if self._act != self._recover_sound:
+            self._show_failure(sentence)
 
     @Slot(str)
     def _on_device_noticed(self, sentence: str) -> None:
