@@ -10,9 +10,12 @@ import logging
 import sys
 import time
 import traceback
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
+
+from vbdesk.privacy import for_owner_alone, make_private, write_no_core_files
 
 LOG_NAME = "vbdesk.log"
 CRASH_NAME = "crash.log"
@@ -35,18 +38,26 @@ class PlainFormatter(logging.Formatter):
         return " ".join(" ".join(parts).split())
 
 
+class _PrivateHandler(RotatingFileHandler):
+    """Writes files that only their owner reads."""
+
+    def _open(self) -> TextIOWrapper:
+        return TextIOWrapper(open(self.baseFilename, "ab", opener=for_owner_alone), encoding=self.encoding)
+
+
 def keep_log(folder: Path) -> None:
     """Write the log of this program to `folder`, and where native code crashed; no image of its memory.
 
     A log that cannot be written keeps nobody from working.
     """
-    _write_no_memory_image()
+    write_no_core_files()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handlers.append(RotatingFileHandler(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
+        make_private(folder)
+        handlers.append(_PrivateHandler(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
         if not faulthandler.is_enabled():
-            faulthandler.enable((folder / CRASH_NAME).open("ab"))  # open as long as the program runs
+            crashes = open(folder / CRASH_NAME, "ab", opener=for_owner_alone)  # noqa: SIM115 - as long as it runs
+            faulthandler.enable(crashes)
     except OSError:
         pass
     for handler in handlers:
@@ -69,12 +80,3 @@ def _way_of(error: BaseException, trace: TracebackType | None) -> str:
     frames = traceback.extract_tb(trace, limit=-12)
     way = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
     return f"[{type(error).__name__} {way}]"
-
-
-def _write_no_memory_image() -> None:
-    if sys.platform == "win32":
-        return
-    import resource
-
-    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # a core file would hold keys and voices

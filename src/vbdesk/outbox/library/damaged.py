@@ -15,6 +15,7 @@ from vbdesk.capture.sealed import Damaged, sync_folder
 from vbdesk.capture.take_keys import shred
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.store import Store
+from vbdesk.privacy import make_private
 
 FOLDER = "damaged"
 
@@ -75,7 +76,7 @@ class DamagedTakes:
         return recover_parts(found, self._recording_folder, name, self._store.key)
 
     def _keep(self, path: Path) -> None:
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(self.folder)
         target = self.folder / path.name
         number = 1
         while target.exists():

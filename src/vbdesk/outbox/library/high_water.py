@@ -8,6 +8,7 @@ import contextlib
 from pathlib import Path
 
 from vbdesk.outbox.library.column_seal import ColumnSeal, InvalidTag
+from vbdesk.privacy import for_owner_alone
 
 FILE_NAME = "library.mark"
 _PLACE = "high water"
@@ -24,7 +25,8 @@ class HighWater:
         """Keep `version`; a disk that refuses costs the notice, not the change."""
         unfinished = self._path.with_suffix(".mark.new")
         with contextlib.suppress(OSError):
-            unfinished.write_bytes(self._seal.seal(str(version).encode(), _PLACE))
+            with open(unfinished, "wb", opener=for_owner_alone) as file:
+                file.write(self._seal.seal(str(version).encode(), _PLACE))
             unfinished.replace(self._path)
 
     def known(self) -> int:

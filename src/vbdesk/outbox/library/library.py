@@ -27,6 +27,7 @@ from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule,
 from vbdesk.outbox.library.sounds import Sounds
 from vbdesk.outbox.library.states import AT_THE_SERVICE, OutboxState
 from vbdesk.outbox.library.store import SEND, Store, UnknownTake
+from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
@@ -60,7 +61,7 @@ class Library(Listing):
         `actor` is who the audit log will name; a desk without account if None.
         """
         self.recording_folder = folder / "recording"
-        self.recording_folder.mkdir(parents=True, exist_ok=True)
+        make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self._sounds = Sounds(self.store, self.recording_folder)
         self.damaged = DamagedTakes(

@@ -9,6 +9,7 @@ from pathlib import Path
 from vbdesk.outbox.library.audit import Head, seal_head
 from vbdesk.outbox.library.column_seal import ColumnSeal, seal_sum, sum_of
 from vbdesk.outbox.library.rows import mac_of
+from vbdesk.privacy import FILE_MODE
 
 
 class MigrationFailed(Exception):
@@ -68,6 +69,7 @@ def back_up(connection: sqlite3.Connection, target: Path) -> None:
     """Write a copy that is whole, whoever writes meanwhile, and on the disk, before it has its name."""
     unfinished = target.with_name(f"{target.name}.new")
     unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=FILE_MODE)
     copy = sqlite3.connect(unfinished, isolation_level=None)
     try:
         connection.backup(copy)

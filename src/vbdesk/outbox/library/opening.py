@@ -12,6 +12,7 @@ from vbdesk.outbox.library.examine import COPIED, is_from_elsewhere
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import Vault
+from vbdesk.privacy import FILE_MODE, make_private, tighten
 
 LOCK_NAME = "library.lock"
 
@@ -42,7 +43,8 @@ class HeldLibrary(Library):
             VaultError, LibraryKeyMissing: the key does not come from the vault.
             LibraryLocked, LibraryUnreadable, OSError: as `Library` does.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
+        tighten([folder])  # an earlier release left its rights to the umask
         self._held = hold(folder)
         try:
             super().__init__(folder, library_key(vault, profile, folder), clock, Actor(part, profile.account_id))
@@ -67,7 +69,7 @@ def hold(folder: Path) -> FileLock:
     Raises:
         LibraryInUse: another program has it open.
     """
-    lock = FileLock(folder / LOCK_NAME, timeout=0, thread_local=False, is_singleton=False)
+    lock = FileLock(folder / LOCK_NAME, timeout=0, mode=FILE_MODE, thread_local=False, is_singleton=False)
     try:
         lock.acquire()
     except Timeout as error:

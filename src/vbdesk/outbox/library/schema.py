@@ -14,6 +14,7 @@ from cryptography.exceptions import InvalidTag
 from vbdesk.outbox.library.audit import Head, seal_head
 from vbdesk.outbox.library.column_seal import ColumnSeal, seal_sum
 from vbdesk.outbox.library.migrations import MigrationFailed, migrate
+from vbdesk.privacy import FILE_MODE
 
 __all__ = ["SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
 
@@ -152,6 +153,7 @@ def open_database(path: Path, seal: ColumnSeal) -> sqlite3.Connection:
         LibraryUnreadable: damaged, from a newer version of the desk, or not to be brought up to date.
     """
     try:
+        path.touch(mode=FILE_MODE)  # SQLite gives its log files the same mode
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     except sqlite3.Error as error:
         raise unreadable(path.parent, error) from error

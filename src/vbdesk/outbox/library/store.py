@@ -22,6 +22,7 @@ from vbdesk.outbox.library.rows import ROW_CHANGED, is_proved, mac_of
 from vbdesk.outbox.library.schema import ColumnSeal, open_database
 from vbdesk.outbox.library.shelf import Shelf
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
+from vbdesk.privacy import make_private
 
 SEND, FOLLOW = "send", "follow"
 
@@ -42,7 +43,7 @@ class Store:
         self.seal = ColumnSeal(key)
         self.folder = folder
         self.takes_folder = folder / "takes"
-        self.takes_folder.mkdir(parents=True, exist_ok=True)
+        make_private(self.takes_folder)
         self._lock = threading.RLock()
         self._depth = 0
         self._rows_sum = 0  # of the transaction under way
