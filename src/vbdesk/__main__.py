@@ -3,6 +3,9 @@
 
 def run() -> None:
     """Run the command that was given."""
+    from vbdesk.privacy import protect_process
+
+    protect_process()  # before anything is read: every command, and each of its children
     from vbdesk.cli.main import run as run_command
 
     run_command()

@@ -22,7 +22,7 @@ from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME
 from vbdesk.outbox.library.audit import Deed, Part
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 API_KEY = "marker-api-key"
@@ -113,6 +113,23 @@ def add_marked_recording(world):
         with library.store.changing():
             library.store.update(take_id, {"reason": "marker-reason", "job_id": "marker-job"})
     return take_id
+
+
+def leave_take(world):
+    """A take that a crash left."""
+    path = world.folder / "recording" / "2.take"
+    key = known_library_key(world.keys, MARKED)
+    writer = SealedTakeWriter(path, key, 8000, {"group_id": "marker-group", "note": "marker-note"})
+    for _ in range(20):
+        writer.append(np.zeros(8000, np.int16))
+    writer.abandon()
+    return path
+
+
+def flip(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
 
 
 def found(diagnosis, topic):
@@ -263,10 +280,23 @@ def set_clock_wrong(world):
         (lambda world: setattr(world.lister, "names", ()), "microphones", Health.NOTICE, "Connect one"),
         (lambda world: (world.config_dir / "profiles.json").write_text("{"), "profiles", Health.MEND, "left as it is"),
         (
-            lambda world: (world.folder / "recording" / "2.take").write_bytes(b"x"),
+            lambda world: leave_take(world),
             "recordings",
             Health.NOTICE,
             "offers them at its next start",
+        ),
+        (
+            lambda world: (world.folder / "recording" / "2.take").write_bytes(b"x"),
+            "recordings",
+            Health.MEND,
+            "2.take). Nothing of it can be read. The file is not a recording of the desk, or its beginning is damaged.",
+        ),
+        (lambda world: flip(leave_take(world), 40_000), "recordings", Health.MEND, "It can be read from 0:00.0 to"),
+        (
+            lambda world: flip(next((world.folder / "takes").glob("*.take")), 40_000),
+            "recordings",
+            Health.MEND,
+            "Recordings with damaged sound: 1 (marker-group, 2026-03-01T08:00)",
         ),
     ],
 )
@@ -307,3 +337,19 @@ def test_it_works_while_the_desk_has_the_library_open_and_takes_nothing_from_it(
         assert diagnosis.facts["profiles"][0]["library"]["open_elsewhere"]
         assert diagnosis.ok
         assert library.store.version() == version
+
+
+def test_a_damaged_recording_is_named_to_the_person_and_only_counted_for_others(world):
+    flip(leave_take(world), 40_000)
+    diagnosis = diagnose(world)
+    said = " ".join(finding.sentence for finding in diagnosis.findings)
+    assert "A recording of marker-group that was broken off is damaged (2.take)." in said
+    assert diagnosis.facts["profiles"][0]["sounds"] == {"damaged": 0, "damaged_leftovers": 1, "kept_damaged": 0}
+    assert "marker" not in json.dumps(diagnosis.facts)
+
+
+def test_sounds_are_left_out_where_that_is_wanted(world):
+    flip(leave_take(world), 40_000)
+    diagnosis = diagnose(world, read_sounds=False)
+    assert diagnosis.ok
+    assert diagnosis.facts["profiles"][0]["sounds"] is None

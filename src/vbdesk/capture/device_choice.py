@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vbdesk.capture.devices import Device
+from vbdesk.privacy import for_owner_alone, make_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,10 @@ class RememberedMicrophone:
 
     def save(self, wanted: Wanted) -> None:
         """Keep the choice. Raises OSError."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
-        unfinished.write_text(json.dumps({"name": wanted.name, "host_api": wanted.host_api}), encoding="utf-8")
+        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+            json.dump({"name": wanted.name, "host_api": wanted.host_api}, file)
         unfinished.replace(self._path)
 
 

@@ -18,6 +18,7 @@ from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
 from vbdesk.capture.take import EndReason, Take
 from vbdesk.contract.ids import new_id
+from vbdesk.privacy import make_private
 
 __all__ = ["EndReason", "Health", "Phase", "Recorder", "RecordingFailed", "Take"]
 
@@ -105,7 +106,7 @@ class Recorder:
             "host_api": None if device is None else device.host_api,
         }
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private(self._folder)
             writer = self._open_writer(path, self._key_provider(), session.sample_rate, described)
         except OSError as error:
             session.close()

@@ -1,33 +1,40 @@
 """A take on disk: sealed block by block, so that a crash costs the last block and nothing else.
 
-The file: a head with the file's own key or without it (`take_keys`), then blocks of
-`kind (1 byte) | length of the plain text (4 bytes, little endian) | AES-256-GCM cipher text with its tag`.
+The file: a head with the file's own key or without it (`take_keys`), then blocks (`sealed_blocks`).
 The blocks' key is derived from the file's own key and its salt, so the block's index can be the nonce.
-Index and kind are authenticated too: a block moved, repeated or left out does not open. The first block describes the
-take, the last one closes it; without the last one the take is incomplete. Both together are the take's manifest.
+Index and kind are authenticated too: a block moved, repeated or left out does not open in its place. The first block
+describes the take, the last one closes it; without the last one the take is incomplete. Both together are the take's
+manifest. What is left of a damaged file is read by `salvage`.
 """
 
 import contextlib
 import hashlib
 import json
 import os
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
+from vbdesk.capture.sealed_blocks import (
+    HEAD,
+    MAX_BLOCK_BYTES,
+    TAG_BYTES,
+    BlockKind,
+    block_cipher,
+    block_nonce,
+    find_blocks,
+)
 from vbdesk.capture.take_keys import Damaged, KeyGone, SealedError, WrongKey, new_head, new_key, read_head
+from vbdesk.privacy import for_owner_alone
 
 __all__ = [
+    "MAX_BLOCK_BYTES",
     "BlockKind",
     "BlockWriter",
     "Damaged",
@@ -46,23 +53,10 @@ __all__ = [
     "sync_folder",
 ]
 
-TAG_BYTES = 16
-MAX_BLOCK_BYTES = 64 * 1024 * 1024
 TORN_BYTES = 256 * 1024  # every block is synced, so a crash spoils one at most: about a second of sound
 COPY_BYTES = 128 * 1024
-_HEAD = struct.Struct("<BI")
 
 Frames = NDArray[np.int16]
-
-
-class BlockKind(IntEnum):
-    """What a block holds."""
-
-    ABOUT = 0  # JSON
-    FRAMES = 1  # little-endian int16
-    MARK = 2  # JSON
-    FILE = 3  # bytes of an imported file
-    END = 4  # JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +116,15 @@ class BlockWriter:
 
     def __init__(self, path: Path, take_key: bytes, library_key: bytes | None) -> None:
         head, salt = new_head(take_key, library_key)
-        self._cipher = _cipher(take_key, salt)
+        self._cipher = block_cipher(take_key, salt)
         self._index = 0
-        self._file: BinaryIO = path.open("xb")
+        self._file: BinaryIO = open(path, "xb", opener=for_owner_alone)  # noqa: SIM115
         self._file.write(head)
 
     def write(self, kind: BlockKind, plain: bytes) -> None:
         """Seal one block. Raises OSError, as the others do."""
-        sealed = self._cipher.encrypt(_nonce(self._index), plain, bytes([kind]))
-        self._file.write(_HEAD.pack(kind, len(plain)) + sealed)
+        sealed = self._cipher.encrypt(block_nonce(self._index), plain, bytes([kind]))
+        self._file.write(HEAD.pack(kind, len(plain)) + sealed)
         self._index += 1
 
     def sync(self) -> None:
@@ -182,6 +176,8 @@ class SealedTakeWriter:
         """
         kept = self.frames if keep_frames is None else min(keep_frames, self.frames)
         known = {**(closing or {}), "frames": kept, "sha256": self._digest_of(kept)}
+        if kept != self.frames:
+            known["written"] = self.frames
         try:
             self._blocks.write(BlockKind.END, _to_json(known))
             self._blocks.sync()
@@ -299,22 +295,29 @@ def read_blocks(path: Path, key: bytes, take_key: bytes | None = None) -> Iterat
     size = path.stat().st_size
     with path.open("rb") as file:
         blocks_key, salt = read_head(file, key, take_key)
-        cipher = _cipher(blocks_key, salt)
+        cipher = block_cipher(blocks_key, salt)
         index = 0
-        while len(head := file.read(_HEAD.size)) == _HEAD.size:
-            begin = file.tell() - _HEAD.size
-            kind, length = _HEAD.unpack(head)
+        while len(head := file.read(HEAD.size)) == HEAD.size:
+            begin = file.tell() - HEAD.size
+            kind, length = HEAD.unpack(head)
             sealed = file.read(min(length, MAX_BLOCK_BYTES) + TAG_BYTES)
             try:
-                plain = cipher.decrypt(_nonce(index), sealed, bytes([kind]))
+                plain = cipher.decrypt(block_nonce(index), sealed, bytes([kind]))
             except (InvalidTag, ValueError) as error:
                 if index == 0 and len(sealed) == length + TAG_BYTES:
                     raise _not_this(take_key) from error
-                if size - begin <= TORN_BYTES:
+                if size - begin <= TORN_BYTES and not _opens_after(path, cipher, begin, index):
                     return
                 raise Damaged("This recording was changed after it was made, so it is not used.") from error
             yield BlockKind(kind), plain
+            if kind == BlockKind.END:
+                return
             index += 1
+
+
+def _opens_after(path: Path, cipher: AESGCM, begin: int, index: int) -> bool:
+    """Whether a block opens behind one that does not: a crash tears the last one alone, so this is damage."""
+    return bool(find_blocks(path.read_bytes()[begin:], cipher, 0, index))
 
 
 def _not_this(take_key: bytes | None) -> SealedError:
@@ -322,14 +325,6 @@ def _not_this(take_key: bytes | None) -> SealedError:
     if take_key is None:
         return WrongKey("This recording was sealed with another key. It is kept as it is.")
     return Damaged("The file of this recording holds something else, or was changed, so it is not used.")
-
-
-def _cipher(key: bytes, salt: bytes) -> AESGCM:
-    return AESGCM(HKDF(SHA256(), 32, salt, b"vbdesk take").derive(key))
-
-
-def _nonce(index: int) -> bytes:
-    return index.to_bytes(12, "little")
 
 
 def _to_json(document: Mapping[str, Any]) -> bytes:

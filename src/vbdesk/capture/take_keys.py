@@ -15,6 +15,7 @@ no more than deleting the file.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -88,6 +89,45 @@ def read_head(file: BinaryIO, library_key: bytes, take_key: bytes | None = None)
     except InvalidTag as error:
         raise WrongKey("This recording was sealed with another key. It is kept as it is.") from error
     return opened, salt
+
+
+def possible_keys(
+    content: bytes, library_key: bytes, take_key: bytes | None = None
+) -> Iterator[tuple[bytes, bytes, int]]:
+    """What the blocks of a file may be sealed with, though its first bytes are damaged: key, salt, first block's place.
+
+    Only a block that opens proves a key.
+    """
+    magic, salt = content[: len(MAGIC)], content[len(MAGIC) : SLOT_BEGIN]
+    if magic != MAGIC_OF_OLD and len(content) >= SLOT_BEGIN + SLOT_BYTES:
+        key = take_key or _key_in_slot(content, library_key)
+        if key is not None:
+            yield key, salt, SLOT_BEGIN + SLOT_BYTES
+    if magic != MAGIC and take_key is None and len(salt) == SALT_BYTES:
+        yield library_key, salt, SLOT_BEGIN
+
+
+def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> SealedError:
+    """Why not one block of a file opens, as far as that can be told."""
+    if not content:
+        return Damaged("The file is empty.")
+    if not content.startswith((MAGIC, MAGIC_OF_OLD)) or len(content) < SLOT_BEGIN + SLOT_BYTES:
+        return Damaged("The file is not a recording of the desk, or its beginning is damaged.")
+    if take_key is not None:
+        return Damaged("The file holds another recording, or its beginning is damaged.")
+    if content.startswith(MAGIC) and content[SLOT_BEGIN : SLOT_BEGIN + SLOT_BYTES] == BLANK:
+        return KeyGone("The key to this recording is not here any more, so nobody can open it.")
+    if content.startswith(MAGIC) and _key_in_slot(content, library_key) is not None:
+        return Damaged("All of it is damaged.")
+    return WrongKey("It was sealed with another key, or its beginning is damaged.")
+
+
+def _key_in_slot(content: bytes, library_key: bytes) -> bytes | None:
+    salt, slot = content[len(MAGIC) : SLOT_BEGIN], content[SLOT_BEGIN : SLOT_BEGIN + SLOT_BYTES]
+    try:
+        return AESGCM(library_key).decrypt(slot[:_NONCE_BYTES], slot[_NONCE_BYTES:], _place(salt))
+    except InvalidTag:
+        return None
 
 
 def own_key(path: Path, library_key: bytes) -> bytes | None:

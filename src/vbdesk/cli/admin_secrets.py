@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli.administration import AsJson, DataDir, opened_database, opened_settings, show, show_list
 from vbdesk.cli.output import fail
+from vbdesk.privacy import make_private
 
 if TYPE_CHECKING:
     from vbdesk.service.secret_box import KeyFile, RootKeys
@@ -23,7 +24,7 @@ def create(data_dir: DataDir, as_json: AsJson = False) -> None:
     if file.path.exists():
         fail(f"There is a key file already: {file.path}. To change the key, take vbdesk admin secrets rotate.")
     try:
-        file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(file.path.parent)
         file.create()
     except OSError as error:
         fail(f"{file.path} cannot be written: {error.strerror}.")

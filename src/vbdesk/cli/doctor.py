@@ -31,7 +31,7 @@ def doctor(
     ] = False,
     url: Annotated[str | None, typer.Option(help="With --service: the address at which callers reach it.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="With --service: leave out what reads every job and file.")
+        bool, typer.Option("--quick", help="Leave out what reads every recording; with --service, every job and file.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -42,16 +42,15 @@ def doctor(
             fail("Say which service: vbdesk doctor --service --data-dir DIR.")
         examine_service(data_dir, url, quick=quick, as_json=as_json)
         return
-    if url is not None or quick:
-        fail("--url and --quick belong to --service.")
+    if url is not None:
+        fail("--url belongs to --service.")
     from vbdesk.desk.outside import Outside
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = places(data_dir)
-    diagnosis = diagnose(
-        Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S)), with_hosts=with_hosts
-    )
+    around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S))
+    diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
         typer.echo(json.dumps(diagnosis.facts))
     else:

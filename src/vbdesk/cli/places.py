@@ -3,6 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from vbdesk.privacy import tighten
+
+OWN_FOLDERS = ("profiles", "service", "requests", "submitted")
+OWN_FILES = (
+    "profiles.*", "preferences.*", "microphone.*", "vbdesk.log*", "crash.log", "requests/*", "submitted/*",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -22,6 +29,12 @@ def places(data_dir: Path | None) -> Places:
     import platformdirs
 
     if data_dir is None:
-        return Places(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
-    folder = data_dir.expanduser().resolve()
-    return Places(folder, folder)
+        found = Places(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
+        tighten([found.data, found.config], deep=False)
+    else:
+        folder = data_dir.expanduser().resolve()
+        found = Places(folder, folder)
+    for folder in {found.data, found.config}:  # an earlier release left their rights to the umask
+        tighten((folder / name for name in OWN_FOLDERS), deep=False)
+        tighten(path for pattern in OWN_FILES for path in folder.glob(pattern))
+    return found

@@ -9,6 +9,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
+
 
 class LinesDamaged(Exception):
     """A file of lines cannot be read; `str(error)` is one sentence for a person."""
@@ -50,8 +52,8 @@ class LineFile:
     def append(self, document: Mapping[str, Any]) -> None:
         """Write one object. Raises OSError."""
         line = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._path, "ab", opener=_for_its_owner_alone) as file:
+        make_private(self._path.parent)
+        with open(self._path, "ab", opener=for_owner_alone) as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -77,8 +79,8 @@ def alone(lock: Path) -> Iterator[None]:
     Raises:
         InUse: another program is in.
     """
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    held = FileLock(lock, timeout=0, thread_local=False, is_singleton=False)
+    make_private(lock.parent)
+    held = FileLock(lock, timeout=0, mode=FILE_MODE, thread_local=False, is_singleton=False)
     try:
         held.acquire()
     except Timeout as error:
@@ -87,7 +89,3 @@ def alone(lock: Path) -> Iterator[None]:
         yield
     finally:
         held.release()
-
-
-def _for_its_owner_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

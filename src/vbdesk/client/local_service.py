@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vbdesk.client.credentials import Credentials
+from vbdesk.privacy import for_owner_alone, make_private
 
 LOCAL_PLAN = "enterprise"
 LOCAL_CREDITS = 1_000_000_000
@@ -50,7 +51,7 @@ class LocalService:
         Raises:
             LocalServiceFailed: the child ended or was not ready in time; it is not left running.
         """
-        self._data_dir.mkdir(parents=True, exist_ok=True)
+        make_private(self._data_dir)
         ready_file = self._data_dir / f"ready-{os.getpid()}.json"
         ready_file.unlink(missing_ok=True)
         command = [
@@ -59,7 +60,7 @@ class LocalService:
         ]  # fmt: skip
         if self._workers is not None:
             command += ["--workers", str(self._workers)]
-        with self.log_path.open("ab") as log:
+        with open(self.log_path, "ab", opener=for_owner_alone) as log:
             # a session of its own: Ctrl-C in the terminal reaches us alone, and we end the child in order
             self._child = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=os.name == "posix"

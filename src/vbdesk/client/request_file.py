@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.privacy import for_owner_alone, make_private
 
 MAX_BYTES = 64 * 1024
 
@@ -29,8 +30,8 @@ class RequestFile:
     def append(self, bucket: Bucket, in_s: float) -> None:
         """Note a request that leaves in `in_s` seconds."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="ascii") as file:
+            make_private(self._path.parent)
+            with open(self._path, "a", encoding="ascii", opener=for_owner_alone) as file:
                 file.write(_line(bucket, self._time_of_day() + in_s))
             self._failed = False
         except OSError:
@@ -45,7 +46,8 @@ class RequestFile:
             noted = [(bucket, at) for bucket, at in self._read() if now - at < 2 * RATE_WINDOW_S]
             if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
                 shorter = self._path.with_suffix(".new")
-                shorter.write_text("".join(_line(bucket, at) for bucket, at in noted), encoding="ascii")
+                with open(shorter, "w", encoding="ascii", opener=for_owner_alone) as file:
+                    file.write("".join(_line(bucket, at) for bucket, at in noted))
                 shorter.replace(self._path)
         except OSError:
             return []

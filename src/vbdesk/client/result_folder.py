@@ -21,6 +21,7 @@ from vbdesk.client.lines import LineFile, alone
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import LongitudinalSignal, Signal, signals_of
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
 
 JOBS, TABLE, STATE = "jobs.jsonl", "signals.csv", "state.json"
 
@@ -58,6 +59,7 @@ class ResultFolder:
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
+        make_export_folder(self._folder)
         self._held.enter_context(alone(self._folder / ".lock"))
         try:
             self._state = self._read_state()
@@ -126,7 +128,7 @@ class ResultFolder:
         if not self._stale:
             return
         unfinished = self._folder / f"{TABLE}.new"
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
+        with open(unfinished, "w", encoding="utf-8", newline="", opener=for_owner_alone) as file:
             writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
             writer.writeheader()
             memberships = self._memberships()
@@ -134,7 +136,9 @@ class ResultFolder:
                 job = Job.model_validate(line)
                 for group_id, recorded_at in memberships.get(job.job_id, [("", None)]):
                     writer.writerows(_rows(job, group_id, recorded_at))
+        set_export_mode(unfinished)
         unfinished.replace(self._folder / TABLE)
+        set_export_mode(self._folder / JOBS)
         self._stale = False
 
     def _memberships(self) -> dict[str, list[tuple[str, str | None]]]:
@@ -160,10 +164,11 @@ class ResultFolder:
 
     def _write_state(self) -> None:
         unfinished = self._folder / f"{STATE}.new"
-        with unfinished.open("w", encoding="utf-8") as file:
+        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
             json.dump(self._state, file)
             file.flush()
             os.fsync(file.fileno())
+        set_export_mode(unfinished)
         unfinished.replace(self._folder / STATE)
 
 

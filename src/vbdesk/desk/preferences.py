@@ -8,6 +8,7 @@ from typing import Any
 
 from vbdesk.desk.theme import Scheme
 from vbdesk.desk.tokens import LARGEST_SCALE, LEAST_SCALE
+from vbdesk.privacy import for_owner_alone, make_private
 
 PEDAL_KEY = "F9"
 
@@ -56,9 +57,10 @@ class PreferenceStore:
 
     def save(self, preferences: Preferences) -> None:
         """Keep the choices. Raises OSError."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
-        unfinished.write_text(json.dumps(asdict(preferences), indent=2), encoding="utf-8")
+        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+            json.dump(asdict(preferences), file, indent=2)
         unfinished.replace(self._path)
 
     def change(self, **choices: Any) -> Preferences:

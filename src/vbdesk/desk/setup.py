@@ -8,6 +8,7 @@ from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.outside import Outside
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.privacy import make_private
 
 Secrets = Literal["keyring", "session"]
 _PROBE = "probe"
@@ -54,7 +55,7 @@ class Setup:
             LocalServiceFailed: no account could be made.
         """
         self._check_vault(secrets)
-        self._outside.service_dir.mkdir(parents=True, exist_ok=True)
+        make_private(self._outside.service_dir)
         account = self._outside.make_account(self._outside.service_dir, "vbdesk")
         profile = Profile(
             new_profile_id(), "This computer", "local", None, account.account_id, secrets, Plan.ENTERPRISE

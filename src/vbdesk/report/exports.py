@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.dictionary import table_definitions
 from vbdesk.report.drawing.png import to_png
@@ -103,13 +104,16 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
         refuse_overwriting(folder, files)
     for name, content in files.items():
         path = folder.joinpath(*name.split("/"))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_export_folder(path.parent)
         unfinished = path.with_name(f"{path.name}.unfinished")
         try:
-            if isinstance(content, Path):
-                shutil.copyfile(content, unfinished)
-            else:
-                unfinished.write_bytes(content)
+            with open(unfinished, "wb", opener=for_owner_alone) as file:
+                if isinstance(content, Path):
+                    with content.open("rb") as source:
+                        shutil.copyfileobj(source, file)
+                else:
+                    file.write(content)
+            set_export_mode(unfinished)
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from vbdesk.privacy import make_private
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, checked_key
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
@@ -71,7 +72,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _copy_whole(source: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(target.parent)
     unfinished = target.with_name(target.name + _UNFINISHED)
     shutil.copyfile(source, unfinished)
     unfinished.chmod(0o600)

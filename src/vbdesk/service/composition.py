@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from vbdesk.contract.longitudinal import TimeScale
+from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.clock import Clock, SystemClock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
@@ -20,9 +21,9 @@ from vbdesk.service.storage.opening import open_addresses, open_store
 
 def open_database(settings: Settings) -> Database:
     """The database of `settings`; its folder is made, its tables are the migrations' affair."""
-    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(settings.data_dir)
     if not settings.database_url:
-        settings.database_file.touch(mode=0o600)  # whatever the folder lets others read; SQLite's log files follow it
+        settings.database_file.touch(mode=FILE_MODE)  # SQLite's log files follow it
     return Database(create_engine(settings.resolved_database_url))
 
 

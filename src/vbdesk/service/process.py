@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
+from vbdesk.privacy import FILE_MODE, make_private, tighten
 from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import close_context, open_context, open_database
@@ -42,6 +43,8 @@ NOTICE_S = 5.0
 """For how long a process that was told to stop goes on answering, so that balancers learn of it first."""
 
 _LOCK_FILE = "serve.lock"
+OWN_FILES = ("vbdesk.db*", "secrets", "objects", "incoming", "*.lock", "service.log", "ready-*.json", "vbdesk.toml")
+"""In the data folder."""
 _LOOK_EVERY_S = 0.1
 
 
@@ -116,6 +119,7 @@ def _migrated_database(settings: Settings) -> Database:
         database = open_database(settings)
     except OSError as error:
         raise StartRefused(f"The folder {settings.data_dir} cannot be used: {error.strerror}.") from None
+    tighten(own_files(settings.data_dir))  # an earlier release left their rights to the umask
     try:
         upgrade(database, settings.data_dir)
     except MigrationFailed as error:
@@ -131,6 +135,12 @@ def _migrated_database(settings: Settings) -> Database:
     return database
 
 
+def own_files(data_dir: Path) -> list[Path]:
+    """What the service writes into its folder; the folder itself, unless an operator keeps other things there."""
+    own = {path for pattern in OWN_FILES for path in data_dir.glob(pattern)}
+    return [data_dir] if own == set(data_dir.iterdir()) else sorted(own)
+
+
 @contextmanager
 def locked(data_dir: Path) -> Iterator[None]:
     """The folder's lock: two engines with one identity would take each other's jobs.
@@ -139,8 +149,8 @@ def locked(data_dir: Path) -> Iterator[None]:
         StartRefused: another process has it, or the folder cannot be used.
     """
     try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(data_dir / _LOCK_FILE, timeout=0)
+        make_private(data_dir)
+        lock = FileLock(data_dir / _LOCK_FILE, timeout=0, mode=FILE_MODE)
         lock.acquire()
     except Timeout:
         raise StartRefused(f"Another vbdesk serve is using {data_dir}. Stop it or choose another --data-dir.") from None

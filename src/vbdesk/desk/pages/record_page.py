@@ -11,6 +11,7 @@ from vbdesk.capture.recorder import EndReason, Take
 from vbdesk.capture.rescue import RescuedTake
 from vbdesk.desk.accessibility import announce
 from vbdesk.desk.pages.record_check import CheckView
+from vbdesk.desk.pages.record_damaged import DamagedView
 from vbdesk.desk.pages.record_import import ImportView
 from vbdesk.desk.pages.record_live import LiveView
 from vbdesk.desk.pages.record_ready import ReadyView
@@ -30,6 +31,7 @@ from vbdesk.desk.workspace import Workspace
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
 _LIST = ".csv"
 _GOOD_NEWS_MS = 8000
+LEAST_TOLD_S = 0.05  # of sound that is lost
 
 
 def build_record_page(workspace: Workspace) -> QWidget:
@@ -55,18 +57,19 @@ class RecordPage(QWidget):
             part.setParent(self)
         self.banner = Banner()
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
-        self.importing = ImportView(intake)
+        self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
         self.speaker = SpeakerWindow(model, self)
         self.pedal = QShortcut(self)
         self._rescued: list[RescuedTake] = []
         self._act: Callable[[], None] | None = None
+        self._damaged_id = ""
         self._notice = ""
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
         self._fade.setInterval(_GOOD_NEWS_MS)
         self._fade.timeout.connect(self.banner.clear)
         self._faces = QStackedWidget()
-        for face in (self.ready, self.live, self.check, self.importing):
+        for face in (self.ready, self.live, self.check, self.importing, self.damaged):
             face.setMinimumWidth(1)  # each arranges itself for the width there is, so none may ask for one
             self._faces.addWidget(face)
         column = QVBoxLayout(self)
@@ -135,13 +138,17 @@ class RecordPage(QWidget):
         review.set_aside.connect(self._on_set_aside)
         review.discarded.connect(self._on_discarded)
         review.failed.connect(self._show_failure)
-        review.playback.failed.connect(self._show_failure)
+        review.playback.failed.connect(self._on_playback_failed)
         review.rescued.connect(self._on_rescued)
+        review.sound_damaged.connect(self._on_sound_damaged)
+        review.damaged.decided.connect(self._on_damaged_decided)
+        review.damaged.failed.connect(self._show_failure)
         intake.begun.connect(self._on_import_begun)
         intake.single.connect(self._on_single)
         intake.imported.connect(self._on_imported)
         intake.failed.connect(self._show_failure)
         intake.left.connect(self._on_import_left)
+        self.damaged.close_button.clicked.connect(self._close_damaged)
         self.announcements.said.connect(self._announce)
         self.ready.import_files.clicked.connect(self._choose_files)
         self.ready.speaker.clicked.connect(self.toggle_speaker)
@@ -167,6 +174,8 @@ class RecordPage(QWidget):
 
     def _act_of(self, key: int) -> Callable[[], None] | None:
         face, keys = self._faces.currentWidget(), Qt.Key
+        if face is self.damaged:
+            return self._close_damaged if key == keys.Key_Escape else None
         if face is self.importing:
             return self.intake.cancel if key == keys.Key_Escape else None
         if face is self.check:
@@ -194,7 +203,7 @@ class RecordPage(QWidget):
         face = self._faces.currentWidget()
         if face is self.check:
             self.review.playback.toggle()
-        elif face is not self.importing:
+        elif face not in (self.importing, self.damaged):
             self.model.press()
 
     @Slot()
@@ -295,6 +304,12 @@ class RecordPage(QWidget):
         self._say(Tone.WARN, sentence)
 
     @Slot(str)
+    def _on_playback_failed(self, sentence: str) -> None:
+        """The check reads the same sound, and says the same with a way out."""
+        if self._act != self._recover_sound:
+            self._show_failure(sentence)
+
+    @Slot(str)
     def _on_device_noticed(self, sentence: str) -> None:
         """What became of a take comes first: which microphone is used matters for the next one."""
         if self.model.phase is Phase.READY:
@@ -324,19 +339,46 @@ class RecordPage(QWidget):
     @Slot(object)
     def _on_rescued(self, takes: list[RescuedTake]) -> None:
         self._rescued = takes
-        if not takes or self._faces.currentWidget() is not self.ready:
+        damaged = len(self.review.damaged.takes)
+        if not damaged and self._faces.currentWidget() is self.damaged:
+            self._show_face(self.ready)
+        if self._faces.currentWidget() is not self.ready or self._act == self._recover_sound:
             return
-        take = takes[0]
-        subject = take.about.get("group_id", "")
-        behind = len(takes) - 1
-        more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
-        sentence = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept.{more}"
-        why = self.review.not_stored
-        self._say(Tone.WARN if why else Tone.INFO, f"{why} {sentence}".strip(), "Review it", self._review_rescued)
+        if takes:
+            why = self.review.not_stored
+            sentence = f"{why} {_rescued_words(takes, damaged)}".strip()
+            self._say(Tone.WARN if why else Tone.INFO, sentence, "Review it", self._review_rescued)
+        elif damaged:
+            them = "its file" if damaged == 1 else "their files"
+            those = "A recording that was" if damaged == 1 else f"{damaged} recordings that were"
+            sentence = f"{those} broken off {'is' if damaged == 1 else 'are'} damaged. Decide about {them}."
+            self._say(Tone.WARN, sentence, "Look", self._open_damaged)
 
     def _review_rescued(self) -> None:
         if self._rescued and self.model.phase is Phase.READY:
             self.review.review_rescued(self._rescued[0])
+
+    def _open_damaged(self) -> None:
+        if self.model.phase is Phase.READY:
+            self._show_face(self.damaged)
+
+    @Slot()
+    def _close_damaged(self) -> None:
+        self._show_face(self.ready)
+        self.review.look_for_rescued()
+
+    @Slot(str)
+    def _on_damaged_decided(self, sentence: str) -> None:
+        self._say(Tone.OK, sentence)
+        self.review.look_for_rescued()
+
+    @Slot(str, str)
+    def _on_sound_damaged(self, take_id: str, sentence: str) -> None:
+        self._damaged_id = take_id
+        self._say(Tone.WARN, sentence, "Recover what can be read", self._recover_sound)
+
+    def _recover_sound(self) -> None:
+        self.review.damaged.recover_sound(self._damaged_id)
 
     @Slot()
     def _on_import_begun(self) -> None:
@@ -383,6 +425,18 @@ class RecordPage(QWidget):
             self._fade.start()
         else:
             self._fade.stop()
+
+
+def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
+    """What was found, the oldest first."""
+    take = takes[0]
+    cut = f" About {take.cut_s:.1f} s at its end cannot be read." if take.cut_s >= LEAST_TOLD_S else ""
+    behind = len(takes) - 1
+    more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
+    broken = f" Damaged recordings that wait too: {damaged}." if damaged else ""
+    subject = take.about.get("group_id", "")
+    kept = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept."
+    return f"{kept}{cut}{more}{broken}"
 
 
 def _dropped(event: QDropEvent) -> list[Path]:

@@ -18,6 +18,7 @@ from vbdesk.desk.viewmodels.time_words import age_words, counted
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.courier.forecast import about
 from vbdesk.outbox.library.audit import Deed
+from vbdesk.report.exports import write_files
 
 _SHOW_EVERY_MS = 2000
 """While many subjects are read, the page is brought up to date so often."""
@@ -146,8 +147,9 @@ class CohortViewModel(QObject):
         _, labels = self._books.known()
 
         def work(context: TaskContext) -> Path:
-            path.write_bytes(cohort_csv(() if reading is None else reading.summaries, labels, scores=scores))
-            path.with_name(f"{path.stem}_dictionary.csv").write_bytes(cohort_dictionary_csv(scores=scores))
+            table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
+            dictionary = cohort_dictionary_csv(scores=scores)
+            write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
             self._workspace.library.note(Deed.EXPORTED, None, "csv")
             return path
 

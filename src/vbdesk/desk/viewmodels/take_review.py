@@ -7,11 +7,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.recorder import Take
-from vbdesk.capture.rescue import RescuedTake, unfinished_takes
-from vbdesk.capture.sealed import TakeAudio, read_take
+from vbdesk.capture.rescue import Leftovers, RescuedTake, find_leftovers
+from vbdesk.capture.sealed import Damaged, TakeAudio, read_take
 from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.span import Span
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext
+from vbdesk.desk.viewmodels.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.viewmodels.playback import Playback
 from vbdesk.desk.viewmodels.review import Origin, Review, Source, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.viewmodels.take_findings import TakeFindings
@@ -45,6 +46,7 @@ class TakeReviewViewModel(QObject):
 
     Attributes:
         findings: what is found out beside the check.
+        damaged: takes whose files are damaged, and what a person decides about them.
         left_over: the other versions of what was sent last that wait here, undecided.
         not_stored: why the recording before could not be stored; empty if it could.
 
@@ -60,6 +62,7 @@ class TakeReviewViewModel(QObject):
         finished: nothing is under review any more.
         failed: (str) what went wrong, and what was kept.
         rescued: (list[RescuedTake]) takes that an earlier session left undecided.
+        sound_damaged: (str, str) take id of a recording of the library whose sound is damaged, and what can be read.
     """
 
     started = Signal(object)
@@ -73,6 +76,7 @@ class TakeReviewViewModel(QObject):
     finished = Signal()
     failed = Signal(str)
     rescued = Signal(object)
+    sound_damaged = Signal(str, str)
 
     def __init__(
         self,
@@ -87,6 +91,7 @@ class TakeReviewViewModel(QObject):
         self.playback = Playback(workspace.tasks, workspace.outside.player, self)
         self._disk = Lane(workspace.tasks, self)  # a take that is being stored is not one that was left behind
         self.findings = TakeFindings(workspace, self)
+        self.damaged = DamagedTakesViewModel(workspace, self._disk, self)
         self._waiting: list[Source] = []
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None
@@ -123,7 +128,7 @@ class TakeReviewViewModel(QObject):
         """Find takes that an earlier session left undecided."""
         folder, key = self._library.recording_folder, self._library.store.key
         self._disk.run(
-            lambda context: unfinished_takes(folder, key), self._on_rescued, self._on_not_read, name="rescue"
+            lambda context: find_leftovers(folder, key), self._on_leftovers, self._on_not_read, name="rescue"
         )
 
     def trim(self, span: Span) -> None:
@@ -351,6 +356,10 @@ class TakeReviewViewModel(QObject):
             return
         source = self.source
         self._leave()
+        if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, Damaged):
+            self.sound_damaged.emit(source.name, failure.sentence)
+            self._next()
+            return
         kept = "" if source is None or source.origin is not Origin.TAKE else " The take is kept."
         self.failed.emit(f"{failure.sentence}{kept}")
         self._next()
@@ -397,6 +406,7 @@ class TakeReviewViewModel(QObject):
             self._begin(source_of(item))
 
     @Slot(object)
-    def _on_rescued(self, takes: list[RescuedTake]) -> None:
+    def _on_leftovers(self, found: Leftovers) -> None:
         busy = None if self.source is None else self.source.name
-        self.rescued.emit([take for take in takes if str(take.path) != busy])
+        self.damaged.show(tuple(take for take in found.damaged if str(take.path) != busy))
+        self.rescued.emit([take for take in found.takes if str(take.path) != busy])

@@ -291,6 +291,7 @@ def _manifest(
         if item.take_id not in events:  # sent, or called back, this moment
             continue
         try:
+            library.check_sound(item.take_id)
             takes.append(_bundled(library, item, events[item.take_id], watch))
         except SealedError as error:
             left_out.append(LeftOut(item, str(error)))

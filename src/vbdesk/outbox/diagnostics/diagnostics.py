@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -25,17 +25,26 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.outbox.diagnostics.diagnostic_logs import crash_places, log_lines, service_log_counts
-from vbdesk.outbox.diagnostics.library_facts import LibraryFacts, known_words, look_at_library, prove_list
+from vbdesk.outbox.diagnostics.library_facts import (
+    LibraryFacts,
+    known_words,
+    look_at_library,
+    look_at_sounds,
+    prove_list,
+)
 from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, ProfilesUnreadable, known_library_key, library_folder
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultMissing, keyring_name
+from vbdesk.privacy import for_owner_alone, set_export_mode
 
 BUNDLE_FORMAT = 1
 LITTLE_ROOM_BYTES = 5 * 10**9
 NO_ROOM_BYTES = 10**9
 """An hour at 48 kHz and 16 bit takes 350 MB."""
 CLOCK_MAY_DIFFER_S = 300.0
+NAMED = 5  # of recordings with the same fault; the others are counted
 PACKAGES = (
     "PySide6-Essentials",
     "httpx",
@@ -117,12 +126,13 @@ class Surroundings(Protocol):
         """The vault for a profile's way of keeping secrets."""
 
 
-def diagnose(around: Surroundings, *, with_hosts: bool = False) -> Diagnosis:
+def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
     """Look at everything; takes seconds, more where a service does not answer. Changes nothing.
 
     Args:
         around: what is looked at.
         with_hosts: let the bundle name the hosts of the services, as its owner allows.
+        read_sounds: read every sound, which takes about a second for an hour of them.
     """
     findings: list[Finding] = []
     facts: dict[str, Any] = {
@@ -136,7 +146,7 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False) -> Diagnosis:
     profiles, in_use = _profiles(around, findings)
     facts["keyring"] = _keyring(profiles, findings)
     facts["profiles"] = [
-        {"in_use": profile == in_use, **_Examination(around, profile, findings).facts(with_hosts)}
+        {"in_use": profile == in_use, **_Examination(around, profile, findings, read_sounds).facts(with_hosts)}
         for profile in profiles
     ]
     findings.sort(key=lambda finding: finding.profile is not None)  # the computer first
@@ -151,7 +161,9 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False) -> Diagnosis:
 def write_bundle(diagnosis: Diagnosis, path: Path) -> None:
     """Write the facts to `path`, as JSON that a person can read through before sending it. Raises OSError."""
     unfinished = path.with_name(f"{path.name}.new")
-    unfinished.write_text(json.dumps(diagnosis.facts, indent=2) + "\n", encoding="utf-8")
+    with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        file.write(json.dumps(diagnosis.facts, indent=2) + "\n")
+    set_export_mode(unfinished)
     unfinished.replace(path)
 
 
@@ -232,8 +244,10 @@ def _keyring(profiles: list[Profile], findings: list[Finding]) -> str | None:
 class _Examination:
     """One profile: its keys, its recordings, its log, its way to the service."""
 
-    def __init__(self, around: Surroundings, profile: Profile, findings: list[Finding]) -> None:
+    def __init__(self, around: Surroundings, profile: Profile, findings: list[Finding], read_sounds: bool) -> None:
         self._around, self._profile, self._findings = around, profile, findings
+        self._read_sounds = read_sounds
+        self._sound_counts: dict[str, int] | None = None
         self._folder = library_folder(around.data_dir, profile.profile_id)
         self._vault = around.vault(profile.secrets)
 
@@ -242,7 +256,7 @@ class _Examination:
         host = urlsplit(profile.base_url).hostname if profile.base_url is not None and with_host else None
         said = len(self._findings)
         library = self._library()
-        proofs = self._proofs() if library.exists else None
+        proofs = self._proofs(library) if library.exists else None
         if not any(finding.topic == "recordings" for finding in self._findings[said:]):
             self._recordings_found(library, proofs)
         return {
@@ -253,6 +267,7 @@ class _Examination:
             "requests_a_minute": {str(bucket): n for bucket, n in REQUESTS_PER_WINDOW[profile.plan].items()},
             "library": asdict(library),
             "proofs": proofs,
+            "sounds": self._sound_counts,
             "connection": self._connection(),
         }
 
@@ -287,8 +302,8 @@ class _Examination:
             self._say("recordings", Health.NOTICE, told)
         return facts
 
-    def _proofs(self) -> dict[str, Any]:
-        """What can be told with the key of the recordings: whether somebody else wrote in the list or in the log."""
+    def _proofs(self, library: LibraryFacts) -> dict[str, Any]:
+        """What can be told with the key of the recordings: changes by somebody else, and damaged sound."""
         try:
             key = known_library_key(self._vault, self._profile)
         except VaultError as error:
@@ -301,6 +316,7 @@ class _Examination:
             self._say("audit log", Health.MEND, str(error))
             return {"error": type(error).__name__}
         self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
+        self._sound_counts = self._sounds(key, library) if self._read_sounds else None
         proof = prove_list(self._folder, key)
         if proof is not None and not proof.ok:
             told = (
@@ -311,6 +327,29 @@ class _Examination:
             "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
             "list": None if proof is None else asdict(proof),
         }
+
+    def _sounds(self, key: bytes, library: LibraryFacts) -> dict[str, int] | None:
+        """What reading every sound shows, for which the key must be the right one."""
+        found = look_at_sounds(self._folder, key, open_elsewhere=library.open_elsewhere)
+        if found is None:
+            return None
+        if found.damaged:
+            told = f"Recordings with damaged sound: {len(found.damaged)} ({_some(found.damaged)})."
+            self._say("recordings", Health.MEND, f"{told} Play one in the desk: it says what can be read.")
+        for leftover in found.leftovers[:NAMED]:
+            subject = f" of {leftover.about['group_id']}" if leftover.about.get("group_id") else ""
+            told = f"A recording{subject} that was broken off is damaged ({leftover.path.name}). {leftover.sentence}"
+            self._say(
+                "recordings", Health.MEND, f"{told} The file is kept until you decide, on the desk's Record page."
+            )
+        if len(found.leftovers) > NAMED:
+            told = f"Damaged recordings that were broken off: {len(found.leftovers)} in all."
+            self._say("recordings", Health.MEND, told)
+        if found.kept:
+            folder = self._folder / DAMAGED_FOLDER
+            told = f"Damaged recordings that you keep: {found.kept}, in {folder}. Delete what you no longer need."
+            self._say("kept recordings", Health.NOTICE, told)
+        return found.counts
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
         """The keyring is one for all profiles, so what is wrong with it is said once."""
@@ -365,6 +404,12 @@ class _Examination:
             self._say("service", Health.MEND, "It answers, but the account has no credits left. Add credits.")
         took_s = round(time.monotonic() - started, 3)
         return {"answered_in_s": took_s, "has_credits": credits_left > 0, "clock_ahead_s": round(ahead_s)}
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of many."""
+    more = len(names) - NAMED
+    return "; ".join(names[:NAMED]) + (f"; {more} more" if more > 0 else "")
 
 
 def _private_words(around: Surroundings, profiles: list[Profile]) -> list[str]:

@@ -12,13 +12,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from vbdesk.capture.rescue import DamagedTake, look_at_leftovers
+from vbdesk.capture.sealed import SealedError, read_file
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
-from vbdesk.outbox.library.column_seal import ColumnSeal
+from vbdesk.outbox.library.column_seal import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.examine import has_findings
 from vbdesk.outbox.library.high_water import MarkFile
 from vbdesk.outbox.library.opening import LibraryInUse, hold
 from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved
 from vbdesk.outbox.library.schema import is_of_the_disk
+from vbdesk.outbox.library.sounds import read_sound
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.table_sums import open_sums, sums_of
 
@@ -106,6 +110,57 @@ def prove_list(folder: Path, key: bytes) -> ListProof | None:
     complete = open_sums(seal, library["sums"], library["version"]) == sums
     changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
     return ListProof(changed, complete and accepted, highest > library["version"])
+
+
+@dataclass(frozen=True, slots=True)
+class SoundFacts:
+    """What reading every sound has shown.
+
+    Attributes:
+        damaged: subjects and times of recordings of which sound is missing or cannot be read.
+        leftovers: takes that a crash left and that are damaged; none are looked at while the desk is open.
+        kept: files of damaged takes that a person keeps aside.
+    """
+
+    damaged: tuple[str, ...] = ()
+    leftovers: tuple[DamagedTake, ...] = ()
+    kept: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """As numbers alone."""
+        return {"damaged": len(self.damaged), "damaged_leftovers": len(self.leftovers), "kept_damaged": self.kept}
+
+
+def look_at_sounds(folder: Path, key: bytes, *, open_elsewhere: bool) -> SoundFacts | None:
+    """Read every sound of the library in `folder`; None where the list of recordings cannot be read."""
+    query = "SELECT take_id, group_id, recorded_at, take_key, sound_sha256, imported FROM recordings"
+    try:
+        with closing(_connect(folder)) as database:
+            database.row_factory = sqlite3.Row
+            rows = database.execute(f"{query} WHERE audio_gone_at IS NULL ORDER BY recorded_at").fetchall()
+    except sqlite3.Error:
+        return None
+    seal = ColumnSeal(key)
+    damaged = [row for row in rows if not _is_readable(folder / "takes" / f"{row['take_id']}.take", key, seal, row)]
+    leftovers = () if open_elsewhere else look_at_leftovers(folder / "recording", key).damaged
+    kept = len(list((folder / DAMAGED_FOLDER).glob("*")))
+    return SoundFacts(tuple(f"{row['group_id']}, {row['recorded_at'][:16]}" for row in damaged), leftovers, kept)
+
+
+def _is_readable(path: Path, key: bytes, seal: ColumnSeal, row: sqlite3.Row) -> bool:
+    """Whether a sound that is there is whole; one that is missing is counted elsewhere."""
+    try:
+        take_key = None if row["take_key"] is None else seal.open(row["take_key"], f"{row['take_id']}/key")
+        if row["imported"]:
+            read_file(path, key, take_key)
+        else:
+            read_sound(path, key, take_key, row["sound_sha256"])
+    except FileNotFoundError:
+        return True
+    except (SealedError, InvalidTag, OSError):
+        return False
+    return True
 
 
 def known_words(folder: Path) -> list[str]:

@@ -10,9 +10,12 @@ import logging
 import sys
 import time
 import traceback
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
+
+from vbdesk.privacy import for_owner_alone, make_private, write_no_core_files
 
 LOG_NAME = "vbdesk.log"
 CRASH_NAME = "crash.log"
@@ -36,7 +39,10 @@ class PlainFormatter(logging.Formatter):
 
 
 class LogFile(RotatingFileHandler):
-    """The log's file; a full disk costs lines of the log, and puts nothing on the terminal."""
+    """The log's file, for its owner alone; a full disk costs lines of the log, and puts nothing on the terminal."""
+
+    def _open(self) -> TextIOWrapper:
+        return TextIOWrapper(open(self.baseFilename, "ab", opener=for_owner_alone), encoding=self.encoding)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Say nothing: what could not be written is said where it matters."""
@@ -51,13 +57,14 @@ def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
         folder: of the log.
         on_terminal: write to standard error too; not in a command that says in sentences what goes wrong.
     """
-    _write_no_memory_image()
+    write_no_core_files()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr) if on_terminal else logging.NullHandler()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         handlers.append(LogFile(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
         if not faulthandler.is_enabled():
-            faulthandler.enable((folder / CRASH_NAME).open("ab"))  # open as long as the program runs
+            crashes = open(folder / CRASH_NAME, "ab", opener=for_owner_alone)  # noqa: SIM115 - as long as it runs
+            faulthandler.enable(crashes)
     except OSError:
         pass
     for handler in handlers:
@@ -80,12 +87,3 @@ def _way_of(error: BaseException, trace: TracebackType | None) -> str:
     frames = traceback.extract_tb(trace, limit=-12)
     way = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
     return f"[{type(error).__name__} {way}]"
-
-
-def _write_no_memory_image() -> None:
-    if sys.platform == "win32":
-        return
-    import resource
-
-    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # a core file would hold keys and voices

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract import catalog
 from vbdesk.contract.catalog import Sign, SignList
+from vbdesk.privacy import for_owner_alone, make_private
 
 FILE_NAME = "offered-signs.json"
 
@@ -38,9 +39,10 @@ class OfferedSigns:
             ClientError: as the client does.
         """
         answer = SignList(signs=signs.list())
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
-        unfinished.write_text(answer.model_dump_json(), encoding="utf-8")
+        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+            file.write(answer.model_dump_json())
         unfinished.replace(self._path)
         return tuple(answer.signs)
 

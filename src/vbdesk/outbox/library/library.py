@@ -19,6 +19,7 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.outbox.library.damaged import DamagedTakes
 from vbdesk.outbox.library.examine import accept, examine, findings_of, of_faulty, of_list
 from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
@@ -30,6 +31,7 @@ from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule,
 from vbdesk.outbox.library.sounds import Sounds
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
+from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
@@ -55,6 +57,7 @@ class Library(Listing):
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the courier's line.
         times: what the service has confirmed of the time.
+        damaged: what a person decides about takes whose files are damaged.
     """
 
     def __init__(
@@ -78,10 +81,13 @@ class Library(Listing):
             LibraryLocked, LibraryUnreadable, OSError: it cannot be opened.
         """
         self.recording_folder = folder / "recording"
-        self.recording_folder.mkdir(parents=True, exist_ok=True)
+        make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
         self._sounds = Sounds(self.store, self.recording_folder)
+        self.damaged = DamagedTakes(
+            self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
+        )
         try:
             self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
         except sqlite3.DatabaseError as error:
@@ -364,6 +370,14 @@ class Library(Listing):
     def whole_audio(self, take_id: str) -> TakeAudio:
         """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
         return self._sounds.audio(self.get(take_id))
+
+    def check_sound(self, take_id: str) -> None:
+        """Read a sound as it would be sent. Raises UnknownTake, SealedError, OSError: not all of it can be read."""
+        item = self.get(take_id)
+        if item.imported:
+            self._sounds.original(item)
+        else:
+            self._sounds.audio(item)
 
     def original(self, take_id: str) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""

@@ -13,6 +13,7 @@ from vbdesk.outbox.library.column_seal import MAC_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of
 from vbdesk.outbox.library.structure import TableLost, check_columns, drops_of_what_acts, is_ours, rebuild
 from vbdesk.outbox.library.table_sums import seal_sums, sums_of
+from vbdesk.privacy import FILE_MODE
 
 
 class MigrationFailed(Exception):
@@ -130,6 +131,7 @@ def back_up(connection: sqlite3.Connection, target: Path) -> None:
     """Write a copy that is whole, whoever writes meanwhile, and on the disk, before it has its name."""
     unfinished = target.with_name(f"{target.name}.new")
     unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=FILE_MODE)
     copy = sqlite3.connect(unfinished, isolation_level=None)
     try:
         connection.backup(copy)

@@ -20,6 +20,7 @@ from vbdesk.outbox.library.high_water import KeyringMarkThread, KeyringReading, 
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import PATIENCE_S, Vault, VaultError
+from vbdesk.privacy import FILE_MODE, make_private, tighten
 
 LOCK_NAME = "library.lock"
 
@@ -52,7 +53,8 @@ class HeldLibrary(Library):
             VaultError, LibraryKeyMissing: the key does not come from the vault.
             LibraryLocked, LibraryUnreadable, OSError: as `Library` does.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
+        tighten([folder])  # an earlier release left its rights to the umask
         self._held = hold(folder)
         self._keyring_refused = False
         try:
@@ -134,7 +136,7 @@ def hold(folder: Path) -> FileLock:
     Raises:
         LibraryInUse: another program has it open.
     """
-    lock = FileLock(folder / LOCK_NAME, timeout=0, thread_local=False, is_singleton=False)
+    lock = FileLock(folder / LOCK_NAME, timeout=0, mode=FILE_MODE, thread_local=False, is_singleton=False)
     try:
         lock.acquire()
     except Timeout as error:

@@ -16,6 +16,7 @@ from vbdesk.outbox.library.migrations import MigrationFailed, migrate, repair
 from vbdesk.outbox.library.structure import TableLost
 from vbdesk.outbox.library.table_sums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
+from vbdesk.privacy import FILE_MODE
 
 __all__ = ["SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
 
@@ -43,6 +44,7 @@ def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, boo
         LibraryUnreadable: damaged, from a newer version of the desk, or not to be brought up to date.
     """
     try:
+        path.touch(mode=FILE_MODE)  # SQLite gives its log files the same mode
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     except sqlite3.Error as error:
         raise unreadable(path.parent, error) from error

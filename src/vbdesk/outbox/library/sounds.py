@@ -9,13 +9,26 @@ The key of a sound goes to the database in the transaction that makes its row, a
 (`vbdesk.capture.take_keys`). It is destroyed in the database, log and all, before the file is deleted.
 """
 
+import errno
 import logging
 import os
 import sqlite3
 from collections.abc import Collection
 from pathlib import Path
 
-from vbdesk.capture.sealed import Damaged, KeyGone, TakeAudio, read_file, read_take, seal_file, sync_folder
+from vbdesk.capture.rescue import damage_words
+from vbdesk.capture.salvage import Salvage, salvage
+from vbdesk.capture.sealed import (
+    Damaged,
+    KeyGone,
+    SealedError,
+    TakeAudio,
+    WrongKey,
+    read_file,
+    read_take,
+    seal_file,
+    sync_folder,
+)
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.items import RecordingItem
@@ -67,13 +80,20 @@ class Sounds:
         if item.imported:
             return decode_file(self.original(item))
         self._refuse_gone(item)
+        known = self._digest(item)
         path, key = self._present(item.take_id), self._store.take_key(item.take_id)
-        audio = read_take(path, self._store.key, key)
-        known = self._store.row(item.take_id)["sound_sha256"]
-        of_old = known is None and item.trim_s is None and audio.duration_s < item.duration_s
-        if of_old or known not in (None, audio.closing.get("sha256") or audio.sha256()):
-            raise Damaged("The sound of this recording was cut off or changed after it was made, so it is not used.")
+        audio = read_sound(path, self._store.key, key, known)
+        if known is None and item.trim_s is None and audio.duration_s < item.duration_s:
+            raise Damaged("The sound of this recording was cut off after it was made, so it is not used.")
         return audio
+
+    def salvage(self, item: RecordingItem) -> Salvage:
+        """What can be read of the damaged sound of a recording. Raises SealedError, OSError."""
+        if item.imported:
+            raise Damaged("An imported file cannot be read in parts. Import it again.")
+        self._refuse_gone(item)
+        path, key = self._present(item.take_id), self._store.take_key(item.take_id)
+        return salvage(path, self._store.key, key, self._digest(item))
 
     def original(self, item: RecordingItem) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
@@ -208,6 +228,10 @@ class Sounds:
         if item.audio_gone_at is not None:
             raise KeyGone("The sound of this recording was removed after its result, as set. The result is kept.")
 
+    def _digest(self, item: RecordingItem) -> str | None:
+        known = self._store.row(item.take_id)["sound_sha256"]
+        return known if isinstance(known, str) else None
+
     def _present(self, take_id: str) -> Path:
         path = self._store.path(take_id)
         if path.exists():
@@ -231,3 +255,34 @@ class Sounds:
 
     def _away(self, take_id: str) -> Path:
         return self._store.path(take_id).with_suffix(".away")
+
+
+def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | None) -> TakeAudio:
+    """The sound of a take of the library, whole, whatever else in its file is damaged.
+
+    Args:
+        path: its file.
+        key: the library's.
+        take_key: the take's own, None if it is sealed with the library's.
+        sha256: of the sound as it was taken in, where that is known.
+
+    Raises:
+        Damaged: sound is missing; the message says what can be read.
+        KeyGone, OSError: it cannot be opened.
+    """
+    try:
+        audio = read_take(path, key, take_key)
+        if sha256 in (None, audio.closing.get("sha256") or audio.sha256()):
+            return audio
+    except (Damaged, WrongKey):
+        pass
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+    try:
+        found = salvage(path, key, take_key, sha256)
+    except SealedError as error:
+        raise Damaged(f"The sound of this recording cannot be read. {error} The file is kept.") from error
+    if found.proved:
+        return found.parts[0].audio
+    raise Damaged(f"The sound of this recording is damaged. {damage_words(found)} The file is kept.")

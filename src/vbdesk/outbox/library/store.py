@@ -42,6 +42,7 @@ from vbdesk.outbox.library.table_sums import (
     sums_of,
     table_row_mac,
 )
+from vbdesk.privacy import make_private
 
 SEND, FOLLOW = "send", "follow"
 SEND_ANYWAY = "send anyway"  # a person decided it, though another computer may have sent the recording
@@ -80,7 +81,7 @@ class Store:
         self.seal = ColumnSeal(key)
         self.folder = folder
         self.takes_folder = folder / "takes"
-        self.takes_folder.mkdir(parents=True, exist_ok=True)
+        make_private(self.takes_folder)
         self._lock = threading.RLock()
         self._depth = 0
         self._sums: Sums | None = None  # of the transaction under way; None: not known

@@ -13,6 +13,7 @@ from filelock import FileLock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
+from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
 
 KEY_BYTES = 32
 COMPUTER_NAME = "computer"
@@ -115,8 +116,8 @@ class ProfileStore:
 
     def _changing(self) -> FileLock:
         """Keep other programs from changing the list between our reading and our writing of it."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(self._path.with_suffix(".lock"), is_singleton=False)
+        make_private(self._path.parent)
+        return FileLock(self._path.with_suffix(".lock"), mode=FILE_MODE, is_singleton=False)
 
     def _load(self) -> tuple[list[Profile], str | None]:
         if not self._path.exists():
@@ -135,7 +136,7 @@ class ProfileStore:
     def _save(self, profiles: list[Profile], current_id: str | None) -> None:
         document = {"current": current_id, "profiles": [asdict(profile) for profile in profiles]}
         unfinished = self._path.with_suffix(".new")
-        with unfinished.open("w", encoding="utf-8") as file:
+        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
             json.dump(document, file, indent=2)
             file.flush()
             os.fsync(file.fileno())

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from filelock import FileLock
 from sqlalchemy import Connection
 
+from vbdesk.privacy import FILE_MODE
 from vbdesk.service.db.schema import schema_floor
 from vbdesk.service.db.session import DEADLOCK, Database
 
@@ -98,7 +99,7 @@ def upgrade(database: Database, data_dir: Path) -> None:
         MigrationFailed: they cannot be applied.
     """
     if database.engine.dialect.name == "sqlite":
-        with FileLock(data_dir / _LOCK_FILE), database.writing() as connection:
+        with FileLock(data_dir / _LOCK_FILE, mode=FILE_MODE), database.writing() as connection:
             if _is_behind(connection):
                 _migrate(connection)
         return

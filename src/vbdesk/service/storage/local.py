@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from vbdesk.privacy import make_private
 from vbdesk.service.storage.incoming import clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
@@ -18,8 +19,7 @@ class LocalObjectStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.incoming.mkdir(exist_ok=True)
+        make_private(self.incoming)
 
     @property
     def incoming(self) -> Path:
@@ -90,7 +90,7 @@ class LocalObjectStore:
 
     def _name(self, source: Path, key: str) -> None:
         target = self._path(key)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private(target.parent)
         try:
             os.link(source, target)
         except FileExistsError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 from uuid import uuid4
 
+from vbdesk.privacy import make_private
 from vbdesk.service.storage.incoming import clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
@@ -95,7 +96,7 @@ class RemoteObjectStore:
         self._probing = probing
         self._prefix = f"{prefix}/" if prefix else ""
         self._incoming = incoming
-        incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(incoming)
 
     @property
     def incoming(self) -> Path:

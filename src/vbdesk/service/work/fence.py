@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from vbdesk.privacy import write_no_core_files
+
 MEMORY_SIZE = Path("/proc/self/statm")
 
 
@@ -22,7 +24,7 @@ def fence(memory_bytes: int | None) -> bool:
         return False
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold someone's voice
+    write_no_core_files()
     if memory_bytes is None or not MEMORY_SIZE.exists():
         return False
     pages = int(MEMORY_SIZE.read_text().split()[0])

@@ -7,6 +7,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from vbdesk.privacy import set_export_mode
 from vbdesk.signs.corpus.measurement import Measured
 from vbdesk.signs.fit.card import card_json, card_markdown, make_card
 from vbdesk.signs.fit.regression import fit
@@ -35,6 +36,7 @@ class FittedSign:
         }
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
+            set_export_mode(folder / name)
         return [folder / name for name in texts]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import tomli_w
 from scipy.stats import linregress
 
+from vbdesk.privacy import set_export_mode
 from vbdesk.resource_files import resource
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
 from vbdesk.signs.data_file import read_data
@@ -103,6 +104,7 @@ def write_norms(norms: MeasuredNorms, path: Path) -> None:
     draft = path.with_name(f".{path.name}.draft")
     try:
         draft.write_text(norms.text, encoding="utf-8")
+        set_export_mode(draft)
         read_data(draft, Norms)
         draft.replace(path)
     finally:

@@ -1,0 +1,286 @@
+"""No core file from any command that holds a key, and no file of its data that another account reads."""
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from vbdesk.privacy import is_shared, make_private, set_export_mode, tighten
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither core files nor these rights")
+
+LIMITS = pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="reads the limits from /proc")
+TIMEOUT_S = 120
+
+DESK = """
+import sys
+from base64 import b64encode
+from datetime import UTC, datetime
+from pathlib import Path
+import numpy as np
+from vbdesk.capture.device_choice import RememberedMicrophone
+from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.client.lines import LineFile, alone
+from vbdesk.client.request_file import RequestFile
+from vbdesk.contract.limits import Bucket
+from vbdesk.desk.preferences import PreferenceStore
+from vbdesk.outbox.diagnostics.log_file import keep_log
+from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.vault import MemoryVault
+
+data = Path(sys.argv[1])
+keep_log(data)
+profile = Profile("p1", "clinic", "service", "http://127.0.0.1:1", "account")
+ProfileStore(data).save(profile)
+PreferenceStore(data).change()
+RequestFile(data / "requests" / "a.jsonl").append(Bucket.GENERAL, 0)
+with alone(data / "submitted" / "a.lock"):
+    LineFile(data / "submitted" / "a.jsonl").append({"take": "a"})
+vault = MemoryVault()
+vault.set(profile.library_key_name, b64encode(bytes(32)).decode())
+library = HeldLibrary(profile, library_folder(data, "p1"), vault)
+again = len(sys.argv) > 2
+for number in range(0 if again else 3):
+    path = library.recording_folder / f"{number}.take"
+    writer = SealedTakeWriter(path, library.store.key, 8000, {"group_id": "ward4"})
+    writer.append(np.full(160_000, number, np.int16))
+    writer.abandon()
+meta = TakeMetadata("ward4", datetime(2026, 3, 1, 8, tzinfo=UTC), Target.parse("model:pulse"))
+if not again:
+    library.queue(library.add_take(library.recording_folder / "0.take", meta))
+    library.damaged.keep(library.recording_folder / "1.take")
+print("open", flush=True)
+sys.stdin.read()
+library.close()
+"""
+
+
+def loose(folder):
+    """Everything below a folder, and itself, that others have a right to."""
+    return [
+        f"{path}: {stat.S_IMODE(path.lstat().st_mode):o}"
+        for path in (folder, *folder.rglob("*"))
+        if not path.is_symlink() and path.lstat().st_mode & 0o077
+    ]
+
+
+@contextmanager
+def with_umask(umask):
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def running(*arguments, umask=0o000, ready):
+    """A child that runs until the end of the block, once `ready` is true."""
+    with subprocess.Popen(
+        [sys.executable, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, umask=umask
+    ) as child:
+        try:
+            ends = time.monotonic() + TIMEOUT_S
+            while not ready(child):
+                assert child.poll() is None, "it has ended"
+                assert time.monotonic() < ends, "it is not ready"
+                time.sleep(0.05)
+            yield child
+        finally:
+            child.stdin.close()
+            child.terminate()
+            child.wait()
+
+
+def serve(data, ready_file):
+    ports = ("--port", 0, "--storage-port", 0)
+    return ("-m", "vbdesk", "serve", "--data-dir", data, *ports, "--ready-file", ready_file)
+
+
+def family(pid):
+    """A process and all that descend from it."""
+    children = [int(word) for each in Path(f"/proc/{pid}/task").glob("*/children") for word in each.read_text().split()]
+    return [pid, *(each for child in children for each in family(child))]
+
+
+def core_limits(pid):
+    (line,) = [line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if "core file" in line]
+    return line.split()[4:6]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_the_files_of_the_desk_are_their_owners_alone(tmp_path, umask):
+    data = tmp_path / "data"
+    with running("-c", DESK, data, umask=umask, ready=lambda child: child.stdout.readline() == b"open\n"):
+        names = {path.name for path in data.rglob("*")}
+        assert {"library.sqlite", "library.sqlite-wal", "library.sqlite-shm", "library.lock", "library.mark"} <= names
+        assert {"profiles.json", "preferences.json", "vbdesk.log", "1.take", "2.take"} <= names
+        assert loose(data) == []
+    assert loose(data) == []
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+@LIMITS
+def test_the_service_keeps_its_files_and_its_memory_to_itself(tmp_path, umask):
+    data = tmp_path / "data"
+    ready_file = data / "ready-1.json"
+    command = (
+        "-m",
+        "vbdesk",
+        "serve",
+        "--data-dir",
+        data,
+        "--port",
+        0,
+        "--storage-port",
+        0,
+        "--ready-file",
+        ready_file,
+    )
+    with running(*command, "--workers", 1, umask=umask, ready=lambda _: ready_file.exists()) as child:
+        subprocess.run(
+            [sys.executable, "-m", "vbdesk", "admin", "account", "create", "--data-dir", data, "--name", "a"],
+            check=True, capture_output=True, umask=umask,
+        )  # fmt: skip
+        processes = family(child.pid)
+        assert [core_limits(pid) for pid in processes] == [["0", "0"]] * len(processes)
+        assert (data / "secrets").exists()
+        assert loose(data) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["submit", "x.wav", "--group", "g"],
+        ["bundle", "read", "x.vbundle"],
+        ["export", "--group", "g", "--format", "json"],
+        ["audit", "verify"],
+        ["doctor"],
+        ["serve", "--data-dir", "d"],
+        ["worker", "--data-dir", "d"],
+        ["admin", "account", "list", "--data-dir", "d"],
+        ["sync"],
+        ["desk"],
+        ["analyze", "x.wav"],
+        ["jobs", "list"],
+        ["groups", "list"],
+        ["demo"],
+    ],
+)
+@LIMITS
+def test_no_command_and_no_child_of_it_writes_a_core_file(tmp_path, command):
+    """The command line is replaced by one that looks at itself: what protects it comes before it."""
+    program = """
+import runpy, subprocess, sys, types
+from pathlib import Path
+cli = types.ModuleType("vbdesk.cli.main")
+look = "import sys; print([l.split()[4:6] for l in open('/proc/self/limits') if 'core file' in l], "
+look += "open('/proc/self/coredump_filter').read().strip())"
+def run():
+    exec(look, {})
+    sys.stdout.flush()
+    subprocess.run([sys.executable, "-c", look], check=True)
+cli.run = run
+sys.modules["vbdesk.cli.main"] = cli
+runpy.run_module("vbdesk", run_name="__main__", alter_sys=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.splitlines() == ["[['0', '0']] 00000000"] * 2
+
+
+def test_both_ways_to_call_the_command_go_through_the_same_door():
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"vbdesk": "vbdesk.__main__:run"}
+    assert not project.get("gui-scripts")
+
+
+def test_folders_of_an_earlier_release_are_tightened_when_they_are_opened(tmp_path):
+    data = tmp_path / "data"
+    with running("-c", DESK, data, ready=lambda child: child.stdout.readline() == b"open\n"):
+        pass
+    library = data / "profiles" / "p1"
+    for path in (library, *library.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    with running("-c", DESK, data, "again", ready=lambda child: child.stdout.readline() == b"open\n"):
+        assert loose(library) == []
+
+
+@LIMITS
+def test_a_service_folder_of_an_earlier_release_is_tightened_at_the_start(tmp_path):
+    data = tmp_path / "data"
+    ready_file = data / "ready-1.json"
+    command = (
+        "-m",
+        "vbdesk",
+        "serve",
+        "--data-dir",
+        data,
+        "--port",
+        0,
+        "--storage-port",
+        0,
+        "--ready-file",
+        ready_file,
+    )
+    with running(*command, "--workers", 0, ready=lambda _: ready_file.exists()):
+        pass
+    for path in (data, *data.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    ready_file.unlink(missing_ok=True)
+    with running(*command, "--workers", 0, ready=lambda _: ready_file.exists()):
+        assert loose(data) == []
+
+
+@pytest.mark.parametrize("name", ["profiles.json", "vbdesk.log", "preferences.json", "requests/a.jsonl"])
+def test_a_command_tightens_what_lies_in_the_data_folder_and_is_ours_alone(tmp_path, name):
+    from vbdesk.cli.places import places
+
+    theirs, ours = tmp_path / "thesis.txt", tmp_path / name
+    for path in (theirs, ours):
+        make_private(path.parent)
+        path.touch()
+        path.chmod(0o644)
+    tmp_path.chmod(0o755)
+    places(tmp_path)
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o600
+    assert stat.S_IMODE(theirs.stat().st_mode) == 0o644
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize(
+    ("folder_mode", "shared", "file_mode"),
+    [(0o700, False, 0o600), (0o755, False, 0o600), (0o1777, False, 0o600), (0o2750, True, 0o640), (0o770, True, 0o640)],
+)
+def test_exports_are_their_owners_alone_unless_the_folder_is_shared(tmp_path, folder_mode, shared, file_mode):
+    from vbdesk.report.exports import write_files
+
+    folder = tmp_path / "out"
+    folder.mkdir()
+    folder.chmod(folder_mode)
+    assert is_shared(folder) is shared
+    with with_umask(0o027):
+        write_files(folder, {"a.csv": b"a", "sub/b.csv": b"b"})
+    assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == file_mode
+    assert stat.S_IMODE((folder / "sub").stat().st_mode) & 0o777 == (0o750 if shared else 0o700)
+
+
+def test_links_are_not_followed_and_lost_rights_stop_nothing(tmp_path):
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    outside.touch()
+    outside.chmod(0o644)
+    inside.mkdir()
+    (inside / "link").symlink_to(outside)
+    tighten([inside, tmp_path / "missing"])
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+    set_export_mode(tmp_path / "missing")
