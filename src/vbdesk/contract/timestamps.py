@@ -47,14 +47,34 @@ def _zone(match: re.Match[str]) -> tzinfo:
 def format_timestamp(moment: datetime) -> str:
     """RFC 3339 in UTC with designator `Z` and microseconds; a naive `moment` is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return in_zone(aware, UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """`moment` in `zone`, the one of this computer if None; in UTC where that zone cannot show it.
+
+    A zone cannot show the first and last hours of the calendar, and Windows shows none before 1970.
+    """
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        pass
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return moment.replace(tzinfo=UTC)
+
+
+def local_minute(moment: datetime) -> str:
+    """A moment as the clock of this computer shows it, to the minute: `2026-03-01 09:30`."""
+    return f"{in_zone(moment):%Y-%m-%d %H:%M}"
 
 
 def _validated(value: Any) -> datetime:
     if isinstance(value, str):
         return parse_timestamp(value)
     if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        return in_zone(value, UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     raise ValueError("A timestamp must be text in ISO 8601.")
 
 
