@@ -1,6 +1,5 @@
 """`vbdesk sync`: what waits in the library goes to the service, and results come back, without a window."""
 
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from vbdesk.cli.connection import (
     running,
     service_of,
 )
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def sync(
     if results is not None:
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
-        typer.echo(json.dumps(report))
+        print_json(report)
     if report.get("sent", {}).get("unsettled"):
         raise typer.Exit(REFUSED)
 
@@ -160,7 +159,7 @@ def _fetch(
             fail(f"{folder} cannot be used: {error.strerror}.")
     if not quiet:
         unfinished = f"; {done.unfinished} not done yet" if done.unfinished else ""
-        typer.echo(f"{done.new} new results, {done.kept} in {folder}{unfinished}.")
+        say(f"{done.new} new results, {done.kept} in {folder}{unfinished}.")
     return asdict(done)
 
 
@@ -246,7 +245,7 @@ class _Watch:
     def _say(self, sentence: str) -> None:
         """Say how it stands, once, where it is in nobody's way."""
         if sentence != self._said and not self._quiet:
-            typer.echo(sentence, err=True)
+            say(sentence, err=True)
         self._said = sentence
 
     def _tell(self) -> None:
@@ -260,7 +259,7 @@ class _Watch:
             known = self._ended.get(item.take_id)
             self._ended[item.take_id] = item
             if not self._quiet and (known is None or known.state is not item.state):
-                typer.echo(_line(item))
+                say(_line(item))
 
     def _follow(self, item: "RecordingItem") -> None:
         from vbdesk.outbox.library.states import ON_THEIR_WAY
@@ -276,10 +275,10 @@ class _Watch:
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
         if not self._quiet:
-            typer.echo(f"{done} of {len(recordings)} have their result; nothing waits.")
+            say(f"{done} of {len(recordings)} have their result; nothing waits.")
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
-                typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
+                say(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
         return {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
 
 
