@@ -61,8 +61,9 @@ def run():
 def account(monkeypatch):
     """An account whose every text holds all of Unicode."""
     job = Job.model_construct(
-        job_id=ALL, status=JobStatus.QUEUED, created_at=MOMENT, completed_at=None, job_type=JobType.MODEL, model_name=ALL,
-        sign_name=None, use_case=None, condition=None, audio_duration_seconds=20.0, audio_content_type=ALL, result=None,
+        job_id=ALL, status=JobStatus.QUEUED, created_at=MOMENT, completed_at=None, job_type=JobType.MODEL,
+        model_name=ALL, sign_name=None, use_case=None, condition=None, audio_duration_seconds=20.0,
+        audio_content_type=ALL, result=None,
     )  # fmt: skip
     group = Group.model_construct(
         group_id=ALL, job_count=1, done_job_count=1, earliest_recorded_at=MOMENT, latest_recorded_at=MOMENT,

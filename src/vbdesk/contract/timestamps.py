@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from math import isnan
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -11,6 +12,8 @@ _FORM = re.compile(
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LARGEST = 1e15
 _ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
 
 
@@ -61,8 +64,25 @@ def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
         pass
     try:
         return moment.astimezone(UTC)
-    except OverflowError:
+    except (OverflowError, ValueError, OSError):
         return moment.replace(tzinfo=UTC)
+
+
+def at_seconds(seconds: float) -> datetime:
+    """The moment so many seconds after 1970, in UTC; the first or last of the calendar where it lies beyond."""
+    if isnan(seconds):
+        return _EPOCH
+    try:
+        return _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
+
+
+def bounded(amount: float) -> float:
+    """`amount` as one that can be rounded to a whole number: NaN gives 0, and infinity a large number."""
+    if amount != amount:  # NaN; `isnan` takes no integer of thousands of digits
+        return 0.0
+    return max(-_LARGEST, min(_LARGEST, amount))
 
 
 def local_minute(moment: datetime) -> str:

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock
+from vbdesk.contract.timestamps import local_minute
 
 TOLERANCE = timedelta(minutes=15)
 """Histories count days, and an upload may begin for as long: less does no harm, and hardly any clock is exact."""
@@ -54,4 +55,4 @@ def future_fault(recorded_at: datetime) -> str:
 
 def _on_the_wall(moment: datetime) -> str:
     """As a person reads it; to the minute, so that it is not news each time."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+    return local_minute(moment)
