@@ -28,7 +28,7 @@ from vbdesk.outbox.courier.clock_check import future_fault
 from vbdesk.outbox.courier.forecast import about
 from vbdesk.report import words as report_words
 from vbdesk.report.pdf.details import _figure_words, _rounded
-from vbdesk.report.trajectory_chart import _ticks
+from vbdesk.report.trajectory_chart import _span, _ticks
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -36,6 +36,7 @@ EDGES = st.sampled_from(
     [datetime.min, datetime.max, datetime(1, 1, 1, 23), datetime(9999, 12, 31, 1), datetime(1969, 1, 1)]
 )
 MOMENTS = st.builds(lambda moment, zone: moment.replace(tzinfo=zone), EDGES | st.datetimes(), ZONES)
+ON_THE_WIRE = (EDGES | st.datetimes()).map(lambda moment: moment.replace(tzinfo=UTC))
 AMOUNTS = st.floats() | st.integers(-(10**400), 10**400) | st.sampled_from([0.0, -0.0, math.nan, math.inf, -math.inf])
 
 OF_MOMENTS = {
@@ -146,6 +147,14 @@ def test_any_stretch_of_time_has_an_axis_of_few_ticks(zone, start, span):
 def test_any_stretch_of_time_has_an_axis_in_the_report(start, end):
     area = SimpleNamespace(start=min(start, end), end=max(start, end), left=0.0, right=500.0)
     assert all(words for _, words in _ticks(area, UTC))
+
+
+@settings(deadline=None)
+@given(as_of=ON_THE_WIRE, points=st.lists(ON_THE_WIRE, max_size=3))
+def test_any_points_have_a_span_in_the_report(as_of, points):
+    start, end = _span(SimpleNamespace(as_of=as_of, data_points=[SimpleNamespace(recorded_at=each) for each in points]))
+    assert start <= min([as_of, *points])
+    assert end >= max([as_of, *points])
 
 
 JSON = st.recursive(

@@ -127,7 +127,10 @@ def test_a_bundle_that_says_it_is_from_the_future_is_told_from_a_damaged_one(ref
     assert "time of recording" in refused([entry(sound, recorded_at="1999-12-31T23:59:59Z")], [sound])
 
 
-@pytest.mark.parametrize("other", [{"service": "https://\x1b]0;x\x07"}, {"account_id": "a\u202eb"}, {"format": 2}])
+@pytest.mark.parametrize(
+    "other",
+    [{"service": "https://\x1b]0;x\x07"}, {"account_id": "a\u202eb"}, {"account_id": "<img src=x>"}, {"format": 2}],
+)
 def test_what_a_bundle_says_of_itself_is_bounded_too(refused, other):
     sound = take_sound()
     assert refused([entry(sound)], [sound], **other).isprintable()

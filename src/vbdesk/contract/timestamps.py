@@ -78,6 +78,14 @@ def at_seconds(seconds: float) -> datetime:
         return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
 
 
+def shifted(moment: datetime, step: timedelta) -> datetime:
+    """`moment + step`; the first or last moment of the calendar where that lies beyond."""
+    try:
+        return moment + step
+    except OverflowError:
+        return (datetime.max if step > timedelta(0) else datetime.min).replace(tzinfo=UTC)
+
+
 def bounded(amount: float) -> float:
     """`amount` as one that can be rounded to a whole number: NaN gives 0, and infinity a large number."""
     if amount != amount:  # NaN; `isnan` takes no integer of thousands of digits

@@ -61,9 +61,9 @@ def _checked_note(text: str) -> str:
     return text
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("This text has control characters.")
+def _plain_line(text: str) -> str:
+    if not text.isprintable() or "<" in text:  # it is shown to a person, in a terminal or a window
+        raise ValueError("This text has signs that steer what shows it.")
     return text
 
 
@@ -163,8 +163,8 @@ class BundleHead(_Part):
     format: Literal[1] = 1
     bundle_id: _Id
     made_at: _Moment
-    service: Annotated[str, StringConstraints(max_length=2083), AfterValidator(_printable)]
-    account_id: Annotated[str, StringConstraints(max_length=200), AfterValidator(_printable)]
+    service: Annotated[str, StringConstraints(max_length=2083), AfterValidator(_plain_line)]
+    account_id: Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain_line)]
 
 
 class BundleManifest(BundleHead):
