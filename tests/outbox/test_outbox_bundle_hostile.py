@@ -1,6 +1,7 @@
 """A bundle is hostile until it is proved: every field and every sound, before anything uses it."""
 
 import base64
+import gc
 import hashlib
 import io
 import json
@@ -459,6 +460,14 @@ def test_a_locked_secret_or_a_header_without_end_is_not_read(library, tmp_path):
     path.write_bytes(head + rest[4:])
     with pytest.raises(BundleDamaged, match="header of its encryption"):
         import_bundle(library, OWNER, path, lambda locked: IDENTITY)
+
+
+def test_a_refused_bundle_is_not_kept_in_memory(refused):
+    sound = take_sound()
+    for field, value in (("take_id", "x"), ("recorded_at", 12), ("note", None)):
+        refused([entry(sound, **{field: value})], [sound])
+    gc.collect()
+    assert [each for each in gc.get_objects() if isinstance(each, ManifestParser)] == []
 
 
 # The maker is held to the same bounds

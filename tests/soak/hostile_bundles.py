@@ -22,7 +22,7 @@ from hostile_bundles import Mutator, Torment
 from vbdesk.capture.clock import ManualClock
 from vbdesk.outbox.library.library import Library
 
-MAY_GROW_MB = 100.0
+MAY_GROW_MB = 30.0
 
 
 def main() -> int:

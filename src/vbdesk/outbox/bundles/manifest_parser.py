@@ -6,7 +6,7 @@ bounded, parsed and checked before the next one is looked at.
 """
 
 import re
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -28,6 +28,9 @@ _PLACEHOLDER = b"0"  # stands in the head for the text of a recording
 
 class _HeadOfManifest(BundleHead):
     takes: Annotated[list[int], Field(max_length=MOST_TAKES, fail_fast=True)]
+
+
+_Part = TypeVar("_Part", BundledTake, _HeadOfManifest)
 
 
 class ManifestParser:
@@ -69,10 +72,7 @@ class ManifestParser:
 
     def manifest(self) -> BundleManifest:
         """All of it was there. Raises Malformed."""
-        try:
-            head = _HeadOfManifest.model_validate_json(bytes(self._head))
-        except ValidationError as error:
-            raise Malformed(f"The bundle is refused for {field_at_fault(error)}.") from None
+        head = _parsed(_HeadOfManifest, self._head, "The bundle")
         if self._part or len(head.takes) != len(self._takes):
             raise Malformed
         known = head.model_dump(exclude={"takes"})
@@ -87,14 +87,19 @@ class ManifestParser:
     def _end_take(self) -> None:
         if len(self._takes) == MOST_TAKES:
             raise Malformed(f"It names more than {MOST_TAKES:,} recordings.")
-        try:
-            take = BundledTake.model_validate_json(bytes(self._part))
-        except ValidationError as error:
-            number = len(self._takes) + 1
-            raise Malformed(f"Recording {number} in it is refused for {field_at_fault(error)}.") from None
+        take = _parsed(BundledTake, self._part, f"Recording {len(self._takes) + 1} in it")
         if take.take_id in self._ids or take.event_id in self._ids:
             raise Malformed("It names one recording twice.")
         self._ids |= {take.take_id, take.event_id}
         self._takes.append(take)
         self._part.clear()
         self._add(_PLACEHOLDER)
+
+
+def _parsed(model: type[_Part], text: bytearray, what: str) -> _Part:
+    try:
+        return model.model_validate_json(bytes(text))
+    except ValidationError as error:
+        field = field_at_fault(error)
+    # Not within the handler: as the context of another exception, a ValidationError keeps every frame above it alive.
+    raise Malformed(f"{what} is refused for {field}.")
