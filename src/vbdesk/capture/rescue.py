@@ -193,6 +193,8 @@ def _about(found: Salvage, part: Part, number: int) -> dict[str, Any]:
     if about.get("recorded_at"):
         recorded_at = datetime.fromisoformat(about["recorded_at"]) + timedelta(seconds=part.begin_s)
         about["recorded_at"] = recorded_at.isoformat()
+    if isinstance(boot := about.get("boot"), dict) and isinstance(boot.get("seconds"), int | float):
+        about["boot"] = {**boot, "seconds": boot["seconds"] + part.begin_s}
     which = f"Part {number} of {len(found.parts)} of a damaged recording"
     span = f"{which}, {_clock(part.begin_s)} to {_clock(part.end_s)}."
     about["note"] = f"{about.get('note', '')} {span}".strip()

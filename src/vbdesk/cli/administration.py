@@ -1,6 +1,5 @@
 """What the operator's commands share: the data folder opened, faults in one line, answers for people and programs."""
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vbdesk.cli.output import fail, table
+from vbdesk.cli.output import fail, print_json, say, table
 from vbdesk.contract.timestamps import format_timestamp
 
 if TYPE_CHECKING:
@@ -75,20 +74,20 @@ def show(item: dict[str, Any], as_json: bool) -> None:
     """One thing: its fields under one another, or JSON."""
     plain = {name: _plain(value) for name, value in item.items()}
     if as_json:
-        typer.echo(json.dumps(plain))
+        print_json(plain)
         return
     width = max(12, *map(len, plain))
     for name, value in plain.items():
-        typer.echo(f"{name:{width}} {_worded(value)}")
+        say(f"{name:{width}} {_worded(value)}")
 
 
 def show_list(items: list[dict[str, Any]], as_json: bool) -> None:
     """Several of a kind: a table, or JSON."""
     plain = [{name: _plain(value) for name, value in item.items()} for item in items]
     if as_json:
-        typer.echo(json.dumps(plain))
+        print_json(plain)
         return
-    typer.echo(table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]))
+    say(*table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]).split("\n"))
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, print_json, say
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
@@ -42,9 +42,9 @@ def analyze(
         fail(f"{file} is not a file. Name a recording.", USAGE)
     result = _analyze(file, target, diarize, language, norms)
     if as_json:
-        typer.echo(result.model_dump_json(indent=2))
+        print_json(result, indent=2)
     else:
-        typer.echo("\n".join([*result_lines(result), *_norms_line(norms)]))
+        say(*result_lines(result), *_norms_line(norms))
 
 
 def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool) -> "Target | PluginSign":

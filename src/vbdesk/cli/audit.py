@@ -1,12 +1,11 @@
 """`vbdesk audit`: what was done with the recordings of a profile, whether its log is whole, accepting a copy."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, told
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.places import places
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJso
     """Follow the log from its first entry to its last; ends with status 1 if somebody has changed it."""
     found = _reader(profile, data_dir).verify()
     if as_json:
-        typer.echo(json.dumps({"ok": found.ok, "entries": found.count, "broken_at": found.broken_at}))
+        print_json({"ok": found.ok, "entries": found.count, "broken_at": found.broken_at})
     else:
-        typer.echo(found.sentence)
+        say(found.sentence)
     if not found.ok:
         raise typer.Exit(CHANGED)
 
@@ -41,9 +40,9 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
     reader = _reader(profile, data_dir)
     entries, found = reader.entries(), reader.verify()
     if as_json:
-        typer.echo(json.dumps([_plain(entry) for entry in entries]))
+        print_json([_plain(entry) for entry in entries])
     else:
-        typer.echo("\n".join(_lines(entries)) or "Nothing was done yet.")
+        say(*(_lines(entries) or ["Nothing was done yet."]))
     if not found.ok:
         fail(found.sentence, CHANGED)
 
@@ -64,7 +63,7 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
             held.library.accept_copy()
         except NotAllowed as error:
             fail(str(error), ACT_FIRST)
-        typer.echo("\n".join((*accepted, "You accepted the list as it is. Recordings are sent again.")))
+        say("\n".join((*accepted, "You accepted the list as it is. Recordings are sent again.")))
 
 
 def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
@@ -78,7 +77,7 @@ def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
         if profile.secrets == "session":
             fail("The key of these recordings is kept by the open desk alone, so their log cannot be read.", ACT_FIRST)
         vault = KeyringVault()
-        key = patiently(lambda: known_library_key(vault, profile), lambda said: typer.echo(said, err=True))
+        key = patiently(lambda: known_library_key(vault, profile), lambda said: say(said, err=True))
     if key is None:
         fail("The key to these recordings is not in the keyring, so their log cannot be read.", ACT_FIRST)
     try:

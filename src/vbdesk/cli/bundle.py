@@ -1,6 +1,5 @@
 """`vbdesk bundle`: recordings of a computer without network, carried to one that sends them."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ import typer
 
 from vbdesk.cli.connection import LATER, STATUSES, AsJson, DataDir, disk_faults_told, named_profile, told
 from vbdesk.cli.held_library import held_library
-from vbdesk.cli.output import fail, local_time
+from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
     from vbdesk.outbox.bundles.bundle import Bundle
@@ -35,7 +34,7 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
         known, vault = named_profile(profile, places(data_dir)), KeyringVault()
         if known.secrets == "session":
             fail(f"The keys of {known.name} are kept by the open desk alone, as you chose: no bundle can be for it.", 4)
-        typer.echo(patiently(lambda: public_key(vault, known), lambda sentence: typer.echo(sentence, err=True)))
+        say(patiently(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
 
 
 @bundle.command(epilog=STATUSES)
@@ -71,12 +70,10 @@ def export(
                 if fault is None:
                     raise
                 fail(f"The bundle could not be written to {folder}. {stopped_sentence(fault)}", LATER)
-    typer.echo(done.path)
-    typer.echo(f"{_recordings(len(done.take_ids))} handed over.", err=True)
+    say(str(done.path))
+    say(f"{_recordings(len(done.take_ids))} handed over.", err=True)
     for left in done.left_out:
-        typer.echo(
-            f"Not handed over: {left.item.group_id}, {local_time(left.item.recorded_at)}. {left.reason}", err=True
-        )
+        say(f"Not handed over: {left.item.group_id}, {local_time(left.item.recorded_at)}. {left.reason}", err=True)
 
 
 @bundle.command("import", epilog=STATUSES)
@@ -99,13 +96,13 @@ def import_(
         with _progress("Taking over") as progress:
             taken = import_bundle(held.library, owner_of(held.profile), file, secret, progress=progress)
     if taken.added or not (taken.known or taken.deleted or taken.clashing):
-        typer.echo(f"{_recordings(len(taken.added))} taken over, in the line now.")
+        say(f"{_recordings(len(taken.added))} taken over, in the line now.")
     if taken.known:
-        typer.echo(f"{_recordings(len(taken.known))} had been here before, and stay as they are.")
+        say(f"{_recordings(len(taken.known))} had been here before, and stay as they are.")
     if taken.deleted:
-        typer.echo(f"{_recordings(len(taken.deleted))} had been deleted here, and do not come back.")
+        say(f"{_recordings(len(taken.deleted))} had been deleted here, and do not come back.")
     for take in taken.clashing:
-        typer.echo(
+        say(
             f"Not taken over: {take.group_id}, {local_time(take.recorded_at)}. Another recording here has this subject "
             "and moment. Take it back on the computer that made the bundle.",
             err=True,
@@ -121,19 +118,17 @@ def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson 
         settle(held.library)
         known = bundles(held.library)
     if as_json:
-        typer.echo(json.dumps([_document(each) for each in known], indent=1))
+        print_json([_document(each) for each in known], indent=1)
         return
     if not known:
-        typer.echo("No bundle was made here.")
+        say("No bundle was made here.")
     for each in known:
         states = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in sorted(each.states.items()))
         to = each.public_key or "a passphrase"
-        typer.echo(f"{each.path.name}: {local_time(each.made_at)}, for {to}")
-        typer.echo(f"  {_recordings(each.recordings)}: {states or 'none here any more, or all in a later bundle'}")
+        say(f"{each.path.name}: {local_time(each.made_at)}, for {to}")
+        say(f"  {_recordings(each.recordings)}: {states or 'none here any more, or all in a later bundle'}")
         if not each.settled:
-            typer.echo(
-                f"  Its file is not finished. Put the stick of {each.path} back and list again, or take it back."
-            )
+            say(f"  Its file is not finished. Put the stick of {each.path} back and list again, or take it back.")
 
 
 @bundle.command("take-back")
@@ -155,7 +150,7 @@ def take_back(
         back = outbox.take_back(held.library, handed_over)
     if not back:
         fail("Nothing of this bundle is left to take back: its recordings were sent, or are back already.")
-    typer.echo(f"{_recordings(len(back))} back in the line. Each is looked for at the service before it is sent.")
+    say(f"{_recordings(len(back))} back in the line. Each is looked for at the service before it is sent.")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 
 import typer
 
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
     from vbdesk.cli.places import Places
@@ -216,7 +216,7 @@ def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.
         if not environ.get(KEY):
             fail(f"The key of {profile.name} is not kept on this computer. Set {KEY}.", ACT_FIRST)
         return environ[KEY].strip()
-    key = patiently(lambda: vault.get(profile.api_key_name), lambda sentence: typer.echo(sentence, err=True))
+    key = patiently(lambda: vault.get(profile.api_key_name), lambda sentence: say(sentence, err=True))
     if key is None:
         fail(f"The key of {profile.name} is not in the keyring. Enter it in the desk, under Account.", ACT_FIRST)
     return key

@@ -1,6 +1,5 @@
 """`vbdesk doctor`: what is in order on this computer, and what needs mending."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
 from vbdesk.cli.doctor_service import examine_service
-from vbdesk.cli.output import fail, wrapped
+from vbdesk.cli.output import fail, print_json, say, wrapped
 from vbdesk.cli.places import places
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def doctor(
     around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S))
     diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
-        typer.echo(json.dumps(diagnosis.facts))
+        print_json(diagnosis.facts)
     else:
         _show(diagnosis)
     if bundle is not None:
@@ -60,7 +59,7 @@ def doctor(
             write_bundle(diagnosis, bundle)
         except OSError as error:
             fail(f"{bundle} cannot be written: {error.strerror}.")
-        typer.echo(f"Written to {bundle}. Read it through if you like; it names nobody.", err=True)
+        say(f"Written to {bundle}. Read it through if you like; it names nobody.", err=True)
     if not diagnosis.ok:
         raise typer.Exit(NEEDS_MENDING)
 
@@ -71,13 +70,13 @@ def _show(diagnosis: "Diagnosis") -> None:
     for finding in diagnosis.findings:
         if finding.profile != place:
             place = finding.profile
-            typer.echo(f"\n{place}")
-        typer.echo("\n".join(_lines(finding)))
+            say("", str(place))
+        say(*_lines(finding))
     mend = sum(_MARKS[finding.health] == "MEND" for finding in diagnosis.findings)
     if mend:
-        typer.echo(f"\nTo be mended: {mend}. Your recordings are kept.")
+        say("", f"To be mended: {mend}. Your recordings are kept.")
     else:
-        typer.echo("\nNothing needs mending.")
+        say("", "Nothing needs mending.")
 
 
 def _lines(finding: "Finding") -> list[str]:

@@ -1,12 +1,11 @@
 """`vbdesk doctor --service`: what is in order with a service, and what needs mending."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
-from vbdesk.cli.output import wrapped
+from vbdesk.cli.output import print_json, say, wrapped
 
 NEEDS_MENDING = 1
 
@@ -19,10 +18,10 @@ def examine_service(data_dir: Path, address: str | None, *, quick: bool, as_json
     findings = examine(data_dir, address, whole=not quick)
     mend = sum(finding.health is Health.MEND for finding in findings)
     if as_json:
-        typer.echo(json.dumps({"to_mend": mend, "findings": [asdict(finding) for finding in findings]}))
+        print_json({"to_mend": mend, "findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
-            typer.echo("\n".join(wrapped(finding.sentence, f"{finding.health:4}  {finding.topic}: ", " " * 6)))
-        typer.echo(f"\nTo be mended: {mend}." if mend else "\nNothing needs mending.")
+            say(*wrapped(finding.sentence, f"{finding.health:4}  {finding.topic}: ", " " * 6))
+        say("", f"To be mended: {mend}." if mend else "Nothing needs mending.")
     if mend:
         raise typer.Exit(NEEDS_MENDING)

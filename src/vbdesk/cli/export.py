@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -93,7 +93,7 @@ def export(
     if of_profile:
         note_export(profile, data_dir, f"{format}, subjects={len(records)}")
     for name in [folder] if kind.one_folder else [folder / name for name in files]:
-        typer.echo(str(name))
+        say(str(name))
 
 
 def _check_usage(
@@ -122,7 +122,7 @@ def _options(format: str, sign_off: str | None, scores: bool | None, job: str | 
     except ValueError as error:
         fail(str(error), USAGE)
     if reader is not None and format == "pdf" and (missing := missing_letters(reader.name)):
-        typer.echo(f"The report's fonts lack these letters, which print as squares: {missing}", err=True)
+        say(f"The report's fonts lack these letters, which print as squares: {missing}", err=True)
     return ReportOptions(
         exported_at=now,
         zone=now.astimezone().tzinfo or UTC,
@@ -176,7 +176,7 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
     try:
         library = HeldLibrary(known, folder, vault or KeyringVault(), part=Part.COMMAND_LINE)
     except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError, OSError) as error:
-        typer.echo(f"{_NOT_NOTED} {error}", err=True)
+        say(f"{_NOT_NOTED} {error}", err=True)
         return
     try:
         library.note(Deed.EXPORTED, detail=detail)
@@ -216,7 +216,7 @@ class _Progress:
 
     def __call__(self, done: int, total: int) -> None:
         if done and done % self.EVERY == 0:
-            typer.echo(f"{self._group_id}: {done} of {total} recordings read", err=True)
+            say(f"{self._group_id}: {done} of {total} recordings read", err=True)
 
 
 def _sound(folder: Path | None, records: "list[SubjectRecord]") -> "dict[str, AudioFile]":

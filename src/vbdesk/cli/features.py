@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail, wrapped
+from vbdesk.cli.output import fail, print_json, say, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,6 @@ def _root() -> None:
 @features.command("list")
 def list_features(as_json: AsJson = False) -> None:
     """List all features with unit and definition."""
-    import json
 
     from vbdesk.signs.reference import load_reference
     from vbdesk.signs.sheets import feature_sheet
@@ -36,10 +35,10 @@ def list_features(as_json: AsJson = False) -> None:
     reference = load_reference()
     sheets = [feature_sheet(name, reference) for name in reference.norms.features]
     if as_json:
-        typer.echo(json.dumps([sheet.model_dump(mode="json") for sheet in sheets], indent=2))
+        print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
         return
     for sheet in sheets:
-        typer.echo("\n".join([f"{sheet.feature} ({sheet.unit})", *wrapped(sheet.definition, "    ")]))
+        say(f"{sheet.feature} ({sheet.unit})", *wrapped(sheet.definition, "    "))
 
 
 @features.command()
@@ -54,7 +53,10 @@ def show(
     if name not in reference.norms.features:
         fail(f"There is no feature {name!r}. Choose one of: {', '.join(reference.norms.features)}.", USAGE)
     sheet = feature_sheet(name, reference)
-    typer.echo(sheet.model_dump_json(indent=2) if as_json else "\n".join(_readable(sheet)))
+    if as_json:
+        print_json(sheet, indent=2)
+    else:
+        say(*_readable(sheet))
 
 
 @features.command()
@@ -63,7 +65,6 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Measure every feature of a recording; where one has no value, say why."""
-    import json
 
     from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.engine import listen
@@ -83,9 +84,9 @@ def measure(
     except OSError as error:
         fail(f"{file} cannot be read: {error.strerror}.", FAILURE)
     if as_json:
-        typer.echo(json.dumps([row.model_dump(mode="json") for row in rows], indent=2))
+        print_json([row.model_dump(mode="json") for row in rows], indent=2)
     else:
-        typer.echo("\n".join(_table(rows)))
+        say(*_table(rows))
 
 
 def _readable(sheet: "FeatureSheet") -> "Iterable[str]":

@@ -1,13 +1,12 @@
 """`vbdesk groups`: subjects and cohorts of an account."""
 
-import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vbdesk.cli.connection import REFUSED, STATUSES, USAGE, AsJson, DataDir, ProfileName, open_client
-from vbdesk.cli.output import fail, local_time, number, table
+from vbdesk.cli.output import fail, local_time, number, print_json, say, table
 from vbdesk.contract.jobs import JobStatus
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def list_jobs(
     with open_client(profile, data_dir) as connection:
         found = list(connection.client.groups.all_jobs(group_id, from_=bounds[0], to=bounds[1], status=status))
     if as_json:
-        typer.echo(json.dumps([job.model_dump(mode="json") for job in found]))
+        print_json([job.model_dump(mode="json") for job in found])
         return
     rows = [
         (
@@ -73,7 +72,7 @@ def list_jobs(
         )
         for job in found
     ]
-    typer.echo(table(("recorded", "job", "status", "asked for", "length"), rows))
+    say(*table(("recorded", "job", "status", "asked for", "length"), rows).split("\n"))
 
 
 @groups.command()
@@ -91,7 +90,7 @@ def longitudinal(
     if as_json:
         _print_json(read)
     else:
-        typer.echo(_trajectory_text(read))
+        say(*_trajectory_lines(read))
 
 
 @groups.command()
@@ -104,7 +103,7 @@ def aggregate(
     if as_json:
         _print_json(read)
     else:
-        typer.echo(_aggregate_text(read))
+        say(*_aggregate_lines(read))
 
 
 @groups.command()
@@ -175,14 +174,14 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _print_json(model: "WireModel") -> None:
-    typer.echo(model.model_dump_json(indent=2, by_alias=True))
+    print_json(model, indent=2)
 
 
 def _done(answer: "WireModel", sentence: str, as_json: bool) -> None:
     if as_json:
         _print_json(answer)
     else:
-        typer.echo(sentence)
+        say(sentence)
 
 
 def _added(answer: "JobsAdded") -> str:
@@ -196,7 +195,7 @@ def _added(answer: "JobsAdded") -> str:
 
 def _show_groups(found: "list[Group]", as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([group.model_dump(mode="json") for group in found]))
+        print_json([group.model_dump(mode="json") for group in found])
         return
     rows = [
         (
@@ -208,10 +207,10 @@ def _show_groups(found: "list[Group]", as_json: bool) -> None:
         )
         for group in found
     ]
-    typer.echo(table(("group", "jobs", "done", "first recorded", "last recorded"), rows))
+    say(*table(("group", "jobs", "done", "first recorded", "last recorded"), rows).split("\n"))
 
 
-def _trajectory_text(read: "TrajectoryRead") -> str:
+def _trajectory_lines(read: "TrajectoryRead") -> list[str]:
     rows = [
         (
             sign.label,
@@ -229,16 +228,14 @@ def _trajectory_text(read: "TrajectoryRead") -> str:
     recordings = "1 recording" if read.done_job_count == 1 else f"{read.done_job_count} recordings"
     used = f"{read.window.jobs_used} of {recordings}, the last {read.window.days} days"
     pending = f"; {read.pending_job_count} not done yet" if read.pending_job_count else ""
-    return "\n".join(
-        [
-            f"{read.group_id}: {used}{pending}",
-            table(heads, rows),
-            "Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people.",
-        ]
-    )
+    return [
+        f"{read.group_id}: {used}{pending}",
+        *table(heads, rows).split("\n"),
+        "Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people.",
+    ]
 
 
-def _aggregate_text(read: "AggregateRead") -> str:
+def _aggregate_lines(read: "AggregateRead") -> list[str]:
     recordings, adherence = read.recordings, read.adherence
     rows = [
         (
@@ -252,12 +249,10 @@ def _aggregate_text(read: "AggregateRead") -> str:
         )
         for sign in read.signs
     ]
-    return "\n".join(
-        [
-            f"{read.group_id}: {recordings.n} recordings, {recordings.total_minutes:.0f} minutes, "
-            f"the last {read.window.days} days",
-            f"Recorded on {adherence.active_days} days, {number(adherence.recordings_per_week, '.1f') or '-'} a week; "
-            f"fit to raise an alarm: {number(recordings.usable_share, '.0%') or '-'}",
-            table(("sign", "recordings", "median", "p10", "p90", "flagged", "95% interval"), rows),
-        ]
-    )
+    return [
+        f"{read.group_id}: {recordings.n} recordings, {recordings.total_minutes:.0f} minutes, "
+        f"the last {read.window.days} days",
+        f"Recorded on {adherence.active_days} days, {number(adherence.recordings_per_week, '.1f') or '-'} a week; "
+        f"fit to raise an alarm: {number(recordings.usable_share, '.0%') or '-'}",
+        *table(("sign", "recordings", "median", "p10", "p90", "flagged", "95% interval"), rows).split("\n"),
+    ]

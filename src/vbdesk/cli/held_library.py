@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from vbdesk.cli.connection import ACT_FIRST, LATER, REFUSED, disk_faults_told, named_profile, told
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
     from vbdesk.outbox.library.opening import HeldLibrary
@@ -54,7 +52,7 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
         try:
             library = patiently(
                 lambda: HeldLibrary(profile, folder, known, part=Part.COMMAND_LINE),
-                lambda sentence: typer.echo(sentence, err=True),
+                lambda sentence: say(sentence, err=True),
             )
         except LibraryInUse as error:
             fail(str(error), LATER)
@@ -70,4 +68,4 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
             with suppress(OSError, sqlite3.Error):  # what cannot be tidied now is tidied at the next opening
                 library.close()
             for sentence in library.warnings:
-                typer.echo(sentence, err=True)
+                say(sentence, err=True)

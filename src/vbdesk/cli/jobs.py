@@ -1,6 +1,5 @@
 """`vbdesk jobs`: the analyses of an account."""
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import REFUSED, STATUSES, AsJson, DataDir, ProfileName, open_client
-from vbdesk.cli.output import local_time, table
+from vbdesk.cli.output import local_time, print_json, say, table
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -29,10 +28,10 @@ def list_jobs(
     with open_client(profile, data_dir) as connection:
         found = list(islice(connection.client.jobs.all(), limit))
     if as_json:
-        typer.echo(json.dumps([job.model_dump(mode="json") for job in found]))
+        print_json([job.model_dump(mode="json") for job in found])
     else:
         rows = [(job.job_id, job.status, local_time(job.created_at)) for job in found]
-        typer.echo(table(("job", "status", "made"), rows))
+        say(*table(("job", "status", "made"), rows).split("\n"))
 
 
 @jobs.command()
@@ -40,7 +39,10 @@ def show(job_id: JobId, profile: ProfileName = None, data_dir: DataDir = None, a
     """Show a job as it stands, with its result once there is one."""
     with open_client(profile, data_dir) as connection:
         job = connection.client.jobs.get(job_id)
-    typer.echo(job.model_dump_json(indent=2) if as_json else "\n".join(_lines(job)))
+    if as_json:
+        print_json(job, indent=2)
+    else:
+        say(*_lines(job))
 
 
 @jobs.command()
@@ -55,7 +57,7 @@ def wait(
     with open_client(profile, data_dir) as connection:
         done = wait_for(connection.client.jobs.wait_each(job_ids, timeout_s=timeout), quiet=as_json)
     if as_json:
-        typer.echo(json.dumps([job.model_dump(mode="json") for job in done]))
+        print_json([job.model_dump(mode="json") for job in done])
     if any(job.result is None for job in done):
         raise typer.Exit(REFUSED)
 
@@ -66,7 +68,7 @@ def wait_for(ended: Iterator["Job"], *, quiet: bool) -> "list[Job]":
     for job in ended:
         done.append(job)
         if not quiet:
-            typer.echo(_line(job))
+            say(_line(job))
     return done
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from vbdesk.cli.output import say
 
 if TYPE_CHECKING:
     from vbdesk.signs.corpus.measurement import Measured
@@ -43,7 +43,7 @@ def measure_with_bar(
             paths, journal, jobs=processes(jobs), on_done=lambda _: progress.update(task, advance=1)
         )
     seconds = time.monotonic() - began
-    typer.echo(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
+    say(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
     measured: dict[Path, Measured] = {}
     failed: dict[Path, str] = {}
     for path in paths:
@@ -60,9 +60,9 @@ def list_failed(failed: Mapping[Path, str], folder: Path) -> None:
     """Say on standard error which recordings were left out, and why."""
     if not failed:
         return
-    typer.echo(f"Left out: {len(failed)}", err=True)
+    say(f"Left out: {len(failed)}", err=True)
     for path in list(failed)[:MOST_LISTED]:
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-        typer.echo(f"  {shown}: {failed[path]}", err=True)
+        say(f"  {shown}: {failed[path]}", err=True)
     if len(failed) > MOST_LISTED:
-        typer.echo(f"  and {len(failed) - MOST_LISTED} more", err=True)
+        say(f"  and {len(failed) - MOST_LISTED} more", err=True)

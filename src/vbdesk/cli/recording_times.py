@@ -5,10 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import typer
-
 from vbdesk.cli.connection import USAGE
-from vbdesk.cli.output import fail, local_time
+from vbdesk.cli.output import fail, local_time, say
 
 if TYPE_CHECKING:
     from vbdesk.outbox.library.items import RecordingItem
@@ -90,7 +88,7 @@ def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
                 sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
                 if take_id != ALL:
                     fail(sentence)
-                typer.echo(sentence, err=True)
+                say(sentence, err=True)
 
 
 def _decide(library: "Library", item: "RecordingItem", choice: TimeChoice) -> None:

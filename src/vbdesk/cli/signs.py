@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail, wrapped
+from vbdesk.cli.output import fail, print_json, say, wrapped
 
 if TYPE_CHECKING:
     from vbdesk.signs.plugins.discovery import PluginSigns
@@ -37,7 +37,6 @@ def _root() -> None:
 @signs.command("list")
 def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = False, as_json: AsJson = False) -> None:
     """List all signs with grade of evidence, highest level, and how many healthy readers are flagged."""
-    import json
 
     from vbdesk.contract.catalog import SignName
     from vbdesk.signs.plugins.sheet import plugin_sheet
@@ -48,13 +47,13 @@ def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = F
     sheets: list[SignSheet | PluginSheet] = [sign_sheet(name, reference) for name in SignName]
     sheets += [plugin_sheet(sign, reference) for sign in found.available.values()]
     if as_json:
-        typer.echo(json.dumps([sheet.model_dump(mode="json") for sheet in sheets], indent=2))
+        print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
     else:
-        typer.echo(f"{'Sign':<27} {'Grade':<14} {'Highest level':<14} {'Flagged':>8}  Models")
-        typer.echo("\n".join(map(_row, sheets)))
-        typer.echo("\n".join(["", *wrapped(LIST_NOTE)]))
+        say(f"{'Sign':<27} {'Grade':<14} {'Highest level':<14} {'Flagged':>8}  Models")
+        say(*map(_row, sheets))
+        say("", *wrapped(LIST_NOTE))
     for item in found.unavailable:
-        typer.echo(f"{item.name} cannot be used ({item.place}): {item.reason}", err=True)
+        say(f"{item.name} cannot be used ({item.place}): {item.reason}", err=True)
 
 
 @signs.command()
@@ -84,7 +83,10 @@ def show(
             fail(f"There is no sign {name!r}. Choose one of: {', '.join([*SignName, *found.available])}.", USAGE)
         sheet = plugin_sheet(found.available[name], load_reference())
         text = own(sheet)
-    typer.echo(sheet.model_dump_json(indent=2) if as_json else "\n".join(text))
+    if as_json:
+        print_json(sheet, indent=2)
+    else:
+        say(*text)
 
 
 def _own_signs(folder: Path | None, allow_pickles: bool) -> "PluginSigns":

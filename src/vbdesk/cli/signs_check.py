@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, say
 
 
 def check(
@@ -26,13 +26,13 @@ def check(
     for name, sign in signs.available.items():
         file = sign.file
         features = "1 feature" if len(file.features) == 1 else f"{len(file.features)} features"
-        typer.echo(
+        say(
             f"{name}  version {file.version}, {file.model.kind}, {features}, evidence {file.evidence_grade}, "
             f"at most {file.max_level}"
         )
     for item in signs.unavailable:
-        typer.echo(f"{item.name}  not offered ({item.place}): {item.reason}", err=True)
+        say(f"{item.name}  not offered ({item.place}): {item.reason}", err=True)
     if not signs.available and not signs.unavailable:
-        typer.echo("There are no signs of your own.")
+        say("There are no signs of your own.")
     if signs.unavailable:
         raise typer.Exit(1)

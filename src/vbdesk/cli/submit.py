@@ -1,6 +1,5 @@
 """`vbdesk submit`: recordings in files, sent for analysis, each once."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from vbdesk.cli.connection import (
     account_file,
     open_client,
 )
-from vbdesk.cli.output import fail, local_time
+from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, Submitted
@@ -108,7 +107,7 @@ def submit(
             for outcome in sender.send(rows):
                 outcomes.append(outcome)
                 if not as_json:
-                    typer.echo(_line(outcome))
+                    say(_line(outcome))
         except OSError as error:
             fault = disk_fault(error)
             if fault is not None:
@@ -116,9 +115,9 @@ def submit(
             fail(f"The journal cannot be written, so nothing more was sent: {error.strerror}.")
         ended = _ended(connection, outcomes, quiet=as_json) if wait else {}
     if as_json:
-        typer.echo(json.dumps([_document(outcome, ended) for outcome in outcomes]))
+        print_json([_document(outcome, ended) for outcome in outcomes])
     elif not outcomes:
-        typer.echo("There is no recording there.", err=True)
+        say("There is no recording there.", err=True)
     refused = [outcome for outcome in outcomes if outcome.job_id is None]
     if refused or not outcomes or any(job.result is None for job in ended.values()):
         raise typer.Exit(REFUSED)

@@ -1,6 +1,5 @@
 """`vbdesk sync`: what waits in the library goes to the service, and results come back, without a window."""
 
-import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ from vbdesk.cli.connection import (
     running,
     service_of,
 )
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
 from vbdesk.cli.signals import stop_in_order
 
@@ -114,7 +113,7 @@ def sync(
     if results is not None:
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
-        typer.echo(json.dumps(report))
+        print_json(report)
     if report.get("sent", {}).get("undecided_times"):
         raise typer.Exit(ACT_FIRST)
     if report.get("sent", {}).get("unsettled"):
@@ -223,7 +222,7 @@ def _fetch(
     if not quiet:
         unfinished = f"; {done.unfinished} not done yet" if done.unfinished else ""
         results = "1 new result" if done.new == 1 else f"{done.new} new results"
-        typer.echo(f"{results}, {done.kept} in {folder}{unfinished}.")
+        say(f"{results}, {done.kept} in {folder}{unfinished}.")
     return asdict(done)
 
 
@@ -333,7 +332,7 @@ class _Watch:
     def _say(self, sentence: str) -> None:
         """Say how it stands, once, where it is in nobody's way."""
         if sentence != self._said and not self._quiet:
-            typer.echo(sentence, err=True)
+            say(sentence, err=True)
         self._said = sentence
 
     def _tell(self) -> None:
@@ -349,7 +348,7 @@ class _Watch:
             known = self._ended.get(item.take_id)
             self._ended[item.take_id] = item
             if not (self._quiet or is_undecided(item)) and (known is None or known.state is not item.state):
-                typer.echo(_line(item))
+                say(_line(item))
 
     def _follow(self, item: "RecordingItem") -> None:
         from vbdesk.outbox.library.states import ON_THEIR_WAY
@@ -368,12 +367,12 @@ class _Watch:
         if not self._quiet:
             have = "has its" if done == 1 else "have their"
             waits = f"{len(undecided)} not sent before you decide" if undecided else "nothing waits"
-            typer.echo(f"{done} of {len(recordings)} {have} result; {waits}.")
+            say(f"{done} of {len(recordings)} {have} result; {waits}.")
             for item in undecided:
-                typer.echo(how_to_decide(item), err=True)
+                say(how_to_decide(item), err=True)
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
-                typer.echo(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
+                say(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
         report = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
         return {**report, "undecided_times": [item.take_id for item in undecided]} if undecided else report
 

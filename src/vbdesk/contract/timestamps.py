@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from math import isnan
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -11,6 +12,8 @@ _FORM = re.compile(
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LARGEST = 1e15
 _ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
 
 
@@ -47,14 +50,59 @@ def _zone(match: re.Match[str]) -> tzinfo:
 def format_timestamp(moment: datetime) -> str:
     """RFC 3339 in UTC with designator `Z` and microseconds; a naive `moment` is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return in_zone(aware, UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """`moment` in `zone`, the one of this computer if None; in UTC where that zone cannot show it.
+
+    A zone cannot show the first and last hours of the calendar, and Windows shows none before 1970.
+    """
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        pass
+    try:
+        return moment.astimezone(UTC)
+    except (OverflowError, ValueError, OSError):
+        return moment.replace(tzinfo=UTC)
+
+
+def at_seconds(seconds: float) -> datetime:
+    """The moment so many seconds after 1970, in UTC; the first or last of the calendar where it lies beyond."""
+    if isnan(seconds):
+        return _EPOCH
+    try:
+        return _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
+
+
+def shifted(moment: datetime, step: timedelta) -> datetime:
+    """`moment + step`; the first or last moment of the calendar where that lies beyond."""
+    try:
+        return moment + step
+    except OverflowError:
+        return (datetime.max if step > timedelta(0) else datetime.min).replace(tzinfo=UTC)
+
+
+def bounded(amount: float) -> float:
+    """`amount` as one that can be rounded to a whole number: NaN gives 0, and infinity a large number."""
+    if amount != amount:  # NaN; `isnan` takes no integer of thousands of digits
+        return 0.0
+    return max(-_LARGEST, min(_LARGEST, amount))
+
+
+def local_minute(moment: datetime) -> str:
+    """A moment as the clock of this computer shows it, to the minute: `2026-03-01 09:30`."""
+    return f"{in_zone(moment):%Y-%m-%d %H:%M}"
 
 
 def _validated(value: Any) -> datetime:
     if isinstance(value, str):
         return parse_timestamp(value)
     if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        return in_zone(value, UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     raise ValueError("A timestamp must be text in ISO 8601.")
 
 

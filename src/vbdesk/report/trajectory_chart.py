@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
+from vbdesk.contract.timestamps import in_zone, shifted
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.letters import text_width, wrapped
 from vbdesk.report.drawing.look import look
@@ -104,9 +105,9 @@ def _span(read: TrajectoryRead) -> tuple[datetime, datetime]:
     end = max([read.as_of, *moments])
     start = min(moments, default=end)
     if end - start < timedelta(days=1):
-        start = end - timedelta(days=7)
+        start = shifted(end, timedelta(days=-7))
     margin = (end - start) * 0.015
-    return start - margin, end + margin
+    return shifted(start, -margin), shifted(end, margin)
 
 
 def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
@@ -243,22 +244,23 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
     """Beginnings of months, or of days where the span is short."""
-    start, end, months = area.start.astimezone(zone), area.end.astimezone(zone), report_words().months_short
+    start, end, months = in_zone(area.start, zone), in_zone(area.end, zone), report_words().months_short
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
         step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
-        for place in itertools.count(1):
+        for place in range(1, (end.date() - day.date()).days + 1):
             moment = day + timedelta(days=place)
             if moment > end:
                 return
             if place % step == 0:
-                yield moment.astimezone(UTC), f"{moment.day} {months[moment.month - 1]}"
-    for place in itertools.count(start.month):
+                yield in_zone(moment, UTC), f"{moment.day} {months[moment.month - 1]}"
+        return
+    for place in range(start.month, 12 * (end.year - start.year) + end.month):
         moment = datetime(start.year + place // 12, place % 12 + 1, 1, tzinfo=zone)
         if moment > end:
             return
         name = months[moment.month - 1]
-        yield moment.astimezone(UTC), f"{name} {moment.year}" if moment.month == 1 else name
+        yield in_zone(moment, UTC), f"{name} {moment.year}" if moment.month == 1 else name
 
 
 def _draw_legend(drawing: Drawing, y: float) -> None:

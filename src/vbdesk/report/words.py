@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from vbdesk.contract.timestamps import bounded, in_zone
 from vbdesk.report.data_file import Entry, read_toml
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
@@ -190,21 +191,21 @@ def report_words() -> ReportWords:
 
 def moment_words(moment: datetime, zone: tzinfo) -> str:
     """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
-    local = moment.astimezone(zone)
+    local = in_zone(moment, zone)
     month = report_words().months[local.month - 1]  # never %B: a window sets the language of the whole process
     return f"{local.day} {month} {local:%Y, %H:%M} ({zone_words(moment, zone)})"
 
 
 def short_moment(moment: datetime, zone: tzinfo) -> str:
     """`21 Nov 2026, 10:41 +01:00`, for tables."""
-    local = moment.astimezone(zone)
+    local = in_zone(moment, zone)
     offset = zone_words(moment, zone).removeprefix("UTC") or "UTC"
     return f"{local.day} {report_words().months_short[local.month - 1]} {local:%Y, %H:%M}\u00a0{offset}"
 
 
 def zone_words(moment: datetime, zone: tzinfo) -> str:
     """`UTC` or `UTC+01:00`: the zone's offset at a moment."""
-    offset = moment.astimezone(zone).utcoffset() or timedelta(0)
+    offset = in_zone(moment, zone).utcoffset() or timedelta(0)
     minutes = round(offset.total_seconds() / 60)
     if not minutes:
         return "UTC"
@@ -214,5 +215,5 @@ def zone_words(moment: datetime, zone: tzinfo) -> str:
 
 def duration_words(seconds: float) -> str:
     """`42 s`, `3 min 05 s`."""
-    whole = round(seconds)
+    whole = round(bounded(seconds))
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"

@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import protocols
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.pages.record_verdict import VerdictCard
@@ -256,7 +257,7 @@ class CheckView(QWidget):
 
 
 def _when(moment: datetime) -> str:
-    local = moment.astimezone()
+    local = in_zone(moment)
     if local.date() == datetime.now().astimezone().date():
         return f"today {local:%H:%M}"
     return f"{local.day} {local:%b %Y, %H:%M}"

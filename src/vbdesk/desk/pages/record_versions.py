@@ -4,6 +4,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QSizePolicy, QWidget
 
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk import theme
 from vbdesk.desk.icons import paint_icon
 from vbdesk.desk.theme import Role
@@ -23,7 +24,7 @@ class VersionTile(QAbstractButton):
         super().__init__(parent)
         self.version = version
         self._figures = " · ".join(f"{name} {value}" for name, value in version.figures)
-        self._when = f"{version.recorded_at.astimezone():%H:%M}, {clock_words(version.seconds)}"
+        self._when = f"{in_zone(version.recorded_at):%H:%M}, {clock_words(version.seconds)}"
         self.setText(f"Version {version.number}")
         self.setAccessibleName(f"Version {version.number}: {version.verdict}")
         shown = "Shown here. " if version.shown else ""

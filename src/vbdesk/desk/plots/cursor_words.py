@@ -1,9 +1,9 @@
 """What is said about one recording at the cursor: beside it, and to a screen reader. No Qt."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from vbdesk.contract.levels import Level
+from vbdesk.contract.timestamps import at_seconds, in_zone
 from vbdesk.desk.plots.trajectory_data import SignChart, TrajectoryChart
 from vbdesk.report.wording import OTHER_ISSUE, result_words
 
@@ -73,5 +73,5 @@ def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
 
 def _moment_words(moment_s: float) -> str:
     """`29 May 2026, 09:12`, local."""
-    moment = datetime.fromtimestamp(moment_s).astimezone()
+    moment = in_zone(at_seconds(moment_s))
     return f"{moment.day} {moment:%b %Y, %H:%M}"

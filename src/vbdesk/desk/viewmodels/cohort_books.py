@@ -141,7 +141,7 @@ class CohortBooks:
         changed = 0
         for group_id, items in self._newest_results().items():
             known = self._summaries.get(group_id)
-            if known is not None and items[0].recorded_at <= known.recorded_at + _SLACK:
+            if known is not None and items[0].recorded_at - known.recorded_at <= _SLACK:
                 continue
             context.check()
             self._take(*of_items(items, self._now()))
@@ -160,4 +160,4 @@ class CohortBooks:
 def _lacks(known: SubjectSummary | None, group: AtService) -> bool:
     if known is None or not known.whole:
         return True
-    return group.latest is not None and group.latest > known.recorded_at + _SLACK
+    return group.latest is not None and group.latest - known.recorded_at > _SLACK

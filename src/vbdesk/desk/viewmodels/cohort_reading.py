@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.cells import Act, Cell, Heat, Stacked, TwoLines, Words
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.cohort_summary import SOME, USUAL, SignState, SubjectSummary
@@ -78,7 +79,7 @@ class HeatRow:
 
 def age_in_days(moment: datetime, now: datetime) -> str:
     """`today`, `1 d`, `12 d`."""
-    days = (now.astimezone().date() - moment.astimezone().date()).days
+    days = (now.astimezone().date() - in_zone(moment).date()).days
     return "today" if days <= 0 else f"{days} d"
 
 

@@ -10,6 +10,7 @@ from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
 from vbdesk.capture.devices import Device, DeviceWatch
 from vbdesk.capture.protocols import Protocol, nearest_language, protocol_languages, protocols
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
@@ -299,11 +300,11 @@ class RecordSetupViewModel(QObject):
 
 
 def _day(moment: datetime, now: datetime) -> str:
-    day, today = moment.astimezone().date(), now.astimezone().date()
+    day, today = in_zone(moment).date(), now.astimezone().date()
     if day == today:
-        return f"today {moment.astimezone():%H:%M}"
+        return f"today {in_zone(moment):%H:%M}"
     if day == today - timedelta(days=1):
-        return f"yesterday {moment.astimezone():%H:%M}"
+        return f"yesterday {in_zone(moment):%H:%M}"
     return f"on {_date(day, with_year=day.year != today.year)}"
 
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.result_source import ResultSource
 from vbdesk.desk.viewmodels.result_view import ResultView
@@ -40,7 +41,7 @@ class ResultExport(QObject):
 
     def file_name(self, view: ResultView, kind: ExportFormat) -> str:
         """What the file is called unless a person says otherwise: the subject's id and the moment."""
-        moment = "" if view.recorded_at is None else f"{view.recorded_at.astimezone():-%Y%m%d-%H%M}"
+        moment = "" if view.recorded_at is None else f"{in_zone(view.recorded_at):-%Y%m%d-%H%M}"
         stem = file_stems([view.group_id])[view.group_id] if view.group_id else "result"
         return f"{stem}{moment}{ENDINGS.get(kind, f'.{kind}')}"
 

@@ -18,6 +18,7 @@ from vbdesk.contract.results import (
     Summary,
     signals_of,
 )
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.viewmodels.result_rows import FeatureRow, MetricRow, SignRow, feature_row, metric_row, sign_rows
 from vbdesk.desk.viewmodels.time_words import clock_words
 from vbdesk.report.sign_reference import healthy_flagged_share, sign_references
@@ -160,7 +161,7 @@ def title_of(recorded_at: datetime | None) -> str:
 
 def moment_of(recorded_at: datetime) -> str:
     """`21 November, 10:41` in the local zone; with the year, where it is another one."""
-    local = recorded_at.astimezone()
+    local = in_zone(recorded_at)
     year = "" if local.year == datetime.now(local.tzinfo).year else f" {local.year}"
     return f"{local.day} {local:%B}{year}, {local:%H:%M}"
 

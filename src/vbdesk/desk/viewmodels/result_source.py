@@ -6,6 +6,7 @@ from datetime import datetime
 
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import Result
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.result_reading import pretty
 from vbdesk.desk.workspace import Workspace
@@ -76,7 +77,7 @@ class Found:
             return "The sound of this recording is not on this computer."
         if self.item.audio_gone_at is None:
             return ""
-        gone = self.item.audio_gone_at.astimezone()
+        gone = in_zone(self.item.audio_gone_at)
         day = f"{gone.day} {gone:%B %Y}"
         return f"The sound was removed from this computer on {day}, as set under Account. The result stays."
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from vbdesk.capture.rescue import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.contract.timestamps import at_seconds, bounded
 from vbdesk.desk.span import Span
 from vbdesk.outbox.intake.check import Check, CheckRow, Verdict
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, Target, metadata_of
@@ -185,7 +186,7 @@ def dated(source: Source) -> Source:
     """A file was recorded when it was last written. Reads the disk."""
     if source.origin is not Origin.FILE:
         return source
-    written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
+    written = at_seconds(source.path.stat().st_mtime)
     return replace(source, metadata=replace(source.metadata, recorded_at=written))
 
 
@@ -237,8 +238,8 @@ def _told(row: CheckRow) -> str:
     return why[:1].lower() + why[1:]
 
 
-def _value(value: float | None, unit: str) -> str:
-    if value is None:
+def _value(value: object, unit: str) -> str:
+    if not isinstance(value, int | float) or bounded(value) != value:  # a check from elsewhere may say anything
         return "–"
     digits = 1 if unit == "%" and value < 1 else 0
     number = f"{value:.{digits}f}".replace("-", "−")

@@ -2,13 +2,15 @@
 
 from datetime import datetime, timedelta
 
+from vbdesk.contract.timestamps import bounded, in_zone
+
 _MEGABYTE = 1_000_000
 _PLACES = ("Next", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
 
 
 def day_and_time(moment: datetime, now: datetime) -> str:
     """`Today 10:41`, `Yesterday 16:30`, `21 Nov 10:41`, `21 Nov 2025 10:41`; in the local zone."""
-    local, today = moment.astimezone(), now.astimezone().date()
+    local, today = in_zone(moment), now.astimezone().date()
     if local.date() == today:
         return f"Today {local:%H:%M}"
     if local.date() == today - timedelta(days=1):
@@ -31,7 +33,7 @@ def age_words(moment: datetime, now: datetime) -> str:
 
 def clock_words(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
-    whole = int(seconds)
+    whole = int(bounded(seconds))
     return f"{whole // 60}:{whole % 60:02d}"
 
 

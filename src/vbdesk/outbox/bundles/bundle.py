@@ -18,14 +18,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from vbdesk.capture.sealed import SealedError, sync_folder
 from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleLeftOpen, BundleOutrun, NoRoom, NothingToHandOver
 from vbdesk.outbox.bundles.bundle_file import finish, write_unfinished
 from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock
-from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_sound import pieces_of
+from vbdesk.outbox.bundles.bundle_manifest import MOST_TAKES, BundledTake, BundleManifest, field_at_fault
+from vbdesk.outbox.bundles.bundle_sound import UnfitSound, check_sound, pieces_of
 from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.column_seal import InvalidTag
@@ -40,6 +42,7 @@ SUFFIX = ".vbundle"
 PART = ".part"
 LOCAL = "this computer"
 UNKNOWN = "unknown"
+_SEND_HERE = "It can be sent from this computer only."
 SPARE_BYTES = 4 * 1024 * 1024  # a disk that is full to the last byte troubles everybody
 
 FreeBytes = Callable[[Path], int]
@@ -297,13 +300,24 @@ def _manifest(
             left_out.append(LeftOut(item, str(error)))
         except FileNotFoundError:
             left_out.append(LeftOut(item, "Its sound is missing."))
-    manifest = BundleManifest(
-        bundle_id=new_id(),
-        made_at=library.store.clock.now(),
-        service=owner.service,
-        account_id=owner.account_id,
-        takes=tuple(takes),
-    )
+        except ValidationError as error:
+            left_out.append(LeftOut(item, f"A bundle does not take it for {field_at_fault(error)}. {_SEND_HERE}"))
+        except UnfitSound as error:
+            left_out.append(LeftOut(item, f"{error} {_SEND_HERE}"))
+        if len(takes) > MOST_TAKES:
+            raise BundleError(f"A bundle takes at most {MOST_TAKES:,} recordings. Hand over fewer at once.")
+    try:
+        manifest = BundleManifest(
+            bundle_id=new_id(),
+            made_at=library.store.clock.now(),
+            service=owner.service,
+            account_id=owner.account_id,
+            takes=tuple(takes),
+        )
+    except ValidationError as error:
+        raise BundleError(
+            f"A bundle cannot be made for {field_at_fault(error)}. Set the clock and the profile right, and try again."
+        ) from None
     return manifest, tuple(left_out)
 
 
@@ -313,6 +327,10 @@ def _bundled(library: Library, item: RecordingItem, event_id: str, watch: Watch)
         watch.advance(len(piece))
         digest.update(piece)
         size += len(piece)
+    sound_sha256: Any = library.store.row(item.take_id)["sound_sha256"]
+    check_sound(
+        library.store.path(item.take_id), library.store.key, library.store.take_key(item.take_id), item, sound_sha256
+    )
     return BundledTake(
         take_id=item.take_id,
         event_id=event_id,
@@ -331,7 +349,7 @@ def _bundled(library: Library, item: RecordingItem, event_id: str, watch: Watch)
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
         time_is_unique=item.time_is_unique if item.imported else None,
-        sound_sha256=library.store.row(item.take_id)["sound_sha256"],
+        sound_sha256=sound_sha256,
         size=size,
         sha256=digest.hexdigest(),
     )

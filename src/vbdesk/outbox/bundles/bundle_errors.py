@@ -47,3 +47,7 @@ class BundleLeftOpen(BundleError):
 
 class NoRoom(BundleError):
     """The disk has too little room."""
+
+
+class Malformed(Exception):
+    """The content is not what the format says; `str(error)` is empty, or one sentence on what is wrong with it."""

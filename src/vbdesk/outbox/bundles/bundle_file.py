@@ -23,20 +23,23 @@ from typing import BinaryIO
 
 import pyrage
 
+from vbdesk.outbox.bundles.age_header import LARGEST_HEADER, check_key_header
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleCutOff,
     BundleDamaged,
     BundleForOther,
     BundleNewer,
     BundleUnfinished,
+    Malformed,
 )
 from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock, Secret, lock_identity, recipient_of
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_stream import LENGTH, Hashing, Malformed, Sink, Source, Taker, Watch
+from vbdesk.outbox.bundles.bundle_stream import LENGTH, Hashing, Sink, Source, Taker, Watch
 from vbdesk.privacy import for_owner_alone, set_export_mode
 
 MAGIC = b"VBUNDLE"
 UNFINISHED, FORMAT = 0, 1
+LARGEST_LOCKED_SECRET = 2 * LARGEST_HEADER
 _CHANGED = "This bundle was changed on its way. Copy it once more from where it lay."
 _HEAD = struct.Struct(">7sBQ32sI")
 
@@ -159,6 +162,7 @@ def read_bundle(
         source.digest.update(LENGTH.pack(len(head.locked_secret)) + head.locked_secret)
         fault: Exception | None = None
         try:
+            check_key_header(_peek(file))
             pyrage.decrypt_io(source, sink, [secret(head.locked_secret)])
             sink.close_content()
         except (pyrage.DecryptError, BundleForOther, Malformed, OSError) as error:
@@ -175,7 +179,8 @@ def read_bundle(
                 "Have it made for the key that `vbdesk bundle key` prints here."
             )
         if fault is not None:
-            raise BundleDamaged("This bundle is not made as vbdesk makes them, so it is not used.")
+            reason = f" {fault}" if isinstance(fault, Malformed) and str(fault) else ""
+            raise BundleDamaged(f"This bundle is not made as vbdesk makes them, so it is not used.{reason}")
 
 
 def _content(manifest: BundleManifest, sounds: Sounds, watch: Watch) -> Iterator[bytes]:
@@ -206,9 +211,16 @@ def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> Head:
             f"The end of this bundle is missing: {size:,} of {whole:,} bytes are here. "
             "Copy it once more from where it lay."
         )
-    if size > whole or _HEAD.size + length > whole:
+    if size > whole or length > LARGEST_LOCKED_SECRET or _HEAD.size + length > whole:
         raise BundleDamaged(_CHANGED)
     return Head(form, whole, sha256, file.read(length))
+
+
+def _peek(file: BinaryIO) -> bytes:
+    place = file.tell()
+    start = file.read(LARGEST_HEADER)
+    file.seek(place)
+    return start
 
 
 def _forget_cached(file: BinaryIO) -> None:

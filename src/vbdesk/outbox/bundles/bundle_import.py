@@ -7,17 +7,19 @@ the line as one that the service may have already: that search comes before anyt
 import contextlib
 import logging
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
-from vbdesk.capture.sealed import sync_folder
+from vbdesk.capture.sealed import SealedError, sync_folder
 from vbdesk.capture.take_keys import new_key
 from vbdesk.client.timekeeper import CancelFlag
+from vbdesk.contract.timestamps import local_minute
 from vbdesk.outbox.bundles.bundle import SPARE_BYTES, FreeBytes, Owner, free_bytes
-from vbdesk.outbox.bundles.bundle_errors import BundleForeign, NoRoom
+from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleForeign, Malformed, NoRoom
 from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
 from vbdesk.outbox.bundles.bundle_keys import Secret
-from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_sound import Arrival
+from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledTake, BundleManifest
+from vbdesk.outbox.bundles.bundle_sound import Arrival, UnfitSound, check_sound
 from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.items import TakeMetadata, Target
@@ -36,7 +38,8 @@ class TakenOver:
         added: take ids that are in the line now.
         known: take ids that were here before.
         deleted: take ids that were here, and were deleted.
-        clashing: recordings of the same subject and moment as another one here: they stay with who handed them over.
+        clashing: recordings of the same subject and moment as another one, here or earlier in the bundle: they stay
+            with who handed them over.
     """
 
     bundle_id: str = ""
@@ -93,15 +96,21 @@ class _Taker:
                 "Set up a profile for their account, and import it there."
             )
         self.taken.bundle_id = manifest.bundle_id
+        self._refuse_future(manifest)
+        moments: set[tuple[str, datetime]] = set()
         for take in manifest.takes:
+            moment = take.group_id, take.recorded_at
             if self._is_one("recordings", take.take_id):
                 self.taken.known.append(take.take_id)
             elif self._is_one("removed", take.take_id):
                 self.taken.deleted.append(take.take_id)
-            elif self._clashes(take):
+            elif self._store.rows("SELECT 1 FROM pending WHERE event_id = ?", (take.event_id,)):
+                raise Malformed("It has the event of another recording that is here.")
+            elif moment in moments or self._clashes(take):
                 self.taken.clashing.append(take)
             else:
                 self._new[take.take_id] = take
+                moments.add(moment)
         needed = sum(take.size for take in self._new.values()) + SPARE_BYTES
         there = self._free(self._store.takes_folder)
         if there < needed:
@@ -120,19 +129,32 @@ class _Taker:
         self._arrival.take(piece)
 
     def end(self, take: BundledTake) -> None:
-        """Bring a sound to the disk."""
+        """Bring a sound to the disk, and see that it is what the manifest says."""
         if self._arrival is not None:
             self._arrival.end()
             self._arrival = None
+            key = self._keys[take.take_id]
+            try:
+                check_sound(self._path(take.take_id), self._store.key, key, take, take.sound_sha256)
+            except (UnfitSound, SealedError) as error:
+                raise BundleDamaged(
+                    f"This bundle has a recording that cannot be used, so nothing of it is taken over: "
+                    f"{take.group_id}, {local_minute(take.recorded_at)}. {error} Ask who made the bundle."
+                ) from error
 
     def enter(self) -> None:
         """All of it was right: let the new recordings into the line, in one transaction."""
         sync_folder(self._store.takes_folder)
         with self._store.changing():
-            for take in self._new.values():
-                self._enter(take)
+            late = [take for take in self._new.values() if self._clashes(take)]  # recorded while the bundle was read
+            self.taken.clashing += late
+            self.taken.added = [take_id for take_id, take in self._new.items() if take not in late]
+            for take_id in self.taken.added:
+                self._enter(self._new[take_id])
             self._store.afterwards(self._name)
-        self.taken.added = list(self._new)
+        for take in late:
+            with contextlib.suppress(OSError):
+                self._path(take.take_id).unlink(missing_ok=True)
 
     def drop(self) -> None:
         """Leave nothing on the disk, unless the recordings have entered."""
@@ -175,7 +197,7 @@ class _Taker:
     def _name(self) -> None:
         """Give the sounds their last names. What fails here is no failure of the import; the next start does it."""
         try:
-            for take_id in self._new:
+            for take_id in self.taken.added:
                 self._path(take_id).replace(self._store.path(take_id))
             sync_folder(self._store.takes_folder)
         except OSError:
@@ -184,6 +206,20 @@ class _Taker:
     def _path(self, take_id: str) -> Path:
         """Where a sound lies before its recording has entered; opening the library puts it right after a crash."""
         return self._store.path(take_id).with_suffix(".arriving")
+
+    def _refuse_future(self, manifest: BundleManifest) -> None:
+        """Nothing was recorded later than a wrong clock explains."""
+        latest = self._store.clock.now() + CLOCK_AHEAD
+        moments = [(manifest.made_at, "The bundle")]
+        for take in manifest.takes:
+            moments += [(each, "A recording in it") for each in (take.recorded_at, take.consented_at) if each]
+        for moment, what in moments:
+            if moment > latest:
+                raise BundleDamaged(
+                    f"This bundle is not used: by the clock of this computer, it is from the future. {what} has the "
+                    f"time {local_minute(moment)}. Set the clock that is wrong, here or there, and make a new bundle "
+                    "if it was the other one."
+                )
 
     def _is_one(self, table: str, take_id: str) -> bool:
         return bool(self._store.rows(f"SELECT 1 FROM {table} WHERE take_id = ?", (take_id,)))  # noqa: S608 - ours

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pyrage
 
 from vbdesk.outbox.bundles import passphrase_child
-from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleForOther
+from vbdesk.outbox.bundles.age_header import check_passphrase_header
+from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleForOther, Malformed
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
 
@@ -48,11 +49,20 @@ def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> byte
     """The secret that opens one bundle, as an age file that the passphrase opens (scrypt; takes a second or two)."""
     if len(lock.passphrase) < SHORTEST_PASSPHRASE:
         raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
-    return passphrase_child.lock(str(identity).encode(), lock.passphrase)
+    locked = passphrase_child.lock(str(identity).encode(), lock.passphrase)
+    try:
+        check_passphrase_header(locked)
+    except Malformed:
+        raise BundleError(
+            "This computer applies the passphrase with more work than other computers can do. "
+            "Make the bundle for a key instead."
+        ) from None
+    return locked
 
 
 def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
-    """What `lock_identity` locked. Raises BundleForOther, OSError."""
+    """What `lock_identity` locked. Raises BundleForOther, Malformed, OSError."""
+    check_passphrase_header(locked)
     opened = passphrase_child.unlock(locked, passphrase)
     try:
         if opened is not None:

@@ -1,6 +1,12 @@
-"""What a courier bundle says of the recordings in it; docs/field-work.md describes the file for people."""
+"""What a courier bundle says of the recordings in it; docs/field-work.md describes the file for people.
 
+Every value is bounded here, before anything uses it. The computer that makes a bundle is held to the same bounds, so it
+makes none that another one refuses.
+"""
+
+import json
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -10,6 +16,7 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
+    ValidationError,
     model_serializer,
 )
 
@@ -17,8 +24,19 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import Timestamp
 from vbdesk.outbox.library.items import Target
 
+MOST_TAKES = 10_000
+LARGEST_SOUND_BYTES = 512 * 1024 * 1024  # 20 minutes at 192 kHz, the longest take, are 461 MB
+LONGEST_SOUND_S = 24 * 3600.0
+LONGEST_NOTE_BYTES = 4096
+MOST_TAGS = 50
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)  # whoever takes a bundle in allows `CLOCK_AHEAD` only
+CLOCK_AHEAD = timedelta(days=1)
+
+_MOST_JSON_DEPTH, _LONGEST_TEXT, _LARGEST_QUALITY_BYTES = 4, 8192, 8192
+_LARGEST_NUMBER = 1e15
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+_TARGET = re.compile(r"(model|sign):[A-Za-z0-9._-]{1,100}")
 
 
 def _checked_id(text: str) -> str:
@@ -35,14 +53,80 @@ def _checked_group(text: str) -> str:
 
 
 def _checked_target(text: str) -> str:
+    if not _TARGET.fullmatch(text):
+        raise ValueError("This is not a target.")
     return str(Target.parse(text))
 
 
+def _checked_moment(moment: datetime) -> datetime:
+    if not EARLIEST <= moment < LATEST:
+        raise ValueError("This time is not allowed.")
+    return moment
+
+
+def _checked_note(text: str) -> str:
+    if len(text.encode()) > LONGEST_NOTE_BYTES:
+        raise ValueError("This note is too long.")
+    return text
+
+
+def _plain_line(text: str) -> str:
+    if not text.isprintable() or "<" in text:  # it is shown to a person, in a terminal or a window
+        raise ValueError("This text has signs that steer what shows it.")
+    return text
+
+
+def _checked_trim(trim_s: tuple[float, float]) -> tuple[float, float]:
+    if not 0 <= trim_s[0] < trim_s[1] <= LONGEST_SOUND_S:
+        raise ValueError("This trim leaves nothing.")
+    return trim_s
+
+
+def bounded_json(document: dict[str, Any], most_values: int = 200) -> dict[str, Any]:
+    """A JSON object of few and plain values, not deeply nested. Raises ValueError."""
+    count, level = 0, [document]
+    for _ in range(_MOST_JSON_DEPTH):
+        below: list[Any] = []
+        for value in level:
+            count += 1
+            if isinstance(value, dict):
+                below += value.keys()
+                below += value.values()
+            elif isinstance(value, list | tuple):
+                below += value
+            elif not _is_plain(value):
+                raise ValueError("There is a value that is not plain JSON.")
+            if count + len(below) > most_values:
+                raise ValueError("There are too many values.")
+        level = below
+    if level:
+        raise ValueError("The values are nested too deeply.")
+    return document
+
+
+def _checked_quality(document: dict[str, Any]) -> dict[str, Any]:
+    if len(json.dumps(bounded_json(document))) > _LARGEST_QUALITY_BYTES:
+        raise ValueError("There is too much in it.")
+    return document
+
+
+def _is_plain(value: object) -> bool:
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, int | float):
+        return abs(value) <= _LARGEST_NUMBER  # which no NaN is
+    return isinstance(value, str) and len(value) <= _LONGEST_TEXT
+
+
 _Id = Annotated[str, AfterValidator(_checked_id)]
+_Digest = Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\z")]
+_Moment = Annotated[Timestamp, AfterValidator(_checked_moment)]
+_Seconds = Annotated[float, Field(ge=0, le=LONGEST_SOUND_S, allow_inf_nan=False)]
+_Tag = Annotated[str, StringConstraints(max_length=100)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class BundledTake(_Part):
@@ -61,20 +145,20 @@ class BundledTake(_Part):
     take_id: _Id
     event_id: _Id
     group_id: Annotated[str, AfterValidator(_checked_group)]
-    recorded_at: Timestamp
+    recorded_at: _Moment
     target: Annotated[str, AfterValidator(_checked_target)]
     longitudinal: bool
-    duration_s: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    duration_s: Annotated[_Seconds, Field(gt=0)]
     imported: bool
-    protocol: str
-    note: str
-    tags: tuple[str, ...]
-    consented_at: Timestamp | None
-    quality: dict[str, Any]
-    trim_s: tuple[float, float] | None
+    protocol: Annotated[str, StringConstraints(max_length=200)]
+    note: Annotated[str, AfterValidator(_checked_note)]
+    tags: Annotated[tuple[_Tag, ...], Field(max_length=MOST_TAGS)]
+    consented_at: _Moment | None
+    quality: Annotated[dict[str, Any], AfterValidator(_checked_quality)]
+    trim_s: Annotated[tuple[_Seconds, _Seconds], AfterValidator(_checked_trim)] | None
     retake_of: _Id | None
-    source_sha256: str
-    size: Annotated[int, Field(gt=0)]
+    source_sha256: Literal[""] | _Digest
+    size: Annotated[int, Field(gt=0, le=LARGEST_SOUND_BYTES)]
     sha256: _Digest
     sound_sha256: _Digest | None
     time_is_unique: bool | None = None
@@ -87,8 +171,8 @@ class BundledTake(_Part):
         return written
 
 
-class BundleManifest(_Part):
-    """The first thing in a bundle.
+class BundleHead(_Part):
+    """What a bundle says of itself.
 
     Attributes:
         service: address of the service that the recordings are meant for.
@@ -97,7 +181,35 @@ class BundleManifest(_Part):
 
     format: Literal[1] = 1
     bundle_id: _Id
-    made_at: Timestamp
-    service: str
-    account_id: str
-    takes: tuple[BundledTake, ...]
+    made_at: _Moment
+    service: Annotated[str, StringConstraints(max_length=2083), AfterValidator(_plain_line)]
+    account_id: Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain_line)]
+
+
+class BundleManifest(BundleHead):
+    """The first thing in a bundle."""
+
+    takes: Annotated[tuple[BundledTake, ...], Field(max_length=MOST_TAKES, fail_fast=True)]
+
+
+def field_at_fault(error: ValidationError) -> str:
+    """Which of our fields a value was refused for, as a person reads it."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    names = [str(part) for part in first["loc"]]
+    known = [name for name in names if name in BundledTake.model_fields or name in BundleManifest.model_fields]
+    return _FIELD_WORDS.get(known[-1], known[-1].replace("_", " ")) if known else "a value that is not known here"
+
+
+_FIELD_WORDS = {
+    "recorded_at": "its time of recording",
+    "consented_at": "its time of consent",
+    "duration_s": "its length",
+    "note": "its note",
+    "tags": "its tags",
+    "protocol": "its protocol",
+    "quality": "its check",
+    "trim_s": "its trim",
+    "group_id": "its subject",
+    "size": "its size",
+    "made_at": "the time at which the bundle was made",
+}

@@ -6,13 +6,11 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
-from pydantic import ValidationError
-
 from vbdesk.client.timekeeper import CancelFlag
-from vbdesk.outbox.bundles.bundle_errors import BundleStopped
+from vbdesk.outbox.bundles.bundle_errors import BundleStopped, Malformed
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
+from vbdesk.outbox.bundles.manifest_parser import LARGEST_MANIFEST, ManifestParser
 
-LARGEST_MANIFEST = 64 * 1024 * 1024
 PIECE_BYTES = 1024 * 1024
 LENGTH = struct.Struct(">I")
 
@@ -47,10 +45,6 @@ class Watch:
         self.done += count
         if self._progress is not None:
             self._progress(self.done, self.total)
-
-
-class Malformed(Exception):
-    """The content is not what the format says."""
 
 
 class Source(io.RawIOBase):
@@ -132,7 +126,9 @@ class Sink(io.RawIOBase):
     def __init__(self, taker: Taker, watch: Watch) -> None:
         super().__init__()
         self._taker, self._watch = taker, watch
-        self._start = bytearray()
+        self._length = bytearray()
+        self._manifest_left = 0
+        self._parser = ManifestParser()
         self._takes: Iterator[BundledTake] | None = None
         self._take: BundledTake | None = None
         self._left = 0
@@ -157,20 +153,23 @@ class Sink(io.RawIOBase):
             raise Malformed
 
     def _read_manifest(self, piece: bytes) -> bytes:
-        self._start += piece
-        if len(self._start) < LENGTH.size:
-            return b""
-        length = LENGTH.unpack_from(self._start)[0]
-        if length > LARGEST_MANIFEST:
-            raise Malformed
-        end = LENGTH.size + length
-        if len(self._start) < end:
-            return b""
-        manifest = _parsed(bytes(self._start[LENGTH.size : end]))
-        rest = bytes(self._start[end:])
-        self._taker.begin(manifest)
-        self._takes = iter(manifest.takes)
-        self._next()
+        if len(self._length) < LENGTH.size:
+            missing = LENGTH.size - len(self._length)
+            self._length += piece[:missing]
+            piece = piece[missing:]
+            if len(self._length) < LENGTH.size:
+                return b""
+            self._manifest_left = LENGTH.unpack(self._length)[0]
+            if self._manifest_left > LARGEST_MANIFEST:
+                raise Malformed("Its list of recordings is too long to be read safely.")
+        mine, rest = piece[: self._manifest_left], piece[self._manifest_left :]
+        self._manifest_left -= len(mine)
+        self._parser.feed(mine)
+        if not self._manifest_left:
+            manifest = self._parser.manifest()
+            self._taker.begin(manifest)
+            self._takes = iter(manifest.takes)
+            self._next()
         return rest
 
     def _read_sound(self, piece: bytes) -> bytes:
@@ -192,14 +191,3 @@ class Sink(io.RawIOBase):
         self._take = None if self._takes is None else next(self._takes, None)
         self._left = 0 if self._take is None else self._take.size
         self._digest = hashlib.sha256()
-
-
-def _parsed(document: bytes) -> BundleManifest:
-    try:
-        manifest = BundleManifest.model_validate_json(document)
-    except ValidationError:
-        raise Malformed from None
-    ids = {take.take_id for take in manifest.takes}
-    if len(ids) != len(manifest.takes):
-        raise Malformed
-    return manifest

@@ -6,6 +6,7 @@ from collections import deque
 from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock
+from vbdesk.contract.timestamps import local_minute
 from vbdesk.outbox.library.recording_time import RIGHT, ServiceTime
 from vbdesk.outbox.library.service_times import ServiceTimes
 
@@ -61,4 +62,4 @@ class ClockCheck:
 
 def _on_the_wall(moment: datetime) -> str:
     """As a person reads it; to the minute, so that it is not news each time."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+    return local_minute(moment)

@@ -7,6 +7,7 @@ from statistics import mean, median
 
 from vbdesk.client.budget import MARGIN_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, RATE_WINDOW_S
+from vbdesk.contract.timestamps import bounded
 
 REMEMBERED = 30  # measurements of each kind; a busy service's results are found several at a time
 USUAL_ANALYSIS_S = 8.0  # until one was seen
@@ -136,6 +137,7 @@ def forecast(line: Sequence[InLine], opens_in_s: Sequence[float], measured: Meas
 
 def about(seconds: float) -> str:
     """A stretch of time in words, no finer than anybody can know it."""
+    seconds = bounded(seconds)
     minutes = round(seconds / 60)
     if minutes < 1:
         return "less than a minute"

@@ -9,14 +9,14 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.contract.timestamps import at_seconds, parse_timestamp
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
@@ -308,7 +308,7 @@ def _target(text: str, default: Target, signs: Collection[str]) -> Target:
 
 def _written_at(path: Path) -> datetime:
     """When a file was last written, to the second: near the recording, and no more exact than that."""
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(microsecond=0)
+    return at_seconds(path.stat().st_mtime).replace(microsecond=0)
 
 
 def _words(error: Exception) -> str:

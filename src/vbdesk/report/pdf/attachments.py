@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString, PDFZCompress
 
-from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.contract.timestamps import format_timestamp, in_zone
 from vbdesk.report.plain_text import plain
 
 
@@ -42,7 +42,7 @@ def attach(document: Any, attachments: Sequence[Attachment], moment: datetime) -
 
 
 def _file(document: Any, attachment: Attachment, moment: datetime) -> PDFDictionary:
-    date = PDFString(f"D:{moment.astimezone(UTC):%Y%m%d%H%M%S}+00'00'")
+    date = PDFString(f"D:{in_zone(moment, UTC):%Y%m%d%H%M%S}+00'00'")
     digest = hashlib.md5(attachment.content, usedforsecurity=False).hexdigest()  # the format asks for MD5
     stream = PDFStream(
         PDFDictionary(

@@ -14,6 +14,7 @@ from reportlab.lib.utils import TimeStamp
 from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFObjectReference, PDFString
 from reportlab.pdfgen.canvas import Canvas
 
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.report.drawing.letters import first_font, font_runs, text_width
 from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
@@ -256,6 +257,6 @@ def _ways(paint: Paint) -> dict[str, int]:
 def _stamp(moment: datetime) -> TimeStamp:
     """The moment as the PDF writer keeps it; it would ask the clock itself."""
     stamp = TimeStamp(invariant=1)
-    stamp.YMDhms = moment.astimezone(UTC).timetuple()[:6]
+    stamp.YMDhms = in_zone(moment, UTC).timetuple()[:6]
     stamp.dhh = stamp.dmm = 0
     return stamp

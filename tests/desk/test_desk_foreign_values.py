@@ -1,0 +1,170 @@
+"""Whatever a service, a bundle or a spoilt library says, putting it into words never fails: a page would stay blank."""
+
+import math
+import os
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vbdesk.cli.output import local_time, number
+from vbdesk.contract.timestamps import at_seconds, bounded, format_timestamp, in_zone, local_minute
+from vbdesk.desk.pages.record_check import _when
+from vbdesk.desk.plots.cursor_words import _moment_words
+from vbdesk.desk.plots.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.plots.trajectory_data import _signed
+from vbdesk.desk.viewmodels.cohort_reading import age_in_days
+from vbdesk.desk.viewmodels.comparison import _amount
+from vbdesk.desk.viewmodels.record_setup import _day
+from vbdesk.desk.viewmodels.result_reading import moment_of, title_of
+from vbdesk.desk.viewmodels.result_rows import with_unit
+from vbdesk.desk.viewmodels.review import _figures, _is_good
+from vbdesk.desk.viewmodels.subject_reading import age_words as read_age_words
+from vbdesk.desk.viewmodels.time_words import age_words, clock_words, day_and_time, megabytes, rate_words, stretch_words
+from vbdesk.outbox.courier.clock_check import future_fault
+from vbdesk.outbox.courier.forecast import about
+from vbdesk.report import words as report_words
+from vbdesk.report.pdf.details import _figure_words, _rounded
+from vbdesk.report.trajectory_chart import _span, _ticks
+
+NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+EDGES = st.sampled_from(
+    [datetime.min, datetime.max, datetime(1, 1, 1, 23), datetime(9999, 12, 31, 1), datetime(1969, 1, 1)]
+)
+MOMENTS = st.builds(lambda moment, zone: moment.replace(tzinfo=zone), EDGES | st.datetimes(), ZONES)
+ON_THE_WIRE = (EDGES | st.datetimes()).map(lambda moment: moment.replace(tzinfo=UTC))
+AMOUNTS = st.floats() | st.integers(-(10**400), 10**400) | st.sampled_from([0.0, -0.0, math.nan, math.inf, -math.inf])
+
+OF_MOMENTS = {
+    "local_minute": local_minute,
+    "format_timestamp": format_timestamp,
+    "local_time": local_time,
+    "day_and_time": lambda moment: day_and_time(moment, NOW),
+    "age_words": lambda moment: age_words(moment, NOW),
+    "read_age_words": lambda moment: read_age_words(moment, NOW),
+    "age_in_days": lambda moment: age_in_days(moment, NOW),
+    "moment_of": moment_of,
+    "title_of": title_of,
+    "day": lambda moment: _day(moment, NOW),
+    "when": _when,
+    "read_words": lambda moment: read_words(moment, NOW),
+    "future_fault": future_fault,
+    "report moment": lambda moment: report_words.moment_words(moment, UTC),
+    "report short": lambda moment: report_words.short_moment(moment, timezone(timedelta(hours=14))),
+    "report zone": lambda moment: report_words.zone_words(moment, timezone(timedelta(hours=-12))),
+}
+OF_AMOUNTS = {
+    "number": number,
+    "signed": _signed,
+    "amount": lambda amount: _amount(amount, "%"),
+    "with_unit": lambda amount: with_unit(amount, "Hz"),
+    "clock_words": clock_words,
+    "stretch_words": stretch_words,
+    "rate_words": rate_words,
+    "about": about,
+    "report length": report_words.duration_words,
+    "report figure": lambda amount: _figure_words(amount, ".2f"),
+    "report rounded": _rounded,
+    "axis zone": zone_words,
+    "cursor": _moment_words,
+}
+
+
+@pytest.fixture(params=["UTC0", "<+14>-14", "<-12>12"])
+def zone(request, monkeypatch):
+    """This computer's zone."""
+    if not hasattr(time, "tzset"):
+        pytest.skip("the zone cannot be changed here")
+    before = os.environ.get("TZ")
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    if before is None:
+        monkeypatch.delenv("TZ")
+    else:
+        monkeypatch.setenv("TZ", before)
+    time.tzset()
+
+
+in_any_zone = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+
+
+@pytest.mark.parametrize("name", OF_MOMENTS)
+@in_any_zone
+@given(moment=MOMENTS)
+def test_any_moment_has_words(zone, name, moment):
+    assert OF_MOMENTS[name](moment)
+
+
+@pytest.mark.parametrize("name", OF_AMOUNTS)
+@settings(deadline=None)
+@given(amount=st.floats())
+def test_any_amount_has_words(name, amount):
+    assert OF_AMOUNTS[name](amount)
+
+
+@given(sent=st.integers(0, 10**30), total=st.integers(0, 10**30))
+def test_any_size_has_words(sent, total):
+    assert megabytes(sent, total).endswith("MB")
+
+
+@given(st.floats())
+def test_any_number_of_seconds_is_a_moment(seconds):
+    assert at_seconds(seconds).tzinfo is UTC
+
+
+@given(AMOUNTS)
+def test_any_amount_can_be_rounded(amount):
+    assert abs(round(bounded(amount))) <= 10**15
+    assert bounded(amount) == amount or not abs(amount) <= 10**15
+
+
+@in_any_zone
+@given(moment=MOMENTS)
+def test_a_moment_stays_the_same_where_its_zone_can_show_it(zone, moment):
+    shown = in_zone(moment)
+    assert shown.tzinfo is not None
+    if datetime(2, 1, 1, tzinfo=UTC) < moment < datetime(9998, 1, 1, tzinfo=UTC):
+        assert shown == moment
+
+
+@in_any_zone
+@given(start=st.floats(-7e10, 3e11), span=st.floats(0, 3e11) | st.floats(0, 1e8))
+def test_any_stretch_of_time_has_an_axis_of_few_ticks(zone, start, span):
+    found = ticks(start, start + span)
+    places = [place for place, _ in found]
+    assert places == sorted(places)
+    assert len(found) < 100
+    assert all(words for _, words in found)
+
+
+@settings(deadline=None)
+@given(start=MOMENTS, end=MOMENTS)
+def test_any_stretch_of_time_has_an_axis_in_the_report(start, end):
+    area = SimpleNamespace(start=min(start, end), end=max(start, end), left=0.0, right=500.0)
+    assert all(words for _, words in _ticks(area, UTC))
+
+
+@settings(deadline=None)
+@given(as_of=ON_THE_WIRE, points=st.lists(ON_THE_WIRE, max_size=3))
+def test_any_points_have_a_span_in_the_report(as_of, points):
+    start, end = _span(SimpleNamespace(as_of=as_of, data_points=[SimpleNamespace(recorded_at=each) for each in points]))
+    assert start <= min([as_of, *points])
+    assert end >= max([as_of, *points])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | AMOUNTS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+FIGURES = ("voice_percentage", "audio_clarity", "clipped_percent", "rms_dbfs", "overall")
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.sampled_from(FIGURES), JSON))
+def test_any_check_has_figures(quality):
+    assert all(name and value for name, value in _figures(quality))
+    assert _is_good(quality) in (True, False, None)
