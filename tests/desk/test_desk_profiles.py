@@ -179,7 +179,7 @@ def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk,
     desk._open(second)
     desk._open(first)
     qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
-    qtbot.waitUntil(lambda: not desk._libraries.busy)
+    qtbot.waitUntil(lambda: not desk._tasks.busy)
     assert desk.workspace.profile == first
     assert desk.window.notice.words() == ""
     open_library(second, outside).close()  # nobody holds it any more
