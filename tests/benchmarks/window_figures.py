@@ -25,7 +25,7 @@ PAGE_MS = {"subject": 80.0, "compare": 90.0, "three clicks": 120.0, "cohort": 80
 HANGS_S = 900
 SILENT = ("--mic", "off")
 WAYS: dict[str, tuple[tuple[str, ...], str, tuple[object, ...]]] = {
-    "cohort": (SILENT, "cohort_on_rig.py", ("FOLDER", 2)),
+    "subjects and cohort": (SILENT, "cohort_on_rig.py", ("FOLDER", 2)),
     "outbox": ((), "outbox_on_rig.py", ("FOLDER", SPEECH)),
     "reading": (SILENT, "reading_on_rig.py", ("FOLDER", SPEECH, "light", 100)),
     "reading, dark and large": (SILENT, "reading_on_rig.py", ("FOLDER", SPEECH, "dark", 200)),

@@ -23,6 +23,7 @@ from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.courier.forecast import Forecast
 from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.courier.reach import CourierStatus
@@ -233,17 +234,23 @@ def test_a_service_out_of_reach_is_said_once_and_what_waits_goes_on_when_it_is_b
 
 
 def test_ctrl_c_in_the_middle_stops_in_order_and_the_next_run_goes_on(
-    record, opened, tmp_path, vault, near_service, capsys
+    record, opened, tmp_path, vault, near_service, capsys, monkeypatch
 ):
     record(3).close()
-    answer = near_service.answer
+    answer, run, told_to_stop = near_service.answer, Courier.run, []
+
+    def note_stop(self, stop):
+        told_to_stop.append(stop)
+        return run(self, stop)
+
+    monkeypatch.setattr(Courier, "run", note_stop)
 
     def press_ctrl_c_after_the_first(request):
         response = answer(request)
         if "/analyze" in request.url.path:
             near_service.answer = answer
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.3)  # until the command has told its courier
+            assert told_to_stop[0].wait(60)
         return response
 
     near_service.answer = press_ctrl_c_after_the_first

@@ -11,6 +11,7 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.desk.setup import ServiceAddress, Setup
+from vbdesk.desk.workspace import open_library
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.states import OutboxState
@@ -165,3 +166,20 @@ def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtb
         qtbot.wait(50)  # until the end of everything has been asked for
         microphone.go_on.set()
     qtbot.waitUntil(lambda: "monitor" not in [thread.name for thread in threading.enumerate()])
+
+
+def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk, outside):
+    setup = Setup(outside)
+    first = setup.make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    second = setup.make_service(ServiceAddress("https://voice.example", "acc-2", "right-key"), "keyring")
+    desk = open_desk(outside)
+    qtbot.waitUntil(lambda: desk.workspace is not None)
+    assert desk.workspace.profile == second
+    desk._open(first)
+    desk._open(second)
+    desk._open(first)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
+    qtbot.waitUntil(lambda: not desk._tasks.busy)
+    assert desk.workspace.profile == first
+    assert desk.window.notice.words() == ""
+    open_library(second, outside).close()  # nobody holds it any more

@@ -30,6 +30,20 @@ from vbdesk.capture.sealed import read_take
 KEY = bytes(range(32))
 RATE = 48_000
 RECORDED_S = 5.0
+FAINT = 1000
+
+
+class NotingLister:
+    """Lists the microphones for the recorder, and notes how much sound there surely was when all was still well."""
+
+    def __init__(self, lister: PortAudioLister, elapsed_s: Callable[[], float]) -> None:
+        self.certain_s = 0.0
+        self._lister, self._elapsed_s, self._answered_s = lister, elapsed_s, 0.0
+
+    def devices(self) -> list[Device]:
+        found = self._lister.devices()
+        self.certain_s, self._answered_s = self._answered_s, self._elapsed_s()  # this question came after that answer
+        return found
 
 
 class Rig:
@@ -41,7 +55,8 @@ class Rig:
         self.microphone = PortAudioMicrophone()
         self.ended = threading.Event()
         self.takes: list[Take] = []
-        self.recorder = Recorder(self.microphone, folder, lambda: KEY, lister=self.lister, on_finished=self._finished)
+        self.noting = NotingLister(self.lister, lambda: self.recorder.elapsed_s)
+        self.recorder = Recorder(self.microphone, folder, lambda: KEY, lister=self.noting, on_finished=self._finished)
 
     def device(self, name: str) -> Device:
         return next(device for device in self.lister.devices() if device.name == name)
@@ -82,15 +97,22 @@ class Rig:
 
 
 def likeness(heard: np.ndarray, speech: Path) -> float:
-    """Correlation of what was heard with what was played, at the best alignment."""
+    """Correlation of what was heard with what was played: the median of half seconds, each at its best alignment.
+
+    On a machine that is too busy the player stumbles, so the whole cannot be aligned at once.
+    """
     played, rate = sf.read(speech)
-    played = resample_poly(played, RATE, rate)[: len(heard)]
-    if len(played) < RATE:
-        return 0.0
-    shift = int(np.argmax(correlate(heard[: 4 * RATE].astype(float), played[: 2 * RATE], "valid", "fft")))
-    count = min(len(heard) - shift, len(played))
-    a, b = heard[shift : shift + count].astype(float), played[:count]
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+    played = resample_poly(played, RATE, rate)
+    length = RATE // 2
+    energy = correlate(played**2, np.ones(length), "valid", "fft")
+    found = []
+    for start in range(0, len(heard) - length + 1, length):
+        part = heard[start : start + length].astype(float)
+        if np.abs(part).max() > FAINT:
+            match = correlate(played, part, "valid", "fft")
+            best = int(np.argmax(match))
+            found.append(float(match[best] / np.sqrt(energy[best] * (part @ part))))
+    return float(np.median(found)) if found else 0.0
 
 
 def recorded(rig: Rig, seconds: float) -> float:
@@ -115,11 +137,12 @@ def records(rig: Rig) -> dict[str, object]:
 
 
 def ended_by(rig: Rig, device: str, *fault: str) -> dict[str, object]:
-    """A take that a fault of `mic-ctl` ends; how much sound there was before the fault, and when it had happened."""
+    """A take that a fault of `mic-ctl` ends; how much sound there was before the fault, and once it had happened."""
     sound: dict[str, object] = {}
 
     def happens() -> None:
-        sound["before_s"] = recorded(rig, 3.0)
+        until(lambda: rig.noting.certain_s >= 2.0, "2 s of sound that surely came from this microphone")
+        sound["certain_s"], sound["before_s"] = rig.noting.certain_s, rig.recorder.elapsed_s
         subprocess.run(["mic-ctl", *fault], check=True)
         sound["after_s"] = rig.recorder.elapsed_s
         rig.ended.wait(60)

@@ -135,7 +135,7 @@ def test_a_refused_upload_on_a_kept_alive_connection_is_answered(service, client
 def test_a_caller_that_waits_for_leave_to_send_is_refused_at_once(service):
     url = urlsplit(service.base_url)
     head = f"POST /v2/models/pulse/analyze HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 9000000\r\n"
-    with socket.create_connection((url.hostname, url.port), timeout=5) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
         connection.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 401 ")

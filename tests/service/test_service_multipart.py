@@ -99,7 +99,7 @@ def test_a_body_announced_too_long_is_413_before_it_is_sent(url):
         f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         f"Content-Length: {200 * MIB}\r\n\r\n"
     )
-    with socket.create_connection((parts.hostname, parts.port), timeout=5) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
         connection.sendall(head.encode())
         answer = connection.makefile("rb").read()  # ends: the service closed the connection
     assert b"413" in answer.split(b"\r\n")[0]
@@ -113,7 +113,7 @@ def test_a_body_without_end_is_not_read_past_the_limit(url, folder):
     start = b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n'
     chunk = b"%x\r\n%s\r\n" % (MIB, bytes(MIB))
     sent = 0
-    with socket.create_connection((parts.hostname, parts.port), timeout=5) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
         connection.sendall(head.encode() + b"%x\r\n%s\r\n" % (len(start), start))
         with contextlib.suppress(OSError):
             for _ in range(200):
@@ -181,7 +181,7 @@ def test_a_form_that_breaks_off_leaves_nothing(url, folder):
         f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         'Content-Length: 1000000\r\n\r\n--b\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n'
     )
-    with socket.create_connection((parts.hostname, parts.port), timeout=5) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
         connection.sendall(head.encode() + bytes(200_000))
     wait_until_empty(folder)
 

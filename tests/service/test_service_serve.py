@@ -82,7 +82,7 @@ def test_it_answers_when_the_ready_file_is_there_and_ends_cleanly_even_in_the_mi
     assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
     assert "Another vbdesk serve" in refused.stderr
     host, port = served.base_url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=5) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(b"POST /v2/groups HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         served.process.send_signal(signal.SIGTERM)
         assert served.process.wait(END_LIMIT_S) == 0

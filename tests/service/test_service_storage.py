@@ -155,7 +155,7 @@ def test_a_file_announced_too_large_is_refused_before_it_is_sent(service, grant)
     head = [f"PUT {url.path}?{url.query} HTTP/1.1", f"Host: {url.netloc}"]
     head += [f"{name}: {value}" for name, value in grant["required_headers"].items()]
     head += [f"Content-Length: {MAX_AUDIO_BYTES + 1}", "", ""]
-    with socket.create_connection((url.hostname, url.port), timeout=5) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
         connection.sendall("\r\n".join(head).encode())
         answer = connection.makefile("rb").read()
     assert b" 400 " in answer.split(b"\r\n")[0]
@@ -192,7 +192,7 @@ def test_a_put_that_breaks_off_leaves_nothing_and_may_be_tried_again(service, ac
     url = urlsplit(grant["upload_url"])
     head = [f"PUT {url.path}?{url.query} HTTP/1.1", f"Host: {url.netloc}", "Content-Length: 1000000"]
     head += [f"{name}: {value}" for name, value in grant["required_headers"].items()]
-    with socket.create_connection((url.hostname, url.port), timeout=5) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
         connection.sendall("\r\n".join([*head, "", ""]).encode() + bytes(300_000))
         wait_for(lambda: leftovers(service) != [])
     wait_for(lambda: leftovers(service) == [])

@@ -153,14 +153,14 @@ def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> 
     Raises:
         ValueError: a file breaks the form.
     """
-    files = _files(folder or resource("protocols"))
+    files = _shipped_files() if folder is None else _files(folder)
     return tuple(_in_language(file, files, language, folder) for file in sorted(files.values(), key=_order))
 
 
 @cache
 def protocol_languages(folder: Path | None = None) -> tuple[str, ...]:
     """Languages that every protocol has, English first."""
-    files = _files(folder or resource("protocols")).values()
+    files = (_shipped_files() if folder is None else _files(folder)).values()
     common = set.intersection(*(set(file.languages) for file in files))
     return tuple(sorted(common, key=lambda tag: (tag != FALLBACK_LANGUAGE, tag)))
 
@@ -175,6 +175,10 @@ def _order(file: _File) -> int:
 
 
 @cache
+def _shipped_files() -> dict[str, _TaskFile | _SequenceFile]:
+    return _files(resource("protocols"))
+
+
 def _files(folder: Path) -> dict[str, _TaskFile | _SequenceFile]:
     files = {path.stem: _read(path) for path in folder.glob("*.toml")}
     for name, file in files.items():

@@ -75,6 +75,7 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
     open_page(2)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)  # the list is kept
     network.up = False
     again = build_subjects_page(workspace)
     qtbot.addWidget(again)
