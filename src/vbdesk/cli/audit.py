@@ -63,7 +63,7 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
             held.library.accept_copy()
         except NotAllowed as error:
             fail(str(error), ACT_FIRST)
-        say("\n".join((*accepted, "You accepted the list as it is. Recordings are sent again.")))
+        say(*accepted, "You accepted the list as it is. Recordings are sent again.")
 
 
 def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
