@@ -1,7 +1,7 @@
-import sqlite3
+import sys
 import threading
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -14,6 +14,10 @@ from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.vault import VaultLocked
+
+sys.path.append(str(Path(__file__).parent))
+
+from failing_disk import FailingDisk
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 
@@ -368,19 +372,23 @@ def test_the_loop_runs_in_a_thread_and_stops_when_told(library, waiting, new_cou
     assert not thread.is_alive()
 
 
-def test_a_disk_that_is_full_at_the_start_does_not_end_the_loop(library, waiting, new_courier, service):
+def test_a_disk_that_is_full_at_the_start_does_not_end_the_loop(
+    library, reopen, waiting, new_courier, service, monkeypatch
+):
     service.clock = SystemClock()
+    take_id = waiting()
+    library.close()
+    disk = FailingDisk().under_databases(monkeypatch)
+    library = reopen()
     said, sent, stop = threading.Event(), threading.Event(), threading.Event()
     courier = new_courier(
-        clock=service.clock, on_status=lambda status: "disk is full" in status.sentence and said.set()
+        library, clock=service.clock, on_status=lambda status: "disk is full" in status.sentence and said.set()
     )
-    take_id = waiting()
-    with closing(sqlite3.connect(library.store.folder / "library.sqlite")) as disk:
-        disk.execute("CREATE TRIGGER full BEFORE UPDATE ON library BEGIN SELECT RAISE (ABORT, 'full'); END")
-        thread = threading.Thread(target=courier.run, args=(stop,))
-        thread.start()
-        assert said.wait(60)
-        disk.execute("DROP TRIGGER full")
+    disk.full = True
+    thread = threading.Thread(target=courier.run, args=(stop,))
+    thread.start()
+    assert said.wait(60)
+    disk.make_room()
     library.subscribe(lambda: state(library, take_id) is OutboxState.SUBMITTED and sent.set())
     courier.resume()
     assert sent.wait(60)
