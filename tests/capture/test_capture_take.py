@@ -31,6 +31,7 @@ def test_the_manifest_names_everything_that_made_the_take(new_recorder, micropho
     recorder.start(microphone.device, {"group_id": "ward4-0172", "consented_at": consented_at, "protocol": "reading"})
     microphone.play(2)
     audio = read_take(recorder.stop().path, key)
+    assert audio.about.pop("boot").keys() == {"boot_id", "seconds"}
     assert audio.about == {
         "group_id": "ward4-0172",
         "consented_at": consented_at,

@@ -73,6 +73,11 @@ def record(opened, speech_file, tmp_path):
     return make
 
 
+def jobs_of(near_service):
+    """What the service really has; a lost answer is asked for again with the same key, and makes no second job."""
+    return near_service.service.books.jobs(near_service.credentials.account_id)
+
+
 def sync(tmp_path, vault, **more):
     return send_waiting("Ward 4", tmp_path, vault, **more).report
 
@@ -404,7 +409,7 @@ def test_a_disk_that_stays_full_ends_the_command_in_a_sentence_and_the_next_run_
         "This command stopped after 1 s: run it again."
     )
     assert sync(tmp_path, vault, quiet=True)["done"] == 2
-    assert sum("/analyze" in request for request in near_service.requests) == 2
+    assert len(jobs_of(near_service)) == 2
 
 
 @pytest.mark.parametrize("error", ["SQLITE_READONLY", "SQLITE_IOERR_WRITE"])
@@ -450,7 +455,7 @@ def test_a_disk_that_is_really_full_from_the_start_ends_the_command_in_a_sentenc
     assert "disk is full" in said.err
     filler.unlink()
     assert sync(on_small_disk, vault, quiet=True)["done"] == 2
-    assert sum("/analyze" in request for request in near_service.requests) == 2
+    assert len(jobs_of(near_service)) == 2
 
 
 @pytest.mark.parametrize("room_again", [False, True])
@@ -478,7 +483,7 @@ def test_a_disk_that_fills_up_in_the_middle_is_waited_for_and_each_is_sent_once(
     assert sync(on_small_disk, vault)["unsettled"] == 0
     assert "Traceback" not in capfd.readouterr().err
     assert all(states(on_small_disk, vault, OutboxState.DONE))
-    assert sum("/analyze" in request for request in near_service.requests) == 2
+    assert len(jobs_of(near_service)) == 2
 
 
 def states(folder, vault, wanted):
@@ -546,7 +551,8 @@ def test_an_entered_time_is_sent(doubtful, opened, tmp_path, vault):
     times = parse_times([f"{doubtful[0]}=2026-03-01T09:30+01:00", f"{doubtful[1]}=suggested"])
     assert sync(tmp_path, vault, quiet=True, times=times)["done"] == 2
     with closing(opened()) as library:
-        assert library.get(doubtful[0]).recorded_at == datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+        recorded_at = library.get(doubtful[0]).recorded_at
+        assert recorded_at.replace(microsecond=0) == datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

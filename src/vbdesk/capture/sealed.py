@@ -290,8 +290,13 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def read_blocks(path: Path, key: bytes, take_key: bytes | None = None) -> Iterator[tuple[BlockKind, bytes]]:
-    """Open every block in turn; ends before a torn last one. Arguments and errors as `read_take`."""
+def read_blocks(
+    path: Path, key: bytes, take_key: bytes | None = None, *, beyond_end: bool = False
+) -> Iterator[tuple[BlockKind, bytes]]:
+    """Open every block in turn; ends before a torn last one. Arguments and errors as `read_take`.
+
+    What follows the closing block is no part of a take; with `beyond_end` it is read all the same, to be found out.
+    """
     size = path.stat().st_size
     with path.open("rb") as file:
         blocks_key, salt = read_head(file, key, take_key)
@@ -310,7 +315,7 @@ def read_blocks(path: Path, key: bytes, take_key: bytes | None = None) -> Iterat
                     return
                 raise Damaged("This recording was changed after it was made, so it is not used.") from error
             yield BlockKind(kind), plain
-            if kind == BlockKind.END:
+            if kind == BlockKind.END and not beyond_end:
                 return
             index += 1
 
