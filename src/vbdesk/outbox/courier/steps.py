@@ -50,13 +50,9 @@ from vbdesk.outbox.profiles.vault import VaultError
 SUBJECT_AGAIN_S = 60.0
 CONFIRMING = 3  # answers that are asked for until one agrees with another
 PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for one that is in no group any more
-UNPROVEN = (
-    "The service may have this recording: its answer was lost, and no job there is proved to be its own. "
-    "Look again, or send it again at its price."
-)
+UNPROVEN = "The service may have this recording, but nothing proves it. Look again, or send it again at its price."
 MAY_BE_SENT = (
-    "Another computer may have sent this recording: the service has one of this subject and time, and nothing proves "
-    "which it is. Look there, or send it again at its price."
+    "Another computer may have sent this recording, but nothing proves it. Look again, or send it again at its price."
 )
 
 
