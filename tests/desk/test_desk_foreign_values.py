@@ -23,7 +23,7 @@ from vbdesk.desk.viewmodels.result_reading import moment_of, title_of
 from vbdesk.desk.viewmodels.result_rows import with_unit
 from vbdesk.desk.viewmodels.review import _figures, _is_good
 from vbdesk.desk.viewmodels.subject_reading import age_words as read_age_words
-from vbdesk.desk.viewmodels.time_words import age_words, clock_words, day_and_time, megabytes, rate_words, stretch_words
+from vbdesk.desk.viewmodels.time_words import age_words, clock_words, day_and_time, megabytes, rate_words
 from vbdesk.outbox.courier.clock_check import future_fault
 from vbdesk.outbox.courier.forecast import about
 from vbdesk.report import words as report_words
@@ -63,7 +63,6 @@ OF_AMOUNTS = {
     "amount": lambda amount: _amount(amount, "%"),
     "with_unit": lambda amount: with_unit(amount, "Hz"),
     "clock_words": clock_words,
-    "stretch_words": stretch_words,
     "rate_words": rate_words,
     "about": about,
     "report length": report_words.duration_words,

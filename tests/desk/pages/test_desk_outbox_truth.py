@@ -29,7 +29,7 @@ DEEDS = {
     S.DONE: {Deed.OPEN},
     S.FAILED: {Deed.RETRY},
     S.TIMED_OUT: {Deed.RETRY},
-    S.NEEDS_ATTENTION: {Deed.RETRY, Deed.REVIEW, Deed.CORRECT, Deed.ACCOUNT, Deed.NONE},
+    S.NEEDS_ATTENTION: {Deed.RETRY, Deed.REVIEW, Deed.CORRECT, Deed.DECIDE, Deed.ACCOUNT, Deed.NONE},
     S.HANDED_OVER: {Deed.TAKE_BACK},
 }
 """What the button may do in each state."""

@@ -1,6 +1,7 @@
 """Rules of jobs: what may be submitted, what it costs, and how it is read."""
 
 import hashlib
+import hmac
 import json
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,7 +116,8 @@ class JobService:
             return None
         if row.request != submission.request:
             raise Conflict(_KEY_USED)
-        if row.recording_digest is not None and row.recording_digest != self._digest_of(submission):
+        known = row.recording_digest
+        if known is not None and not hmac.compare_digest(known, self._digest_of(submission)):
             raise Conflict(_KEY_USED)
         return Submitted(as_submitted(row), row.recorded_as)
 
