@@ -24,8 +24,8 @@ from vbdesk.desk.viewmodels.result_rows import with_unit
 from vbdesk.desk.viewmodels.review import _figures, _is_good
 from vbdesk.desk.viewmodels.subject_reading import age_words as read_age_words
 from vbdesk.desk.viewmodels.time_words import age_words, clock_words, day_and_time, megabytes, rate_words
-from vbdesk.outbox.courier.clock_check import future_fault
 from vbdesk.outbox.courier.forecast import about
+from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
 from vbdesk.report import words as report_words
 from vbdesk.report.pdf.details import _figure_words, _rounded
 from vbdesk.report.trajectory_chart import _span, _ticks
@@ -52,7 +52,8 @@ OF_MOMENTS = {
     "day": lambda moment: _day(moment, NOW),
     "when": _when,
     "read_words": lambda moment: read_words(moment, NOW),
-    "future_fault": future_fault,
+    "doubt_sentence": lambda moment: doubt_sentence(moment, TimeDoubt(suggested=NOW)),
+    "doubt between": lambda moment: doubt_sentence(NOW, TimeDoubt(after=moment, before=moment)),
     "report moment": lambda moment: report_words.moment_words(moment, UTC),
     "report short": lambda moment: report_words.short_moment(moment, timezone(timedelta(hours=14))),
     "report zone": lambda moment: report_words.zone_words(moment, timezone(timedelta(hours=-12))),

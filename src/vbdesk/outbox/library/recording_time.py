@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vbdesk.capture.boot_clock import BootTime
+from vbdesk.contract.timestamps import in_zone
 
 RIGHT = timedelta(minutes=2)
 """A clock that differs by less is right: no two clocks are the same."""
@@ -235,7 +236,7 @@ def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt) -> str:
 
 def clock_words(*moments: datetime) -> list[str]:
     """Moments as the clocks here show them, to the minute: the date once if it is the same, the zone if it is not."""
-    local = [moment.astimezone() for moment in moments]
+    local = [in_zone(moment) for moment in moments]
     form = "%Y-%m-%d %H:%M" if len({moment.utcoffset() for moment in local}) == 1 else "%Y-%m-%d %H:%M (UTC%z)"
     first, *others = local
     return [
