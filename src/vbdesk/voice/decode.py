@@ -6,6 +6,8 @@ in memory is one copy of the result.
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from io import SEEK_END
 from math import floor, inf
 from pathlib import Path
 from typing import BinaryIO
@@ -49,14 +51,14 @@ _CODECS: dict[Container, tuple[str, ...]] = {
 }
 
 
-def decode(path: Path, *, check_duration: bool = True) -> Recording:
-    """Read the recording at `path`.
+def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording:
+    """Read the recording `source`.
 
     Channels are put together by the rule of `channels`. Where a plain average does not serve, which shows at the end
     only, the file is read a second time.
 
     Args:
-        path: a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) file under any name.
+        source: a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) file under any name, or opened.
         check_duration: hold the recording to the limits of the interface; without it, only there must be sound.
 
     Raises:
@@ -67,10 +69,10 @@ def decode(path: Path, *, check_duration: bool = True) -> Recording:
         NothingToAnalyse: silence by resources/quality.toml, or a constant.
         OSError: the file cannot be opened.
     """
-    size_bytes = path.stat().st_size
-    if size_bytes > MAX_AUDIO_BYTES:
-        raise AudioTooLarge("The file is too large.")
-    with path.open("rb") as file:
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+        size_bytes = file.seek(0, SEEK_END)
+        if size_bytes > MAX_AUDIO_BYTES:
+            raise AudioTooLarge("The file is too large.")
         container = identify(file)
         longest_s = inf
         if check_duration:
