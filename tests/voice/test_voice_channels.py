@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 import soxr
+from m4a_files import write_m4a
 from numpy.typing import NDArray
 
 from vbdesk.voice.decode import _read, _Unpacker, decode, from_samples
@@ -96,21 +97,6 @@ def test_one_channel_of_noise_is_as_good_as_another(tmp_path: Path) -> None:
     """Nobody speaks: nothing is left out, nothing fails."""
     noise = [hiss(20 * ANALYSIS_RATE, seed=seed) for seed in (1, 2)]
     assert decode_channels(tmp_path, *noise).channels == 2
-
-
-def write_m4a(path: Path, codec: str, layout: str, samples: Floats) -> None:
-    """Write `samples`, shape (frames, channels), packed: PyAV cannot make a planar frame of eight channels either."""
-    with av.open(str(path), "w", format="ipod") as output:
-        stream = output.add_stream(codec, rate=ANALYSIS_RATE)
-        stream.layout = layout
-        frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples.reshape(1, -1)), format="flt", layout=layout)
-        frame.sample_rate = ANALYSIS_RATE
-        resampler = av.AudioResampler(
-            format=stream.format, layout=layout, rate=ANALYSIS_RATE, frame_size=stream.codec_context.frame_size or 1024
-        )
-        for piece in [*resampler.resample(frame), *resampler.resample(None)]:
-            output.mux(stream.encode(piece))
-        output.mux(stream.encode(None))
 
 
 DECODE = """
