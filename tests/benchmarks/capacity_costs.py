@@ -56,8 +56,9 @@ def _analyse_in_child() -> tuple[dict[str, Any], int]:
             for length_s in LENGTHS_S:
                 path = Path(name) / f"{source.stem}-{length_s}.flac"
                 soundfile.write(path, np.tile(samples, 10)[: length_s * rate], rate)
-                request = request_for(path, target, diarize=diarize)
-                spent_s.append(min(_cpu_of(lambda: analyse_file(request)) for _ in range(2)))  # noqa: B023
+                request = request_for(target, diarize=diarize)
+                with path.open("rb") as recording:
+                    spent_s.append(min(_cpu_of(lambda: analyse_file(recording, request)) for _ in range(2)))  # noqa: B023
             per_s, fixed_s = np.polyfit(LENGTHS_S, spent_s, 1)
             label = f"{target}, diarized" if diarize else target
             costs[label] = {"fixed_cpu_s": round(max(0.0, fixed_s), 4), "cpu_s_per_minute": round(60 * per_s, 4)}

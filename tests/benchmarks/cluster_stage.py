@@ -49,10 +49,10 @@ DAYS = 100
 POSTGRESQL = "-c max_connections=200 -c shared_buffers=512MB -c listen_addresses=127.0.0.1"
 
 
-def request_for(path: Path, name: str, *, diarize: bool = False) -> AnalysisRequest:
+def request_for(name: str, *, diarize: bool = False) -> AnalysisRequest:
     """What a child is asked: a model's name, or a sign's."""
     kind = "sign" if name == "stress" else "model"
-    return AnalysisRequest(path, kind, name, diarize, PluginSource(Path("/nowhere"), False), "en")
+    return AnalysisRequest(kind, name, diarize, PluginSource(Path("/nowhere"), False), "en")
 
 
 @dataclass
@@ -91,7 +91,8 @@ class Filled:
 @contextmanager
 def filled_services(group_count: int, *, full_only: bool = False) -> Iterator[dict[str, Filled]]:
     """Services on both databases, one with a single group and one with `group_count`, all of 100 recordings."""
-    result = analyse_file(request_for(SPEECH, "pulse")).result
+    with SPEECH.open("rb") as recording:
+        result = analyse_file(recording, request_for("pulse")).result
     with ExitStack() as stack:
         server = OwnPostgresql(POSTGRESQL)
         stack.callback(server.close)

@@ -1,14 +1,19 @@
 """Which channels carry the voice, and that putting them together loses nothing of it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 import soundfile as sf
 import soxr
+from m4a_files import write_m4a
 from numpy.typing import NDArray
 
-from vbdesk.voice.decode import decode, from_samples
+from vbdesk.voice.decode import _read, _Unpacker, decode, from_samples
+from vbdesk.voice.errors import UnsupportedFormat
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
 Floats = NDArray[np.float32]
@@ -92,3 +97,46 @@ def test_one_channel_of_noise_is_as_good_as_another(tmp_path: Path) -> None:
     """Nobody speaks: nothing is left out, nothing fails."""
     noise = [hiss(20 * ANALYSIS_RATE, seed=seed) for seed in (1, 2)]
     assert decode_channels(tmp_path, *noise).channels == 2
+
+
+DECODE = """
+import sys
+from pathlib import Path
+from vbdesk.voice.decode import decode
+recording = decode(Path(sys.argv[1]))
+print(recording.channels, round(recording.duration_s))
+"""
+
+
+@pytest.mark.parametrize(("codec", "layout"), [("aac", "7.1"), ("alac", "7.1(wide)")])
+def test_eight_channels_do_not_end_the_process(tmp_path: Path, codec: str, layout: str) -> None:
+    generator = np.random.default_rng(1)
+    write_m4a(
+        tmp_path / "take.m4a", codec, layout, generator.normal(0, 0.1, (16 * ANALYSIS_RATE, 8)).astype(np.float32)
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", DECODE, str(tmp_path / "take.m4a")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "8 16\n"), done.stderr
+
+
+@pytest.mark.parametrize("layout", ["5.1", "7.1(wide)"])
+def test_every_channel_of_an_m4a_is_read_value_for_value(tmp_path: Path, layout: str) -> None:
+    channels = av.AudioLayout(layout).nb_channels
+    sent = np.random.default_rng(2).integers(-(2**15), 2**15, (3 * ANALYSIS_RATE, channels)).astype(np.float32) / 2**15
+    write_m4a(tmp_path / "take.m4a", "alac", layout, sent)
+    with (tmp_path / "take.m4a").open("rb") as file:
+        read = np.concatenate([block for _, block in _read(file, "m4a")])
+    assert np.array_equal(read, sent)
+
+
+def test_more_than_eight_channels_are_refused_before_their_planes_are_touched() -> None:
+    frame = av.AudioFrame(format="fltp", layout="hexadecagonal", samples=1024)
+    with pytest.raises(UnsupportedFormat, match="There are 16 channels"):
+        _Unpacker().to_float(frame)
+
+
+def test_a_file_of_nine_channels_is_refused(tmp_path: Path) -> None:
+    sf.write(tmp_path / "take.wav", np.random.default_rng(3).normal(0, 0.1, (16 * ANALYSIS_RATE, 9)), ANALYSIS_RATE)
+    with pytest.raises(UnsupportedFormat, match="There are 9 channels"):
+        decode(tmp_path / "take.wav")

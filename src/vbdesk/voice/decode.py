@@ -6,6 +6,8 @@ in memory is one copy of the result.
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from io import SEEK_END
 from math import floor, inf
 from pathlib import Path
 from typing import BinaryIO
@@ -29,7 +31,7 @@ from vbdesk.voice.wav_header import find_sound
 CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
 MIN_SAMPLE_RATE = 4_000  # Hz; below there is no voice to measure
 MAX_SAMPLE_RATE = 768_000  # Hz; above, a header is wrong
-MAX_CHANNELS = 32
+MAX_CHANNELS = 8
 BLOCK_FRAMES = 1 << 16  # handled at a time
 UNKNOWN_FRAMES = 1 << 62
 MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, holes are not
@@ -49,14 +51,14 @@ _CODECS: dict[Container, tuple[str, ...]] = {
 }
 
 
-def decode(path: Path, *, check_duration: bool = True) -> Recording:
-    """Read the recording at `path`.
+def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording:
+    """Read the recording `source`.
 
     Channels are put together by the rule of `channels`. Where a plain average does not serve, which shows at the end
     only, the file is read a second time.
 
     Args:
-        path: a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) file under any name.
+        source: a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) file under any name, or opened.
         check_duration: hold the recording to the limits of the interface; without it, only there must be sound.
 
     Raises:
@@ -67,10 +69,10 @@ def decode(path: Path, *, check_duration: bool = True) -> Recording:
         NothingToAnalyse: silence by resources/quality.toml, or a constant.
         OSError: the file cannot be opened.
     """
-    size_bytes = path.stat().st_size
-    if size_bytes > MAX_AUDIO_BYTES:
-        raise AudioTooLarge("The file is too large.")
-    with path.open("rb") as file:
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+        size_bytes = file.seek(0, SEEK_END)
+        if size_bytes > MAX_AUDIO_BYTES:
+            raise AudioTooLarge("The file is too large.")
         container = identify(file)
         longest_s = inf
         if check_duration:
@@ -181,6 +183,10 @@ def _check_layout(sample_rate: int, channels: int) -> None:
         raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too low.")
     if sample_rate > MAX_SAMPLE_RATE:
         raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too high.")
+    _check_channels(channels)
+
+
+def _check_channels(channels: int) -> None:
     if channels > MAX_CHANNELS:
         raise UnsupportedFormat(f"There are {channels} channels.")
 
@@ -243,8 +249,9 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
     try:
         with av.open(file, mode="r", format=_DEMUXERS[container], options=options, metadata_errors="ignore") as opened:
             stream = _sound_stream(opened, container)
+            _check_channels(stream.codec_context.layout.nb_channels if stream.codec_context else 0)
             declared_s = _declared_seconds(stream) if container == "m4a" else 0.0
-            end = _PaddedEnd(declared_s)
+            end, unpacker = _PaddedEnd(declared_s), _Unpacker()
             packets = damaged = 0
             decoded_s = 0.0
             for packet in opened.demux(stream):
@@ -256,7 +263,7 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
                     continue
                 for frame in decoded:
                     decoded_s += frame.samples / frame.sample_rate
-                    for block in end.cut(frame.sample_rate, _to_float(frame)):
+                    for block in end.cut(frame.sample_rate, unpacker.to_float(frame)):
                         yield frame.sample_rate, block
     except av.error.FFmpegError as error:
         raise UnsupportedFormat("The file is damaged or cut off.") from error
@@ -312,16 +319,42 @@ def _declared_seconds(stream: av.AudioStream) -> float:
     return float(stream.duration * stream.time_base)
 
 
-def _to_float(frame: AudioFrame) -> Block:
-    """Samples of `frame` as float32, shape (frames, channels), full scale = 1."""
-    values: NDArray[np.generic] = frame.to_ndarray()
-    values = values.T if frame.format.is_planar else values.reshape(-1, frame.layout.nb_channels)
-    if values.dtype == np.uint8:
-        return (values.astype(np.float32) - np.float32(128)) / np.float32(128)
-    if values.dtype in (np.int16, np.int32):
-        return values.astype(np.float32) / np.float32(2 ** (8 * values.itemsize - 1))
-    with np.errstate(over="ignore"):  # to infinity, which is refused with the rest of what is no sound
-        return values.astype(np.float32, copy=False)
+class _Unpacker:
+    """Takes samples out of frames.
+
+    WORKAROUND: PyAV 18.1 looks for the planes of a frame until it finds a null pointer, and there is none after the
+    eighth (`AudioFrame.planes`): it reads past the frame, and the process dies. So the channels of every frame are
+    counted first, as a file may change them, and eight planes become one by libswresample, which copies every value.
+    """
+
+    def __init__(self) -> None:
+        self._source: tuple[object, ...] = ()
+        self._resampler = av.AudioResampler()
+
+    def to_float(self, frame: AudioFrame) -> Block:
+        """Samples of `frame` as float32, shape (frames, channels), full scale = 1."""
+        channels = frame.layout.nb_channels
+        _check_channels(channels)
+        values: NDArray[np.generic]
+        if not frame.format.is_planar:
+            values = frame.to_ndarray().reshape(-1, channels)
+        elif channels < MAX_CHANNELS:
+            values = frame.to_ndarray().T
+        else:
+            values = np.concatenate([packed.to_ndarray().reshape(-1, channels) for packed in self._pack(frame)])
+        if values.dtype == np.uint8:
+            return (values.astype(np.float32) - np.float32(128)) / np.float32(128)
+        if values.dtype in (np.int16, np.int32):
+            return values.astype(np.float32) / np.float32(2 ** (8 * values.itemsize - 1))
+        with np.errstate(over="ignore"):  # to infinity, which is refused with the rest of what is no sound
+            return values.astype(np.float32, copy=False)
+
+    def _pack(self, frame: AudioFrame) -> list[AudioFrame]:
+        source = (frame.format.name, frame.layout.name, frame.sample_rate)
+        if source != self._source:
+            self._source = source
+            self._resampler = av.AudioResampler(frame.format.packed, frame.layout, frame.sample_rate)
+        return self._resampler.resample(frame)
 
 
 def _is_silent(samples: Samples) -> bool:

@@ -18,8 +18,10 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     no_own_signs = PluginSource(tmp_path_factory.mktemp("signs"))
 
     def summary(language: str) -> str:
-        request = AnalysisRequest(SPEECH, "model", "pulse", diarize=False, plugins=no_own_signs, language=language)
-        text: str = json.loads(analyse_file(request).result)["summary"]["description"]["summary"]
+        request = AnalysisRequest("model", "pulse", diarize=False, plugins=no_own_signs, language=language)
+        with SPEECH.open("rb") as recording:
+            result = json.loads(analyse_file(recording, request).result)
+        text: str = result["summary"]["description"]["summary"]
         return text
 
     return {language: summary(language) for language in ("en", "de")}
@@ -30,8 +32,9 @@ def test_the_analysis_is_on_the_norms_of_the_site(tmp_path: Path, kind: Literal[
     shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
     own = tmp_path / "site.toml"
     own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
-    request = AnalysisRequest(SPEECH, kind, name, False, PluginSource(tmp_path / "none"), "en", own)
-    result = json.loads(analyse_file(request).result)
+    request = AnalysisRequest(kind, name, False, PluginSource(tmp_path / "none"), "en", own)
+    with SPEECH.open("rb") as recording:
+        result = json.loads(analyse_file(recording, request).result)
     signal = result["signals"][0] if kind == "model" else result["signal"]
     assert signal["sign_version"] == "1.0.0+norms.2.0.site"
 

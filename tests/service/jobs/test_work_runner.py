@@ -9,9 +9,9 @@ import pytest
 from sample_results import result_json
 from sqlalchemy.exc import OperationalError
 from worker_tasks import (
+    AnalyseAtTheSecondTry,
     analyse_and_die,
     analyse_at_once,
-    analyse_at_the_second_try,
     analyse_badly,
     analyse_in_a_loop,
     analyse_into_nonsense,
@@ -45,7 +45,7 @@ def runner(bench, analysis, prepare=nothing_to_prepare, context=None, **patience
         (analyse_badly, "failed"),
         (analyse_and_die, "failed"),
         (analyse_into_nonsense, "failed"),
-        (analyse_at_the_second_try, "done"),
+        (AnalyseAtTheSecondTry(), "done"),
     ],
 )
 def test_a_job_ends_as_its_analysis_does(bench, analysis, status):

@@ -22,7 +22,8 @@ def offered_signs(settings: Settings) -> dict[str, TimeScale]:
     source = settings.plugin_source
     if not _anything_to_load(source):
         return {}
-    slots = SlotPool(1, prepare, memory_bytes=MEMORY_BYTES)
+    readable = [] if source.folder is None else [source.folder]
+    slots = SlotPool(1, prepare, memory_bytes=MEMORY_BYTES, readable=readable)
     try:
         with slots.borrow() as slot:
             slot.wait_ready()

@@ -14,7 +14,13 @@ from vbdesk.service.health.audio import reconcile_audio
 from vbdesk.service.health.books import look_at_audio, look_at_ledger
 from vbdesk.service.health.database import look_at_database
 from vbdesk.service.health.findings import Finding, mend
-from vbdesk.service.health.own_place import look_at_disk, look_at_extras, look_at_secrets, look_at_settings
+from vbdesk.service.health.own_place import (
+    look_at_disk,
+    look_at_extras,
+    look_at_sandbox,
+    look_at_secrets,
+    look_at_settings,
+)
 from vbdesk.service.health.public import look_at_address
 from vbdesk.service.health.storage import look_at_signed_addresses, look_at_store
 from vbdesk.service.health.work import look_at_work
@@ -45,6 +51,7 @@ def examine(data_dir: Path, address: str | None = None, *, whole: bool = True) -
         look_at_secrets(settings),
         look_at_extras(settings),
         *look_at_disk(settings),
+        look_at_sandbox(),
         *_look_inside(settings, whole=whole),
     ]
     return findings if address is None else [*findings, *look_at_address(address, settings)]

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from vbdesk.service.health.findings import Finding, mend, note, ok
 from vbdesk.service.secret_box import SecretsDamaged, key_file_of
 from vbdesk.service.settings import SETTINGS_FILE, Settings
+from vbdesk.service.work.sandbox import offered
 
 LITTLE_ROOM_BYTES = 1024**3
 NO_ROOM_BYTES = 256 * 1024**2  # some recordings on their way in, and the database's own files
@@ -58,6 +59,12 @@ def look_at_extras(settings: Settings) -> Finding:
     if missing:
         return mend("extras", f"The settings need vbdesk[{','.join(missing)}]: install it.")
     return ok("extras", "What the settings need is installed.")
+
+
+def look_at_sandbox() -> Finding:
+    """What keeps a recording that takes its decoder over from everything else."""
+    has = offered()
+    return ok("sandbox", has.sentence) if has.complete else note("sandbox", has.sentence)
 
 
 def _look_at_room(topic: str, folder: "str | os.PathLike[str]") -> Finding:

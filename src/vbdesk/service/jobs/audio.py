@@ -5,7 +5,7 @@ Meant for a process of its own, whose memory is small: nothing of the service is
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from vbdesk.contract.errors import ErrorCode
 
@@ -46,18 +46,18 @@ def load_decoders() -> None:
     import vbdesk.voice.decode  # noqa: F401
 
 
-def look_at(path: Path) -> AudioFacts | Refusal:
+def look_at(recording: Path | BinaryIO) -> AudioFacts | Refusal:
     """Decode the recording. Raises OSError when the file cannot be read."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError
 
     try:
-        recording = decode(path)
+        decoded = decode(recording)
     except AudioError as error:
         return Refusal(error.code, str(error))
     return AudioFacts(
-        content_type=recording.content_type,
-        size_bytes=recording.size_bytes,
-        duration_s=round(recording.duration_s, 3),
-        sample_rate=recording.sample_rate,
+        content_type=decoded.content_type,
+        size_bytes=decoded.size_bytes,
+        duration_s=round(decoded.duration_s, 3),
+        sample_rate=decoded.sample_rate,
     )

@@ -47,6 +47,14 @@ def existing(connection: Connection, job_ids: Collection[str]) -> set[str]:
     return set(connection.execute(sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids))).scalars())
 
 
+def list_queue_tags(connection: Connection, job_ids: Collection[str]) -> dict[str, int]:
+    """The queue tags of those of these jobs that are unfinished; 1 where a job of an older release has none."""
+    query = sa.select(jobs.c.job_id, sa.func.coalesce(jobs.c.queue_tag, 1).label("queue_tag")).where(
+        jobs.c.job_id.in_(job_ids), jobs.c.status.in_(UNFINISHED)
+    )
+    return {row.job_id: row.queue_tag for row in connection.execute(query)}
+
+
 def count(connection: Connection, account_id: str) -> int:
     """Jobs of the account."""
     query = sa.select(sa.func.coalesce(sa.func.sum(job_days.c.jobs), 0)).where(job_days.c.account_id == account_id)

@@ -1,9 +1,9 @@
-"""The analysis as a child process runs it: a file in, a result as JSON out."""
+"""The analysis as a child process runs it: a recording in, a result as JSON out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import BinaryIO, Literal, Protocol
 
 from vbdesk.contract.results import ModelResult, SignResult
 from vbdesk.signs.plugins.source import PluginSource
@@ -15,13 +15,11 @@ class AnalysisRequest:
     """What goes to the child.
 
     Attributes:
-        path: where the recording lies.
         plugins: where signs of the lab's own lie.
         language: of the summary, which a model's result has.
         norms_file: norms of the site's own; None for those that ship.
     """
 
-    path: Path
     kind: Literal["model", "sign"]
     name: str
     diarize: bool
@@ -41,7 +39,7 @@ class Analysed:
 class Analysis(Protocol):
     """A function at the top level of a module, so that a child can import it by name."""
 
-    def __call__(self, request: AnalysisRequest) -> Analysed:
+    def __call__(self, recording: BinaryIO, request: AnalysisRequest) -> Analysed:
         """The result. Raises what it likes: then the job fails."""
         ...
 
@@ -54,11 +52,14 @@ def prepare() -> None:
     import vbdesk.signs.engine
     import vbdesk.voice.decode  # noqa: F401
     from vbdesk.signs.reference import load_reference
+    from vbdesk.voice.threads import one_blas_thread
 
     load_reference()
+    with one_blas_thread():  # it looks for the libraries once, where the sandbox lets nobody look
+        pass
 
 
-def analyse_file(request: AnalysisRequest) -> Analysed:
+def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
     """Decode and analyse one recording."""
     from vbdesk.signs.engine import Target, analyze
     from vbdesk.signs.plugins.reading import analyze_sign
@@ -66,14 +67,14 @@ def analyse_file(request: AnalysisRequest) -> Analysed:
 
     stages = Stopwatch()
     with stages("decode"):
-        recording = decode(request.path)
+        decoded = decode(recording)
     diarize, norms_file = request.diarize, request.norms_file
     result: ModelResult | SignResult
     if request.kind == "sign":
         result = analyze_sign(
-            recording, request.name, request.plugins, diarize=diarize, norms_file=norms_file, stages=stages
+            decoded, request.name, request.plugins, diarize=diarize, norms_file=norms_file, stages=stages
         )
     else:
         target, language = Target.model(request.name), request.language
-        result = analyze(recording, target, diarize=diarize, language=language, norms_file=norms_file, stages=stages)
+        result = analyze(decoded, target, diarize=diarize, language=language, norms_file=norms_file, stages=stages)
     return Analysed(result.model_dump_json(), stages.laps)

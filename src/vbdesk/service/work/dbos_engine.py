@@ -11,10 +11,12 @@ import math
 import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from dbos import DBOS, DBOSClient, EnqueueOptions, Queue
 from sqlalchemy import Connection
 
+from vbdesk.service.work.engine_rows import JSON, RowGuard, treat_rows_as_data
 from vbdesk.service.work.port import HandedBack, RunJob
 
 APPLICATION = "vbdesk"
@@ -33,6 +35,8 @@ _hand_back: RunJob | None = None
 _last_end = -math.inf
 
 log = logging.getLogger(__name__)
+
+treat_rows_as_data()
 
 
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=MAX_RECOVERIES)
@@ -58,6 +62,7 @@ class DbosQueue:
         DBOS.migrate(database_url)
         self._client = DBOSClient(
             system_database_url=database_url,
+            serializer=JSON,
             application_name=APPLICATION,
             system_database_pool_size=QUEUE_CONNECTIONS,
             retry_connection_errors=False,  # it would hold its caller for as long as the database is away
@@ -108,6 +113,7 @@ class DbosEngine:
             config={
                 "name": APPLICATION,
                 "system_database_url": self._database_url,
+                "serializer": JSON,
                 "executor_id": self._executor_id,
                 "application_version": APPLICATION_VERSION,
                 "log_level": "ERROR",
@@ -117,6 +123,7 @@ class DbosEngine:
         )
         DBOS.listen_queues([QUEUE])
         DBOS.launch()
+        self._check_rows(dbos)
         self._limit_claims(dbos)
 
     def pause(self) -> None:
@@ -176,6 +183,18 @@ class DbosEngine:
             self._queue.client.resume_workflow(job_id, queue_name=QUEUE)
         except Exception as error:  # whatever it was: once this executor is gone, a sweeper finds the job
             log.warning("A job could not be handed back (%s); others take it later.", type(error).__name__)
+
+    def _check_rows(self, dbos: DBOS) -> None:
+        """Let DBOS run no row that differs from what this service writes. Call it before `_limit_claims`."""
+        database = dbos._sys_db
+        guard = RowGuard(database, WORKFLOW, self._queue.enqueue)
+        claim = database.start_queued_workflows
+
+        def claim_sound(*args: Any, **kwargs: Any) -> tuple[list[str], Any]:
+            claimed, stopped_by = claim(*args, **kwargs)
+            return (guard.keep_sound(claimed) if claimed else claimed), stopped_by
+
+        database.start_queued_workflows = claim_sound  # type: ignore[method-assign]
 
     def _limit_claims(self, dbos: DBOS) -> None:
         """Let this process claim as many jobs as it has slots.

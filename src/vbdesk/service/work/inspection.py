@@ -60,7 +60,7 @@ class FencedInspector:
                 except ChildCrashed as crash:  # before it saw the file
                     log.error("The process that looks at recordings does not start. %s", crash)
                     raise ProcessingFailed from None
-                seen: AudioFacts | Refusal = slot.run(look_at, path, timeout_s=self._timeout_s)
+                seen: AudioFacts | Refusal = slot.run(look_at, timeout_s=self._timeout_s, recording=path)
         except SlotClosed:
             raise ProcessingFailed from None
         except TaskFailed as failure:

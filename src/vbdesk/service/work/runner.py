@@ -214,7 +214,6 @@ class JobRunner:
             with stages(FETCH):
                 path = stack.enter_context(self._context.storage.local_copy(run.audio_key))
             request = AnalysisRequest(
-                path,
                 kind,
                 str(target),
                 run.diarize,
@@ -224,7 +223,8 @@ class JobRunner:
             )
             with stages(ANALYSE):
                 began_ns = time.time_ns()
-                analysed: Analysed = slot.run(self._analysis, request, timeout_s=settings.job_timeout_s)
+                timeout_s = settings.job_timeout_s
+                analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=path)
                 stages.add(analysed.laps, began_ns)
         return analysed
 

@@ -90,7 +90,9 @@ class Runtime:
     def start(self) -> None:
         """Start everything; children warm up in the background."""
         if self._workers:
-            slots = SlotPool(self._workers, self._prepare_child, memory_bytes=MEMORY_BYTES)
+            settings = self._context.settings
+            readable = [path for path in (settings.plugin_source.folder, settings.norms_file) if path is not None]
+            slots = SlotPool(self._workers, self._prepare_child, memory_bytes=MEMORY_BYTES, readable=readable)
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
             self._heartbeat.start()
         self._sweeper.start()

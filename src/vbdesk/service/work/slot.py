@@ -7,25 +7,35 @@ task when one child dies.
 On Linux children are forked from a warm process that has imported what tasks need (see `warm`): a child is there within
 milliseconds, so none waits idle, and what was imported is in memory once. Elsewhere forking is not safe: there every
 slot keeps a child that has imported all of it by itself.
+
+A child answers in JSON, which is checked against the return type of its task. A file that takes a child over can make
+it answer anything, and to unpickle the answer would run code here. What goes to a child is pickled: it comes from here.
 """
 
 import ctypes
+import inspect
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from multiprocessing import forkserver
+from functools import lru_cache
+from multiprocessing import forkserver, reduction
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess, SpawnProcess
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from vbdesk.service.work.fence import fence
+from vbdesk.service.work.sandbox import enter
 
 FORKS = sys.platform == "linux"
 CONTEXT = multiprocessing.get_context("forkserver") if FORKS else multiprocessing.get_context("spawn")
@@ -39,6 +49,10 @@ IDLE_S = 20.0
 LEAVES_AFTER_S = IDLE_S + 10.0  # by itself; much later than it is still given a task, so that none is lost with it
 PR_SET_PDEATHSIG = 1
 ORPHANED = 99
+READY, SUCCEEDED, FAILED = b"r", b"+", b"-"  # the first byte of what a child says
+LARGEST_ANSWER_BYTES = 64 * 1024**2
+FAILURE: TypeAdapter[tuple[str, str]] = TypeAdapter(tuple[str, str])
+CLASS_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 LONGEST_TEMPORARY_FOLDER = 70  # bytes, so that a socket below it keeps to the 107 that Linux allows
 
 if FORKS:
@@ -111,6 +125,7 @@ class Slot:
         memory_bytes: int | None = None,
         max_tasks: int = MAX_TASKS,
         idle_s: float = IDLE_S,
+        readable: Sequence[Path] = (),
     ) -> None:
         """Get ready for the first task.
 
@@ -119,7 +134,9 @@ class Slot:
             memory_bytes: what a task may take beyond what the prepared child holds, where the system can bound it.
             max_tasks: after so many tasks a child is replaced, lest memory creep.
             idle_s: for how long a forked child waits for its next task, `IDLE_S` at most.
+            readable: files and folders that tasks may read, beside the program itself.
         """
+        self._readable = readable
         self._prepare = prepare
         self._memory_bytes = memory_bytes
         self._max_tasks = max_tasks
@@ -142,8 +159,14 @@ class Slot:
         with self._busy:
             self._ready_child()
 
-    def run(self, task: Task, *args: Any, timeout_s: float) -> Any:
+    def run(self, task: Task, *args: Any, timeout_s: float, recording: Path | None = None) -> Any:
         """Run `task(*args)` in the child; all of them must pickle.
+
+        Args:
+            task: says what it returns: that is what its answer must be.
+            args: for the task.
+            timeout_s: for how long it may run.
+            recording: a file that the task gets, open to read, before the other arguments. The child may open none.
 
         Raises:
             TaskTimedOut: not finished within `timeout_s`; the child is gone.
@@ -151,13 +174,15 @@ class Slot:
             TaskFailed: the task raised.
             SlotClosed: `close` was called.
         """
-        with self._busy:
+        with self._busy, _opened(recording) as opened:
             child = self._ready_child()
             ends_at = time.monotonic() + timeout_s
             try:
-                child.pipe.send((task, args))
-                return self._receive(child, ends_at)
-            except (OSError, EOFError):
+                child.pipe.send((task, args, recording))
+                if FORKS and opened is not None:
+                    reduction.send_handle(child.pipe, opened.fileno(), child.process.pid or 0)
+                return self._receive(child, task, ends_at)
+            except (OSError, EOFError, ValidationError):
                 raise self._lost(child) from None
 
     def close(self) -> None:
@@ -178,7 +203,7 @@ class Slot:
             try:
                 if not child.pipe.poll(START_LIMIT_S):
                     raise self._lost(child)
-                child.pipe.recv()
+                self._read(child)
             except (OSError, EOFError):
                 raise self._lost(child) from None
             child.ready = True
@@ -191,19 +216,37 @@ class Slot:
             self._child = self._start()
         return self._child
 
-    def _receive(self, child: _Child, ends_at: float) -> Any:
+    def _receive(self, child: _Child, task: Task, ends_at: float) -> Any:
         wait([child.pipe, child.process.sentinel], max(0.0, ends_at - time.monotonic()))
         if not child.pipe.poll():
             if child.process.is_alive() and time.monotonic() >= ends_at:
                 self._discard(child)
                 raise TaskTimedOut("The analysis did not finish in time.")
             raise EOFError
-        succeeded, value = child.pipe.recv()
+        kind, content = self._read(child)
+        if kind == SUCCEEDED:
+            answer = _answer_type(task).validate_json(content)
+        elif kind == FAILED:
+            name, message = FAILURE.validate_json(content)
+            if not CLASS_NAME.fullmatch(name):
+                raise EOFError
+        else:
+            raise EOFError
         child.tasks_done += 1
         child.rests_since = time.monotonic()
-        if not succeeded:
-            raise TaskFailed(*value)
-        return value
+        if kind == FAILED:
+            raise TaskFailed(name, message)
+        return answer
+
+    def _read(self, child: _Child) -> tuple[bytes, bytes]:
+        """Read what a child says: the kind and the content. It may begin an answer and never finish it."""
+        watchdog = threading.Timer(END_LIMIT_S, child.kill)
+        watchdog.start()
+        try:
+            said = child.pipe.recv_bytes(LARGEST_ANSWER_BYTES)
+        finally:
+            watchdog.cancel()
+        return said[:1], said[1:]
 
     def _lost(self, child: _Child) -> SlotError:
         """What to raise for a child that is gone."""
@@ -219,7 +262,7 @@ class Slot:
     def _start(self) -> _Child:
         for _ in range(START_TRIES):
             ours, theirs = CONTEXT.Pipe()
-            arguments = (theirs, self._prepare, self._memory_bytes)
+            arguments = (theirs, self._prepare, self._memory_bytes, self._readable)
             process = CONTEXT.Process(target=_serve, args=arguments, name="vbdesk-slot", daemon=True)
             try:
                 process.start()
@@ -240,25 +283,66 @@ def tame_libraries() -> None:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would report to its maker, from a thread of its own
 
 
-def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None) -> None:
+def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readable: Sequence[Path]) -> None:
     """The child: announce readiness, then answer one task after the other until the pipe closes."""
     _die_with_the_service()
     for interrupt in (signal.SIGINT, signal.SIGTERM):  # the parent decides when this ends
         signal.signal(interrupt, signal.SIG_IGN)
+    if FORKS:
+        _close_all_but(pipe)
     tame_libraries()
     prepare()
     fence(memory_bytes)
-    pipe.send("ready")
+    enter(readable)
+    pipe.send_bytes(READY)
     while pipe.poll(LEAVES_AFTER_S if FORKS else None):
         try:
-            task, args = pipe.recv()
+            task, args, recording = pipe.recv()
+            opened = None if recording is None else _take_over(pipe, recording)
         except EOFError:
             return
         try:
-            answer = (True, task(*args))
+            with opened or nullcontext():
+                value = task(*args) if opened is None else task(opened, *args)
+            said = SUCCEEDED + _answer_type(task).dump_json(value)
         except Exception as error:
-            answer = (False, (type(error).__name__, str(error)[:500]))
-        pipe.send(answer)
+            said = FAILED + FAILURE.dump_json((type(error).__name__, str(error)[:500]))
+        pipe.send_bytes(said)
+
+
+def _take_over(pipe: Connection, recording: Path) -> BinaryIO:
+    """The recording, as the service opened it; where children are not forked it is opened here."""
+    return os.fdopen(reduction.recv_handle(pipe), "rb") if FORKS else recording.open("rb")
+
+
+@contextmanager
+def _opened(recording: Path | None) -> Iterator[BinaryIO | None]:
+    """Open the recording for a child. Raises TaskFailed, as a task does that cannot open it."""
+    if recording is None:
+        yield None
+        return
+    try:
+        file = recording.open("rb")
+    except OSError as error:
+        raise TaskFailed(type(error).__name__, str(error)) from None
+    with file:
+        yield file
+
+
+@lru_cache(maxsize=64)
+def _answer_type(task: Task) -> TypeAdapter[Any]:
+    """What the task says that it returns."""
+    said = task if inspect.isroutine(task) else type(task).__call__
+    return TypeAdapter(get_type_hints(said)["return"])
+
+
+def _close_all_but(pipe: Connection) -> None:
+    """Close what this process inherited, such as the pipes by which its siblings are kept in order."""
+    kept = {0, 1, 2, pipe.fileno()}
+    for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
+        if number not in kept:
+            with suppress(OSError):  # the listing's own
+                os.close(number)
 
 
 def _die_with_the_service() -> None:

@@ -1,9 +1,11 @@
 """The slots of one worker, handed out one at a time."""
 
 import queue
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from vbdesk.service.work.sandbox import warn_once
 from vbdesk.service.work.slot import MAX_TASKS, Prepare, Slot, SlotClosed
 
 LOOK_EVERY_S = 0.2  # how soon a waiting caller notices that the pool has closed
@@ -13,10 +15,19 @@ class SlotPool:
     """A fixed number of slots; more callers than slots wait."""
 
     def __init__(
-        self, count: int, prepare: Prepare, *, memory_bytes: int | None = None, max_tasks: int = MAX_TASKS
+        self,
+        count: int,
+        prepare: Prepare,
+        *,
+        memory_bytes: int | None = None,
+        max_tasks: int = MAX_TASKS,
+        readable: Sequence[Path] = (),
     ) -> None:
         """Make the slots. The arguments are those of `Slot`."""
-        self._slots = [Slot(prepare, memory_bytes=memory_bytes, max_tasks=max_tasks) for _ in range(count)]
+        warn_once()
+        self._slots = [
+            Slot(prepare, memory_bytes=memory_bytes, max_tasks=max_tasks, readable=readable) for _ in range(count)
+        ]
         self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
         for slot in self._slots:
             self._free.put(slot)
