@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -300,7 +300,16 @@ def _line(outcome: "Submitted") -> str:
         hint = " See --send-again." if outcome.unproven else ""
         return f"{name}: {said}. {outcome.refusal}{hint}"
     sent = "sent before" if outcome.earlier else "sent"
-    return f"{name}: {sent}, recorded {local_time(outcome.file.recorded_at)}, job {outcome.job_id}"
+    line = f"{name}: {sent}, recorded {local_time(_recorded_at(outcome))}, job {outcome.job_id}"
+    if _recorded_at(outcome) == outcome.file.recorded_at:
+        return line
+    return f"{line}. The time {local_time(outcome.file.recorded_at)} was not used: the service has it with the other."
+
+
+def _recorded_at(outcome: "Submitted") -> datetime:
+    """The time that the service has: the one given now, but for its digits, or that of an earlier run."""
+    given, kept = outcome.file.recorded_at, outcome.recorded_at
+    return given if kept is None or abs(kept - given) < timedelta(seconds=1) else kept
 
 
 def _document(outcome: "Submitted", ended: "dict[str, Job]") -> dict[str, Any]:
@@ -310,7 +319,7 @@ def _document(outcome: "Submitted", ended: "dict[str, Job]") -> dict[str, Any]:
     return {
         "file": str(outcome.file.path),
         "group_id": outcome.file.group_id,
-        "recorded_at": format_timestamp(outcome.file.recorded_at),
+        "recorded_at": format_timestamp(_recorded_at(outcome)),
         "job_id": outcome.job_id,
         "refusal": outcome.refusal,
         "earlier": outcome.earlier,

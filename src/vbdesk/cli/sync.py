@@ -32,7 +32,7 @@ from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided
 from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from vbdesk.cli.held_library import Held
     from vbdesk.cli.recording_times import TimeChoice
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from vbdesk.outbox.courier.courier import Courier
     from vbdesk.outbox.courier.reach import CourierStatus
     from vbdesk.outbox.library.items import RecordingItem
-    from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
 
@@ -81,6 +80,12 @@ def sync(
             "date and time such as 2026-03-01T09:30+01:00. May be given several times.",
         ),
     ] = None,
+    look_again: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Ask the service once more whether it has this recording: its take id, as shown here.", metavar="TAKE"
+        ),
+    ] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -106,6 +111,7 @@ def sync(
             disk_timeout_s=disk_timeout,
             quiet=as_json,
             send_again=send_again or (),
+            look_again=look_again or (),
             times=parse_times(time_of or []),
         )
     elif results is None:
@@ -116,7 +122,8 @@ def sync(
         print_json(report)
     if report.get("sent", {}).get("undecided_times"):
         raise typer.Exit(ACT_FIRST)
-    if report.get("sent", {}).get("unsettled"):
+    sent = report.get("sent", {})
+    if sent.get("unsettled") or sent.get("attention"):
         raise typer.Exit(REFUSED)
 
 
@@ -143,6 +150,7 @@ def send_waiting(
     disk_timeout_s: float = DISK_TIMEOUT_S,
     quiet: bool = False,
     send_again: Sequence[str] = (),
+    look_again: Sequence[str] = (),
     times: "Mapping[str, TimeChoice] | None" = None,
 ) -> Sent:
     """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
@@ -155,6 +163,7 @@ def send_waiting(
         disk_timeout_s: how long to wait for a disk that does not take changes.
         quiet: say nothing of each recording as it ends.
         send_again: take ids of recordings to send though the service may have them.
+        look_again: take ids of recordings to ask the service about once more.
         times: which time of a recording is right, as a person decided; by take id or `all`.
     """
     from vbdesk.cli.held_library import held_library
@@ -170,7 +179,8 @@ def send_waiting(
             fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
         if held.library.settings().paused:
             fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
-        _send_again(held.library, send_again)
+        _each(held.library.send_again, send_again)
+        _each(held.library.retry, look_again)
         decide_times(held.library, times or {})
         held.library.send_now()
         key = api_key(held.profile, held.vault)
@@ -191,14 +201,17 @@ def send_waiting(
         return Sent(report, budget)
 
 
-def _send_again(library: "Library", take_ids: Sequence[str]) -> None:
+def _each(decide: "Callable[[str], None]", take_ids: Sequence[str]) -> None:
+    """Do what a person decided about recordings; one of which it cannot be done ends the command."""
     from vbdesk.outbox.library.library import NotAllowed
     from vbdesk.outbox.library.store import UnknownTake
 
     for take_id in take_ids:
         try:
-            library.send_again(take_id)
-        except (NotAllowed, UnknownTake) as refusal:
+            decide(take_id)
+        except UnknownTake:
+            fail(f"There is no recording with the id {take_id} here. vbdesk sync shows the ids.", USAGE)
+        except NotAllowed as refusal:
             fail(f"{take_id}: {refusal}", USAGE)
 
 
@@ -364,17 +377,36 @@ class _Watch:
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
         undecided = undecided_times(self._library)
+        attention = self._waiting_for_a_person()
         if not self._quiet:
+            for item in attention:
+                if item.take_id not in self._ended:
+                    say(_line(item))
             have = "has its" if done == 1 else "have their"
-            waits = f"{len(undecided)} not sent before you decide" if undecided else "nothing waits"
+            left = len(undecided) + len(attention)
+            waits = f"{left} not sent before you decide" if left else "nothing waits"
             say(f"{done} of {len(recordings)} {have} result; {waits}.")
             for item in undecided:
                 say(how_to_decide(item), err=True)
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
                 say(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
-        report = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
-        return {**report, "undecided_times": [item.take_id for item in undecided]} if undecided else report
+        report: dict[str, Any] = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
+        if undecided:
+            report["undecided_times"] = [item.take_id for item in undecided]
+        if attention:
+            report["attention"] = [_document(item) for item in attention]
+        return report
+
+    def _waiting_for_a_person(self) -> "list[RecordingItem]":
+        """What stopped, in this run or an earlier one, and is not a question of its time; changed entries too."""
+        from vbdesk.outbox.library.items import ItemFilter
+        from vbdesk.outbox.library.states import OutboxState
+
+        stopped = self._library.list(ItemFilter(states=frozenset({OutboxState.NEEDS_ATTENTION})))
+        faulty = [item for item in self._library.list() if item.fault is not None]
+        items = {item.take_id: item for item in [*stopped, *faulty]}.values()
+        return [item for item in items if not is_undecided(item)]
 
 
 def _line(item: "RecordingItem") -> str:
@@ -385,7 +417,10 @@ def _line(item: "RecordingItem") -> str:
     if item.reason:
         line += f" {item.reason}"
     if item.fix is Fix.SEND_AGAIN:
-        line += f" To send it: vbdesk sync --send-again {item.take_id}"
+        look = f" To look again: vbdesk sync --look-again {item.take_id}" if item.asked else ""
+        line += f"{look} To send it: vbdesk sync --send-again {item.take_id}"
+    elif item.fault is not None:
+        line += f" Its id is {item.take_id}. Open the desk to compare it with your notes, or to delete it."
     return line
 
 

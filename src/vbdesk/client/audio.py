@@ -43,7 +43,8 @@ class AudioSource:
         content_type = CONTENT_TYPES.get(path.suffix.lower())
         if content_type is None:
             raise ValueError(f"{path.name} is not a WAV, FLAC, MP3 or M4A file. Choose another file.")
-        return cls(path.name, content_type, path.stat().st_size, lambda: path.open("rb"))
+        name = path.name.encode("utf-8", "replace").decode()  # a name of the disk need not be UTF-8
+        return cls(name, content_type, path.stat().st_size, lambda: path.open("rb"))
 
     @classmethod
     def from_bytes(cls, data: bytes, content_type: AudioContentType, filename: str = "recording") -> Self:

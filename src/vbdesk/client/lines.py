@@ -43,7 +43,7 @@ class LineFile:
             for number, line in enumerate(file, start=1):
                 try:
                     document = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     document = None
                 if not isinstance(document, dict):
                     raise LinesDamaged(f"Line {number} of {self._path} is damaged. Restore the file, or move it away.")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from vbdesk.client.analyze import AnalysisTarget
@@ -39,12 +39,14 @@ from vbdesk.client.submission_recovery import (
 )
 from vbdesk.client.timekeeper import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.uploads import Progress
+from vbdesk.contract.jobs import GroupJob
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
 
 _MOMENT = re.compile(  # in ranges, so that the number of a subject before it is not taken for a year
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[T_ .-]*"
     r"([01]\d|2[0-3])[-_.:h]?([0-5]\d)(?:[-_.:m]?([0-5]\d))?(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))?(?!\d)"
 )
+_OTHER_TIME = timedelta(seconds=1)  # services keep fewer digits, and times of files get some of their own
 _NO_FIT = frozenset({"EntityTooLarge", "EntityTooSmall"})
 _UNPROVEN = (
     "The service may have this recording: its answer was lost, and no job there is proved to be its own. "
@@ -84,6 +86,7 @@ class Submitted:
     Attributes:
         job_id: its job; None if it was refused, or is not known.
         refusal: why, in sentences for a person; None if it was taken.
+        recorded_at: its capture time at the service: that of the first time it was sent, whatever is said of it now.
         unproven: the service may have it, and no job is proved to be its own. It is not sent again before a person says
             so, with `attempt` one higher.
         earlier: an earlier run had sent it already, or the same sound stands twice in this one.
@@ -94,6 +97,7 @@ class Submitted:
     refusal: str | None = None
     earlier: bool = False
     unproven: bool = False
+    recorded_at: datetime | None = None
 
 
 def submit_files(
@@ -183,7 +187,7 @@ class _Sender:
         if entry is not None and entry.unproven and self._journal.get(_key(later := _next(file))) is not None:
             return self.send(later)  # a person had it sent again
         if entry is not None and (entry.job_id or entry.refusal):
-            return Submitted(file, entry.job_id, entry.refusal, earlier=True, unproven=entry.unproven)
+            return _outcome(file, entry, earlier=True)
         if source.size_bytes > MAX_AUDIO_BYTES:
             return Submitted(file, None, "The recording is larger than 32 MB. Save it as FLAC, or cut it.")
         entry = entry or self._journal.begin(key, file.group_id, file.recorded_at)
@@ -193,7 +197,7 @@ class _Sender:
             if isinstance(error, UploadFailed) and error.code not in _NO_FIT:
                 raise  # a fault of the storage, not of this recording
             entry = self._journal.write(replace(entry, asked=False, refusal=error.sentence))
-        return Submitted(file, entry.job_id, entry.refusal, unproven=entry.unproven)
+        return _outcome(file, entry)
 
     def _sent(self, file: FileToSubmit, source: AudioSource, entry: Entry) -> Entry:
         """Upload and submit until the service has taken the recording; each step is written down before the next."""
@@ -235,7 +239,11 @@ class _Sender:
         )
         if self._journal.is_known_job(job.job_id) or not is_answer_to(job, entry.group_id):  # another recording's
             raise UnexpectedAnswer
-        return self._journal.write(replace(asked, asked=False, job_id=job.job_id))
+        at = job.recorded_at if isinstance(job, GroupJob) else None
+        taken = replace(asked, asked=False, job_id=job.job_id)
+        if at is not None and abs(at - entry.recorded_at) >= _OTHER_TIME:  # the key was used before, by another run
+            taken = replace(taken, recorded_at=at)
+        return self._journal.write(taken)
 
     def _after(self, error: ClientError, entry: Entry) -> Entry:
         """What is known of a recording once a submit of it has failed.
@@ -297,6 +305,10 @@ class _Sender:
                 if resembles(asked, job, source.size_bytes, asked_at):
                     return True
         return False
+
+
+def _outcome(file: FileToSubmit, entry: Entry, *, earlier: bool = False) -> Submitted:
+    return Submitted(file, entry.job_id, entry.refusal, earlier, entry.unproven, entry.recorded_at)
 
 
 def _next(file: FileToSubmit) -> FileToSubmit:

@@ -347,8 +347,10 @@ class Steps:
 
     def _is_perhaps_outside(self, event: Event, item: RecordingItem) -> bool:
         """Whether the account has a job like it that may have been in a group which somebody has deleted since."""
-        asked_at = event.asked_service_at or (None if event.shared else event.asked_at)
-        if asked_at is None:  # not asked by this computer
+        asked_at = event.asked_service_at
+        if asked_at is None and not event.shared and self._confirmed_time() is None:
+            asked_at = event.asked_at  # of a service that never tells its time
+        if asked_at is None:  # not asked by this computer, as far as is known
             return False
         size_bytes = len(upload_of(self._library, item).content)
         page, pages = 0, 1
