@@ -48,19 +48,32 @@ def open_context(
     storage_origin: str,
     plugin_signs: Mapping[str, TimeScale] | None = None,
 ) -> Context:
-    """Everything the app and the engine lean on."""
+    """Everything the app and the engine lean on.
+
+    Raises:
+        SecretsDamaged: the service's own keys cannot be read.
+        StoreMismatch: the object store belongs to another database.
+        StoreUnusable: a library or the credentials for the store are missing.
+    """
     # here: who opens the database alone wants neither numpy nor FastAPI
     from vbdesk.longitudinal.parameters import shipped_parameters
+    from vbdesk.service.store_identity import require_match_at_start
     from vbdesk.service.work.pressure import Backpressure
 
-    secrets = open_secrets(settings)
     metrics = Metrics()
     database.listener = metrics.note
+    storage = MeasuredStore(open_store(settings), metrics)
+    try:
+        require_match_at_start(database, storage)
+        secrets = open_secrets(settings)
+    except Exception:
+        storage.close()
+        raise
     return Context(
         settings=settings,
         database=database,
         rates=open_rates(settings, clock),
-        storage=MeasuredStore(open_store(settings), metrics),
+        storage=storage,
         addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,

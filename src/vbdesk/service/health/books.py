@@ -26,7 +26,7 @@ def look_at_audio(found: Reconciliation) -> Finding:
         return mend("audio", f"The audio of {count} ended jobs is gone: restore it, or vbdesk admin reconcile --apply.")
     if found.files_without_job:
         return note(
-            "audio", f"{len(found.files_without_job)} files belong to no job; they are swept away within hours."
+            "audio", f"{len(found.files_without_job)} files belong to no job; within a day they are quarantined."
         )
     return ok("audio", f"The audio of {found.jobs_with_audio} jobs is there, and no file without a job.")
 
