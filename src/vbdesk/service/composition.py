@@ -1,6 +1,7 @@
 """The service put together from its settings."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.clock import Clock, SystemClock
@@ -13,6 +14,7 @@ from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
 from vbdesk.service.observe.measured_store import MeasuredStore
 from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.observe.tracing import open_tracing
+from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
@@ -65,7 +67,7 @@ def open_context(
     storage = MeasuredStore(open_store(settings), metrics)
     try:
         require_match_at_start(database, storage)
-        secrets = open_secrets(settings)
+        secrets = open_secrets(settings, partial(any_sealed, database))
     except Exception:
         storage.close()
         raise

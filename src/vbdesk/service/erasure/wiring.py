@@ -1,11 +1,14 @@
 """The eraser over a data folder."""
 
+from functools import partial
+
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_store
@@ -19,7 +22,7 @@ def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     storage = open_store(settings)
     require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
-    webhooks = WebhookService(open_secrets(settings), clock, guard)
+    webhooks = WebhookService(open_secrets(settings, partial(any_sealed, database)), clock, guard)
     parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
     lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language, parameters)
     return Eraser(database, storage, lifecycle, clock)

@@ -14,7 +14,13 @@ from vbdesk.service.health.audio import reconcile_audio
 from vbdesk.service.health.books import look_at_audio, look_at_ledger
 from vbdesk.service.health.database import look_at_database
 from vbdesk.service.health.findings import Finding, mend
-from vbdesk.service.health.own_place import look_at_disk, look_at_extras, look_at_secrets, look_at_settings
+from vbdesk.service.health.own_place import (
+    look_at_disk,
+    look_at_extras,
+    look_at_sealed,
+    look_at_secrets,
+    look_at_settings,
+)
 from vbdesk.service.health.public import look_at_address
 from vbdesk.service.health.storage import look_at_orphans, look_at_pairing, look_at_signed_addresses, look_at_store
 from vbdesk.service.health.work import look_at_work
@@ -79,6 +85,8 @@ def _look_at_content(
         findings += look_at_work(connection, settings, SystemClock().now())
         if whole:
             findings += look_at_ledger(connection)
+    if whole:
+        findings += look_at_sealed(settings, database)
     if store is None:
         return findings
     findings.append(look_at_pairing(database, store))
