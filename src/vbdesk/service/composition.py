@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from vbdesk.contract.longitudinal import TimeScale
+from vbdesk.service.accounts.key_uses import KeyUses
 from vbdesk.service.clock import Clock, SystemClock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
@@ -84,6 +85,7 @@ def open_context(
         plugin_signs=plugin_signs or {},
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
         pressure=Backpressure(settings.queue_limit),
+        key_uses=KeyUses(database, clock),
         metrics=metrics,
         tracing=open_tracing(settings),
     )
@@ -91,6 +93,7 @@ def open_context(
 
 def close_context(context: Context) -> None:
     """Close what `open_context` and `open_database` opened."""
+    context.key_uses.close()
     context.tracing.close()
     context.rates.close()
     context.storage.close()
