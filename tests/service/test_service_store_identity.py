@@ -1,5 +1,6 @@
 """A database and an object store belong together; whoever puts others side by side loses no recording."""
 
+import errno
 import json
 import logging
 import shutil
@@ -35,6 +36,7 @@ from vbdesk.service.db.uploads import uploads
 from vbdesk.service.erasure.wiring import open_eraser
 from vbdesk.service.health.examination import examine
 from vbdesk.service.health.findings import Health
+from vbdesk.service.process import StartRefused, opened
 from vbdesk.service.settings import load_settings
 from vbdesk.service.storage.opening import open_store
 from vbdesk.service.storage.store import StoreMismatch, StoreUnavailable
@@ -252,6 +254,43 @@ def test_a_mistyped_database_of_a_server_is_refused(make_place, postgresql, tmp_
         require_match(mistyped.database, right.store)
 
 
+def test_every_kind_of_process_refuses_to_start_on_the_store_of_another_database(make_place):
+    right, wrong = make_place("right"), make_place("wrong")
+    right.put_upload()
+    with opened(right.settings, None, ""):  # type: ignore[arg-type]
+        pass
+    (wrong.settings.data_dir / "objects").rename(wrong.settings.data_dir / "aside")
+    shutil.copytree(right.settings.data_dir / "objects", wrong.settings.data_dir / "objects")
+    with pytest.raises(StartRefused, match=r"do not belong together.*adopt-store"), opened(wrong.settings, None, ""):  # type: ignore[arg-type]
+        pass
+    with pytest.raises(StoreMismatch):
+        open_eraser(wrong.settings, wrong.database, SystemClock())
+
+
+def test_an_id_that_cannot_be_written_or_read_is_trouble_of_the_store(make_place, monkeypatch):
+    place = make_place("one")
+
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable, match="No space left on device"):
+        patch.setattr(type(place.store), "adopt", full)
+        require_match(place.database, place.store)
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable, match="cannot be read"):
+        patch.setattr(type(place.store), "open", full)
+        require_match(place.database, place.store)
+    require_match(place.database, place.store)
+    assert place.id() == place.id_in_database()
+
+
+def test_adopting_says_so_when_another_process_takes_the_store_meanwhile(make_place, monkeypatch):
+    place = make_place("one")
+    write = store_identity._write_id
+    monkeypatch.setattr(store_identity, "_write_id", lambda store, _: write(store, "of another"))
+    with pytest.raises(StoreMismatch, match="Stop that process"):
+        adopt_store(place.database, place.store, force=False)
+
+
 def test_a_store_that_seems_empty_is_not_taken_by_a_database_whose_jobs_have_recordings(data_dir, tmp_path):
     """The disk of the recordings is not mounted, or the bucket's name is mistyped."""
     (data_dir / "objects").rename(tmp_path / "not-mounted")
@@ -344,6 +383,10 @@ def test_the_wrong_store_is_adopted_by_force_alone_and_its_recordings_are_kept_e
     assert recordings(data_dir) == set()
     listed = answer(data_dir, "audio", "quarantined")
     assert {one["key"] for one in listed} == {f"audio/{name}" for name in kept}
+    assert answer(data_dir, "audio", "put-back") == {"put_back": 0}
+    assert answer(data_dir, "audio", "put-back", "--all") == {"put_back": 2}
+    assert recordings(data_dir) == kept
+    assert answer(data_dir, "audio", "orphans", "--quarantine")["quarantined"] == 2
     shutil.copy(tmp_path / "right.db", data_dir / "vbdesk.db")
     assert answer(data_dir, "database", "adopt-store", "--force")["objects_looked_at"] == 0
     assert answer(data_dir, "audio", "put-back") == {"put_back": 2}

@@ -146,7 +146,8 @@ def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adopt
     """Give both a new common id. Any other database that used the store, also a copy of this one, loses it.
 
     Raises:
-        StoreMismatch: the store looks like another's, and `force` is not set; nothing was changed.
+        StoreMismatch: the store looks like another's, and `force` is not set; nothing was changed. Or a process with
+            another database interfered.
         StoreUnavailable: the store does not answer; run it again.
     """
     sample = take_sample(database, store)
@@ -158,6 +159,10 @@ def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adopt
     store_id = _make_id(database, anew=True)
     store.delete(STORE_ID_KEY)
     _write_id(store, store_id)
+    if _read_id(store) != store_id:
+        raise StoreMismatch(
+            "A process with another database gave the store its own id meanwhile. Stop that process and run this again."
+        )
     return Adoption(store_id, sample.objects, sample.known)
 
 
@@ -200,16 +205,22 @@ def _read_id(store: ObjectStore) -> str | None:
             return file.read(100).decode("ascii", "replace").strip()
     except ObjectMissing:
         return None
+    except OSError as error:
+        raise StoreUnavailable(f"The store's id cannot be read: {error.strerror}.") from None
 
 
 def _write_id(store: ObjectStore, store_id: str) -> None:
-    """Write the id where the store has none."""
-    descriptor, name = tempfile.mkstemp(dir=store.incoming)
+    """Write the id where the store has none. It is no secret: whoever may enter the folder may read it."""
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{store_id}\n")
-        store.adopt(STORE_ID_KEY, Path(name))
-    except ObjectExists:
-        pass
-    finally:
-        Path(name).unlink(missing_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=store.incoming)
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(f"{store_id}\n")
+            Path(name).chmod(0o644)
+            store.adopt(STORE_ID_KEY, Path(name))
+        except ObjectExists:
+            pass
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"The store's id cannot be written: {error.strerror}.") from None
