@@ -144,6 +144,20 @@ def test_a_clock_that_jumps_by_a_year_removes_nothing(swept, jump):
     assert sum(done.removed for done in sweep_daily(swept, 16)) == 1, "it does not stay for ever either"
 
 
+@pytest.mark.parametrize("pause", [timedelta(minutes=1), timedelta(hours=20)])
+def test_sweeps_that_come_often_make_nothing_older(swept, pause):
+    key = swept.put_orphan()
+    for _ in range(16):
+        assert sweep_orphans(swept).removed == 0
+        swept.clock.time += pause
+    if pause < DAY / 2:
+        swept.clock.time += timedelta(days=365)
+    else:
+        swept.clock.time -= pause
+    assert sweep_orphans(swept).removed == 0
+    assert swept.places(key) == [f"quarantine/{key}"]
+
+
 def test_a_kill_between_copy_and_removal_is_made_good(swept, monkeypatch):
     key = swept.put_orphan(b"a voice")
     with monkeypatch.context() as patch:
