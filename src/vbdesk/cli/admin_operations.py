@@ -43,7 +43,7 @@ def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
 def adopt_store(
     data_dir: DataDir,
     force: Annotated[
-        bool, typer.Option("--force", help="Also if the database does not know what lies in the store.")
+        bool, typer.Option("--force", help="Also if the database does not know the objects of the store.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -156,7 +156,7 @@ def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adopt
             f"Nothing was changed: {sample.doubt}. Check --data-dir, database_url and storage_url. If this is the "
             "right store, add --force: objects that the database does not know are then quarantined, not removed."
         )
-    store_id = _make_id(database, anew=True)
+    store_id = _make_id(database, replace=True)
     store.delete(STORE_ID_KEY)
     _write_id(store, store_id)
     if _read_id(store) != store_id:
@@ -188,10 +188,10 @@ def _id_in(database: Database) -> str | None:
     return found
 
 
-def _make_id(database: Database, *, anew: bool = False) -> str:
-    """The id in the database; a new one if there is none, or if `anew`. Processes that start together make one."""
+def _make_id(database: Database, *, replace: bool = False) -> str:
+    """The id in the database. Make one if there is none, or if `replace`; processes that start together make one."""
     with database.writing() as connection:
-        if anew:
+        if replace:
             connection.execute(sa.delete(store_identity))
         insert = insert_into(connection, store_identity).values(only_row=1, store_id=str(uuid4()))
         connection.execute(insert.on_conflict_do_nothing())
@@ -210,7 +210,7 @@ def _read_id(store: ObjectStore) -> str | None:
 
 
 def _write_id(store: ObjectStore, store_id: str) -> None:
-    """Write the id where the store has none. It is no secret: whoever may enter the folder may read it."""
+    """Write the id where the store has none. It is no secret, so its file is readable for all."""
     try:
         descriptor, name = tempfile.mkstemp(dir=store.incoming)
         try:

@@ -44,7 +44,7 @@ def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
 
 
 def look_at_orphans(context: StoreContext) -> list[Finding]:
-    """What lies in the store and belongs to nothing, if anything does."""
+    """The objects of the store that belong to nothing, if there are any."""
     search = search_orphans(context)
     orphans, objects = (len(search.orphans), search.objects) if search else (0, 0)
     if search and search.too_many:
