@@ -1,19 +1,93 @@
 """Who gets in, and what comes before what."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.service.accounts.service import AccountService, Credential
+from vbdesk.service.accounts import key_uses, repository
+from vbdesk.service.accounts.key_uses import KeyUses
+from vbdesk.service.accounts.service import Account, AccountService, Credential
 from vbdesk.service.dependencies import CurrentAccount, guarded_router
 from vbdesk.service.http.error_answers import install_error_handlers
 
 
 def test_a_key_opens_its_account(client, account):
     assert client.get("/v2/account/credits").json() == {"credits": 100_000}
+
+
+@contextmanager
+def written_by_another(service) -> Iterator[None]:
+    """Another process writes, so that nobody else can note the use of a key."""
+    engine = sa.create_engine(service.context.settings.resolved_database_url)
+    with engine.connect() as connection:
+        sqlite = engine.dialect.name == "sqlite"
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if sqlite else "LOCK TABLE api_keys IN EXCLUSIVE MODE")
+        yield
+        connection.rollback()
+    engine.dispose()
+
+
+def last_used(service, account):
+    with service.context.database.reading() as connection:
+        [key] = AccountService(service.clock).list_keys(connection, account.account_id)
+    return key.last_used_at
+
+
+def wait_until_noted(service, account):
+    ends_at = time.monotonic() + 60
+    while last_used(service, account) is None:
+        assert time.monotonic() < ends_at
+        threading.Event().wait(0.05)
+    return last_used(service, account)
+
+
+def test_a_read_does_not_wait_for_the_note_that_its_key_was_used(start_service):
+    service = start_service()
+    account = service.add_account()
+    with written_by_another(service):
+        assert service.client(account).get("/v2/jobs").status_code == 200
+        assert last_used(service, account) is None
+    assert wait_until_noted(service, account) == service.clock.now()
+
+
+def test_a_read_does_not_fail_when_the_use_of_its_key_cannot_be_noted(start_service, monkeypatch, caplog):
+    monkeypatch.setattr(key_uses, "RETRY_S", 0.05)
+    service = start_service()
+    account = service.add_account()
+    write = repository.note_use
+
+    def fail(connection, *_arguments):
+        connection.execute(sa.text("UPDATE nowhere SET nothing = 1"))
+
+    monkeypatch.setattr(repository, "note_use", fail)
+    assert service.client(account).get("/v2/jobs").status_code == 200
+    ends_at = time.monotonic() + 60
+    while "Uses of API keys cannot be noted" not in caplog.text:
+        assert time.monotonic() < ends_at
+        threading.Event().wait(0.05)
+    monkeypatch.setattr(repository, "note_use", write)
+    assert wait_until_noted(service, account) == service.clock.now()
+
+
+def test_what_is_noted_is_written_before_the_end(start_service):
+    context = start_service().context
+    made = AccountService(context.clock)
+    with context.database.writing() as connection:
+        account = made.create(connection, "Test", Plan.STANDARD, 0)
+        key = made.create_key(connection, account.account_id, "test")
+    uses = KeyUses(context.database, context.clock)
+    uses.note(Account(account.account_id, Plan.STANDARD), key.api_key)
+    uses.close()
+    with context.database.reading() as connection:
+        [listed] = made.list_keys(connection, account.account_id)
+    assert listed.last_used_at == context.clock.now()
 
 
 @pytest.mark.parametrize(

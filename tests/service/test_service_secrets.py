@@ -16,12 +16,14 @@ from vbdesk.cli.admin import app
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database
+from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.console.forms import TOKEN_FIELD, FormRefused, check_token, form_token
 from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.db.session import Database
 from vbdesk.service.db.webhooks import account_webhooks
-from vbdesk.service.resealing import SealCount, count_seals, reseal
+from vbdesk.service.health.examination import examine
+from vbdesk.service.health.findings import Finding, Health
+from vbdesk.service.resealing import SealCount, any_sealed, count_seals, reseal
 from vbdesk.service.secret_box import KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.settings import Settings, load_settings
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
@@ -221,6 +223,62 @@ def test_what_no_key_opens_is_counted_and_left(service_database):
     assert count_seals(database, open_secrets(settings)) == SealCount(0, 0, 1)
     with database.reading() as connection:
         assert connection.execute(sa.select(account_webhooks.c.secret)).scalar_one() == b"x" * 60
+
+
+def test_a_missing_key_file_is_not_replaced_while_the_database_holds_sealed_secrets(service_database):
+    settings, database = service_database
+    path = settings.data_dir / "secrets"
+    kept = settings.data_dir / "kept"
+    path.rename(kept)
+    with pytest.raises(SecretsDamaged, match=r"is missing, and the database holds.*Restore it from a backup"):
+        open_context(settings, database, None, None, SystemClock(), "")  # type: ignore[arg-type]
+    erased = CliRunner().invoke(
+        app, ["job", "delete", "--data-dir", str(settings.data_dir), "--account", "x", "--job", "x"]
+    )
+    assert (erased.exit_code, "is missing, and the database" in erased.stderr) == (1, True)
+    for command in (("create",), ("reseal",)):
+        done = run(*command, "--data-dir", settings.data_dir)
+        assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+        assert "is missing, and the database" in done.stderr
+    assert not path.exists()
+    kept.rename(path)
+    close_context(open_context(settings, database, None, None, SystemClock(), ""))  # type: ignore[arg-type]
+    assert stored_secret(settings, database) == "theirs"
+
+
+def test_a_key_file_that_is_lost_for_good_ends_the_webhooks_that_it_sealed(service_database):
+    settings, database = service_database
+    (settings.data_dir / "secrets").unlink()
+    assert run("create", "--data-dir", settings.data_dir, "--forget-webhooks").exit_code == 0
+    assert not any_sealed(database)
+    with database.reading() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(account_webhooks)).scalar_one() == 0
+    close_context(open_context(settings, database, None, None, SystemClock(), ""))  # type: ignore[arg-type]
+
+
+def test_a_key_file_of_a_new_service_is_made_beside_a_database_without_secrets(service_database):
+    settings, database = service_database
+    with database.writing() as connection:
+        connection.execute(sa.delete(account_webhooks))
+    (settings.data_dir / "secrets").unlink()
+    close_context(open_context(settings, database, None, None, SystemClock(), ""))  # type: ignore[arg-type]
+    assert (settings.data_dir / "secrets").exists()
+
+
+def test_the_doctor_tries_to_open_every_sealed_secret(service_database):
+    settings, _ = service_database
+
+    def found() -> Finding:
+        return {finding.topic: finding for finding in examine(settings.data_dir)}["sealed secrets"]
+
+    assert (found().health, found().sentence) == (Health.OK, "The keys open all 1 stored webhook secrets.")
+    path = settings.data_dir / "secrets"
+    path.unlink()
+    assert (found().health, "is missing, and the database" in found().sentence) == (Health.MEND, True)
+    assert not path.exists()
+    KeyFile(path).create()
+    assert found().health is Health.MEND
+    assert found().sentence.startswith("The keys of this service do not open 1 stored webhook secrets")
 
 
 def test_a_key_file_is_made_once(tmp_path):

@@ -17,7 +17,6 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -34,9 +33,11 @@ from store_server import StoreAccess, StoreServer  # noqa: E402
 
 from vbdesk.service.composition import open_database  # noqa: E402
 from vbdesk.service.db.engine import create_engine  # noqa: E402
-from vbdesk.service.jobs.retention import SAFE_AGE, remove_orphans  # noqa: E402
+from vbdesk.service.jobs.orphans import SAFE_AGE, SweptStore, quarantine, search_orphans  # noqa: E402
 from vbdesk.service.settings import load_settings  # noqa: E402
 from vbdesk.service.storage.opening import open_store  # noqa: E402
+from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER  # noqa: E402
+from vbdesk.service.store_identity import STORE_ID_KEY  # noqa: E402
 
 ACCOUNTS = 2
 CREDITS = 10_000_000
@@ -149,12 +150,14 @@ class LaterClock:
 
 
 def tidy_up(cluster: Cluster, access: StoreAccess) -> int:
-    """What the service's own housekeeping does later; how many objects of nothing it removed."""
+    """What the service's own housekeeping does later, however much it is; how many orphans it quarantined."""
     os.environ.update(access.environment)
     settings = load_settings(cluster.data_dir)
     database, storage = open_database(settings), open_store(settings)
     try:
-        return remove_orphans(SimpleNamespace(clock=LaterClock(), database=database, storage=storage))
+        whole = SweptStore(database, storage, LaterClock())
+        search = search_orphans(whole)
+        return quarantine(whole, search.orphans) if search else 0
     finally:
         storage.close()
         database.close()
@@ -164,9 +167,10 @@ def judge(database_url: str, cluster: Cluster, store: StoreServer, access: Store
     """Counts of what was tried; `lost` has whatever is not as it must be."""
     books = read_books(database_url)
     tried, received = world.tried, world.receiver.deliveries
-    removed = tidy_up(cluster, access)
+    quarantined = tidy_up(cluster, access)
     names = [stored.name for stored in store.kept().below("")]
     keys = [name.split(f"/{PREFIX}/", 1)[1] for name in names if f"/{PREFIX}/" in name]
+    keys = [key for key in keys if key != STORE_ID_KEY and not key.startswith(f"{QUARANTINE_FOLDER}/")]
     logs = cluster.logs
     secrets = [*world.secrets, DATABASE_PASSWORD, (cluster.secrets_file).read_text().strip(), "X-Amz-Signature="]
     return {
@@ -179,7 +183,7 @@ def judge(database_url: str, cluster: Cluster, store: StoreServer, access: Store
         "deliveries": len(received),
         "delivered_twice": sum(times > 1 for times in world.receiver.taken.values()),
         "objects": len(keys),
-        "orphans_removed": removed,
+        "orphans_quarantined": quarantined,
         "lost": {
             "jobs": books.lost(tried.accepted),
             "doubled": books.doubled(tried.accepted),

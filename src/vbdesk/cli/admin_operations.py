@@ -1,14 +1,18 @@
 """`vbdesk admin database|worker|queue|audio|reconcile`: what stands where, across all machines of a service."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vbdesk.cli.administration import AsJson, DataDir, opened_database, show, show_list
 from vbdesk.cli.output import fail
+
+if TYPE_CHECKING:
+    from vbdesk.service.jobs.orphans import SweptStore
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
@@ -35,6 +39,26 @@ def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
     show({**asdict(found), "state": found.state.value}, as_json)
 
 
+@database.command("adopt-store")
+def adopt_store(
+    data_dir: DataDir,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also if the database does not know the objects of the store.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let the database and the object store of these settings belong together from now on.
+
+    Both get a new id. Another database that used the store, also a copy of this one, is refused there from now on.
+    """
+    from vbdesk.service import store_identity
+    from vbdesk.service.storage.opening import open_store
+
+    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+        adopted = store_identity.adopt_store(opened, store, force=force)
+    show(asdict(adopted), as_json)
+
+
 @worker.command("list")
 def list_workers(data_dir: DataDir, as_json: AsJson = False) -> None:
     """List the processes that run jobs, with what each has in hand."""
@@ -52,14 +76,18 @@ def save(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove copies of what was erased or kept long enough.")
     ] = False,
+    quarantined: Annotated[
+        bool, typer.Option("--quarantined", help="Copy the quarantine instead: recordings that no job knows.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Copy every recording into a folder. The service may run."""
-    from vbdesk.service.audio_copies import save_audio
-    from vbdesk.service.storage.opening import open_store
+    from vbdesk.service.audio_copies import save_audio, save_quarantine
 
-    with opened_database(data_dir) as (settings, _), closing(open_store(settings)) as store:
-        count = save_audio(store, to, prune=prune)
+    if quarantined and prune:
+        fail("--prune does not go with --quarantined: the quarantine is not all that the folder may hold.")
+    with _matching_store(data_dir) as access:
+        count = save_quarantine(access.storage, to) if quarantined else save_audio(access.storage, to, prune=prune)
     show(asdict(count), as_json)
 
 
@@ -72,12 +100,62 @@ def restore(
     """Put the recordings of a folder into the store, those that it lacks."""
     from vbdesk.service.audio_copies import restore_audio
     from vbdesk.service.storage.opening import open_store
+    from vbdesk.service.store_identity import require_no_other
 
     if not source.is_dir():
         fail(f"There is no folder {source}.")
-    with opened_database(data_dir) as (settings, _), closing(open_store(settings)) as store:
+    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+        require_no_other(opened, store)
         count = restore_audio(store, source)
     show(asdict(count), as_json)
+
+
+@audio.command("orphans")
+def orphans(
+    data_dir: DataDir,
+    quarantine: Annotated[bool, typer.Option("--quarantine", help="Quarantine them, however many there are.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the recordings and uploads in the store that belong to no job and no upload of the database.
+
+    The service quarantines them once a day, unless there are too many: more than 20 and more than 5 % of the store, or
+    more than 1,000. It then leaves them alone, for the database may be the wrong one.
+    """
+    from vbdesk.service.jobs import orphans as sweeping
+
+    with _matching_store(data_dir) as access:
+        found = sweeping.search_orphans(access) or sweeping.OrphanSearch(0, ())
+        moved = sweeping.quarantine(access, found.orphans) if quarantine else 0
+    told = {"objects": found.objects, "orphans": len(found.orphans), "too_many": found.too_many, "quarantined": moved}
+    show(told, as_json)
+
+
+@audio.command("quarantined")
+def quarantined(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """List what is in quarantine. The service removes an object after 14 days there, if it still belongs to nothing."""
+    from vbdesk.service.jobs.orphans import list_quarantine
+
+    with _matching_store(data_dir) as access:
+        found = list_quarantine(access)
+    show_list([asdict(one) for one in found], as_json)
+
+
+@audio.command("put-back")
+def put_back(
+    data_dir: DataDir,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what the database does not know. The next sweep may move it again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put back from quarantine what jobs and uploads of the database have. The service does so once a day itself."""
+    from vbdesk.service.jobs import orphans as sweeping
+
+    with _matching_store(data_dir) as access:
+        count = sweeping.put_back_known(access)
+        if everything:
+            count += sweeping.put_back(access, [found.key for found in sweeping.list_quarantine(access)])
+    show({"put_back": count}, as_json)
 
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
@@ -99,13 +177,29 @@ def reconcile(
 ) -> None:
     """Compare jobs and audio after a restore: jobs whose audio is gone, files that belong to no job.
 
-    A waiting job without its audio fails by itself and costs nothing. Files without a job are swept away by themselves.
+    A waiting job without its audio fails by itself and costs nothing. The service quarantines files without a job.
     """
     from vbdesk.service.health.audio import forget_missing, reconcile_audio
     from vbdesk.service.storage.opening import open_store
+    from vbdesk.service.store_identity import require_match
 
     with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+        if apply:
+            require_match(opened, store)
         found = reconcile_audio(opened, store)
         if apply:
             forget_missing(opened, found)
     show(asdict(found), as_json)
+
+
+@contextmanager
+def _matching_store(data_dir: Path) -> Iterator["SweptStore"]:
+    """The object store and its database, once it is certain that they belong together."""
+    from vbdesk.service.clock import SystemClock
+    from vbdesk.service.jobs.orphans import SweptStore
+    from vbdesk.service.storage.opening import open_store
+    from vbdesk.service.store_identity import require_match
+
+    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+        require_match(opened, store)
+        yield SweptStore(opened, store, SystemClock())

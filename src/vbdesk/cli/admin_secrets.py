@@ -1,6 +1,8 @@
 """`vbdesk admin secrets`: the service's own keys: made, listed, changed, and the old ones taken away."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,12 +19,23 @@ app = typer.Typer(no_args_is_help=True, help="The service's own keys. They are n
 
 
 @app.command("create")
-def create(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """Make the key file of a new service, to be copied to every machine of it."""
+def create(
+    data_dir: DataDir,
+    forget_webhooks: Annotated[
+        bool, typer.Option("--forget-webhooks", help="End all webhooks, whose secrets a lost key file sealed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the key file of a new service, to be copied to every machine of it.
+
+    It is not made while the database holds secrets that a missing key file sealed.
+    """
     settings = opened_settings(data_dir, new=True)
     file = _file_of(settings)
     if file.path.exists():
         fail(f"There is a key file already: {file.path}. To change the key, take vbdesk admin secrets rotate.")
+    if settings.database_url or settings.database_file.exists():
+        _see_to_sealed(data_dir, file, forget=forget_webhooks)
     try:
         make_private(file.path.parent)
         file.create()
@@ -62,11 +75,12 @@ def rotate(
 @app.command("reseal")
 def reseal(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Seal anew what older keys sealed: the secrets of webhooks. The service may run, and it may be repeated."""
+    from vbdesk.service.resealing import any_sealed
     from vbdesk.service.resealing import reseal as seal_anew
     from vbdesk.service.secret_box import open_secrets
 
     with opened_database(data_dir) as (settings, database):
-        count = seal_anew(database, open_secrets(settings))
+        count = seal_anew(database, open_secrets(settings, partial(any_sealed, database)))
     show({"resealed": count.older, "present": count.present, "unreadable": count.unreadable}, as_json)
 
 
@@ -98,6 +112,19 @@ def prune(
     except OSError as error:
         fail(f"{file.path} cannot be written: {error.strerror}.")
     show({"removed": [key.name for key in removed], "kept": [key.name for key in kept]}, as_json)
+
+
+def _see_to_sealed(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
+    """Refuse to replace a key file that something needs, or have that forgotten."""
+    from vbdesk.service.resealing import any_sealed, forget_sealed
+    from vbdesk.service.secret_box import missing_but_needed
+
+    with opened_database(data_dir, migrate=False) as (_, database):
+        if not any_sealed(database):
+            return
+        if not forget:
+            fail(missing_but_needed(file.path))
+        forget_sealed(database, datetime.now(UTC))
 
 
 def _parted(keys: "RootKeys", seals_from: datetime) -> tuple["RootKeys", "RootKeys"]:

@@ -162,7 +162,10 @@ def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterat
         account = account_in(environ)
     except ValueError as error:
         fail(f"{error} Or name a profile with --profile.", USAGE)
-    service = _service(account.base_url)
+    try:
+        service = _service(account.base_url)
+    except ValueError:
+        fail("VBDESK_BASE_URL is not an address. Give it with http:// or https:// in front.", USAGE)
     requests = requests_file(places(data_dir), service, account.credentials.account_id)
     budget = RequestBudget.of_plan(account.plan, requests)
     with _connected(account.base_url, account.credentials, budget, None, service) as connection:

@@ -3,12 +3,14 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from vbdesk.privacy import make_private
 from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, original_key
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, checked_key
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
@@ -26,10 +28,22 @@ class CopyCount:
 
 
 def save_audio(store: ObjectStore, folder: Path, *, prune: bool) -> CopyCount:
-    """Bring the copies in `folder` up to the store; with `prune` also take away what the store has no more."""
+    """Bring the copies in `folder` up to the store; with `prune` also take away what the store has no more.
+
+    The store still has what is in its quarantine: a copy made before stays.
+    """
+    return _save(store, FOLDERS, folder, prune=prune)
+
+
+def save_quarantine(store: ObjectStore, folder: Path) -> CopyCount:
+    """Copy what is in quarantine into `folder`."""
+    return _save(store, (QUARANTINE_FOLDER,), folder, prune=False)
+
+
+def _save(store: ObjectStore, names: Iterable[str], folder: Path, *, prune: bool) -> CopyCount:
     copied = present = 0
-    kept: set[Path] = set()
-    for name in FOLDERS:
+    kept = {folder / original_key(key) for key in store.keys(QUARANTINE_FOLDER)} if prune else set[Path]()
+    for name in names:
         for key in store.keys(name):
             target = folder / key
             kept.add(target)

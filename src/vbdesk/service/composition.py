@@ -1,9 +1,11 @@
 """The service put together from its settings."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.privacy import FILE_MODE, make_private
+from vbdesk.service.accounts.key_uses import KeyUses
 from vbdesk.service.clock import Clock, SystemClock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
@@ -14,6 +16,7 @@ from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
 from vbdesk.service.observe.measured_store import MeasuredStore
 from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.observe.tracing import open_tracing
+from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
@@ -49,19 +52,32 @@ def open_context(
     storage_origin: str,
     plugin_signs: Mapping[str, TimeScale] | None = None,
 ) -> Context:
-    """Everything the app and the engine lean on."""
+    """Everything the app and the engine lean on.
+
+    Raises:
+        SecretsDamaged: the service's own keys cannot be read.
+        StoreMismatch: the object store belongs to another database.
+        StoreUnusable: a library or the credentials for the store are missing.
+    """
     # here: who opens the database alone wants neither numpy nor FastAPI
     from vbdesk.longitudinal.parameters import shipped_parameters
+    from vbdesk.service.store_identity import require_match_at_start
     from vbdesk.service.work.pressure import Backpressure
 
-    secrets = open_secrets(settings)
     metrics = Metrics()
     database.listener = metrics.note
+    storage = MeasuredStore(open_store(settings), metrics)
+    try:
+        require_match_at_start(database, storage)
+        secrets = open_secrets(settings, partial(any_sealed, database))
+    except Exception:
+        storage.close()
+        raise
     return Context(
         settings=settings,
         database=database,
         rates=open_rates(settings, clock),
-        storage=MeasuredStore(open_store(settings), metrics),
+        storage=storage,
         addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,
@@ -70,6 +86,7 @@ def open_context(
         plugin_signs=plugin_signs or {},
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
         pressure=Backpressure(settings.queue_limit),
+        key_uses=KeyUses(database, clock),
         metrics=metrics,
         tracing=open_tracing(settings),
     )
@@ -77,6 +94,7 @@ def open_context(
 
 def close_context(context: Context) -> None:
     """Close what `open_context` and `open_database` opened."""
+    context.key_uses.close()
     context.tracing.close()
     context.rates.close()
     context.storage.close()

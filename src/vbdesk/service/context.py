@@ -21,6 +21,7 @@ from vbdesk.service.storage.store import ObjectStore
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
+    from vbdesk.service.accounts.key_uses import KeyUses
     from vbdesk.service.work.pressure import Backpressure
 
 
@@ -44,6 +45,7 @@ class Context:
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
         pressure: turns submits away while too much waits.
+        key_uses: notes in the background when keys are used.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
         draining: set as soon as this process was told to stop.
@@ -61,6 +63,7 @@ class Context:
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
     pressure: "Backpressure"
+    key_uses: "KeyUses"
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
     draining: threading.Event = field(default_factory=threading.Event)

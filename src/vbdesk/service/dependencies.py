@@ -109,9 +109,9 @@ def _admit(
             if check is not None:
                 check(request, connection, account)
             return answer(request, connection, account) if answer is not None else None
-    finally:  # writes, so it waits until the read is over
+    finally:
         if account is not None and credential is Credential.API_KEY:
-            _note_use(context, account, token)
+            context.key_uses.note(account, token)
 
 
 def authenticate(request: Request, context: Context, credential: Credential, account_id: str, token: str) -> Account:
@@ -139,10 +139,3 @@ def _authenticate(
             context.metrics.rate_limited.labels("unauthorized").inc()
             raise RateLimited(retry_after_s) from None
         raise
-
-
-def _note_use(context: Context, account: Account, api_key: str) -> None:
-    accounts = AccountService(context.clock)
-    if not accounts.use_is_noted(account):
-        with context.database.writing() as connection:
-            accounts.note_use(connection, api_key)

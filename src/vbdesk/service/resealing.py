@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +11,7 @@ from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.session import Database
 from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 from vbdesk.service.secret_box import SecretBox
+from vbdesk.service.webhooks.repository import GIVEN_UP, PENDING
 from vbdesk.service.webhooks.service import PURPOSE
 
 AT_ONCE = 500
@@ -22,6 +24,10 @@ _SEALED: tuple[tuple[sa.Column[str], sa.Column[Any]], ...] = (
 """Where sealed texts stand: key of the row, column. Deliveries come after jobs, whose secrets they copy."""
 
 
+_NO_WEBHOOK: dict[str, None] = {"webhook_url": None, "webhook_secret": None}
+_KEY_LOST = "The key that sealed the webhook's secret is lost."
+
+
 @dataclass(frozen=True, slots=True)
 class SealCount:
     """How many texts the present key sealed, how many an older one, and how many none that is known."""
@@ -32,6 +38,39 @@ class SealCount:
 
     def __add__(self, other: "SealCount") -> "SealCount":
         return SealCount(self.present + other.present, self.older + other.older, self.unreadable + other.unreadable)
+
+
+def any_sealed(database: Database) -> bool:
+    """Whether the database holds any sealed text. One that has no tables yet holds none."""
+    with database.reading() as connection:
+        tables = sa.inspect(connection)
+        return any(
+            connection.execute(sa.select(key).where(_is_sealed(column)).limit(1)).first() is not None
+            for key, column in _SEALED
+            if tables.has_table(key.table.name)
+        )
+
+
+def forget_sealed(database: Database, now: datetime) -> int:
+    """Forget every sealed text, since its key is lost: all webhooks end, and what they owed; how many texts."""
+    mine = webhook_deliveries.c.state == PENDING
+    with database.writing() as connection:
+        count = sum(
+            connection.execute(sa.select(sa.func.count()).where(_is_sealed(column))).scalar_one()
+            for _, column in _SEALED
+        )
+        connection.execute(
+            sa.update(webhook_deliveries).where(mine).values(state=GIVEN_UP, due_at=now, last_error=_KEY_LOST)
+        )
+        connection.execute(sa.update(webhook_deliveries).values(secret=b""))
+        connection.execute(sa.update(jobs).where(_is_sealed(jobs.c.webhook_secret)).values(_NO_WEBHOOK))
+        connection.execute(sa.delete(account_webhooks))
+    return int(count)
+
+
+def _is_sealed(column: sa.Column[Any]) -> sa.ColumnElement[bool]:
+    """Whether a column holds a sealed text; one that was forgotten is empty."""
+    return column.is_not(None) & (sa.func.length(column) > 0)
 
 
 def count_seals(database: Database, box: SecretBox) -> SealCount:
@@ -84,7 +123,7 @@ def _pages(database: Database) -> Iterator[tuple[tuple[sa.Column[str], sa.Column
     for key, column in _SEALED:
         last = ""
         while True:
-            query = sa.select(key.label("id"), column.label("sealed")).where(key > last, column.is_not(None))
+            query = sa.select(key.label("id"), column.label("sealed")).where(key > last, _is_sealed(column))
             with database.reading() as connection:
                 rows = connection.execute(query.order_by(key).limit(AT_ONCE)).all()
             if not rows:

@@ -207,17 +207,23 @@ def key_file_of(settings: "Settings") -> KeyFile:
     return KeyFile(settings.secrets_file or settings.data_dir / SECRETS_FILE)
 
 
-def open_secrets(settings: "Settings") -> SecretBox:
+def open_secrets(settings: "Settings", is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
     """The keys of `settings`.
 
     In the data folder the first caller makes them. A file that several processes share is never made by the way: each
     would make its own, and none could read what another sealed.
 
+    Args:
+        settings: where the file is.
+        is_needed: whether the database holds anything that only the keys of a missing file open; it is then not made.
+
     Raises:
-        SecretsDamaged: the file is damaged, or it is missing where it was named.
+        SecretsDamaged: the file is damaged, or it is missing where it was named or is needed.
     """
     file = key_file_of(settings)
     if settings.secrets_file is None:
+        if not file.path.exists() and is_needed():
+            raise SecretsDamaged(missing_but_needed(file.path))
         file.create()
     elif not file.path.exists():
         raise SecretsDamaged(
@@ -228,6 +234,14 @@ def open_secrets(settings: "Settings") -> SecretBox:
     if file.others_may_read():
         log.warning("Others than its owner may read the key file %s: chmod 600 it.", file.path)
     return SecretBox(file.current, lambda: datetime.now(UTC))
+
+
+def missing_but_needed(path: Path) -> str:
+    """The sentence about a key file that is missing while the database holds what its keys sealed."""
+    return (
+        f"The key file {path} is missing, and the database holds webhook secrets that only its keys open. Restore it "
+        "from a backup, or, if it is lost for good, make a new one with vbdesk admin secrets create --forget-webhooks."
+    )
 
 
 def _parsed(content: Any) -> RootKeys:

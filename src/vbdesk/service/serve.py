@@ -29,6 +29,7 @@ from vbdesk.service.process import (
 from vbdesk.service.servers import origin_of, run_servers
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.embedded import embedded_origin
+from vbdesk.service.store_identity import may_remove
 from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.keeper import keep_runtime
@@ -122,4 +123,5 @@ async def _keep_house(context: Context) -> None:
 
 def _remove_past(context: Context) -> None:
     context.rates.remove_past(context.clock.now())
-    uploads_of(context).remove_past()
+    if may_remove(context):
+        uploads_of(context).remove_past()

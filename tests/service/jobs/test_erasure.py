@@ -18,7 +18,7 @@ from vbdesk.service.db.credits import credit_entries
 from vbdesk.service.db.groups import cohort_snapshots
 from vbdesk.service.erasure.wiring import open_eraser
 from vbdesk.service.errors import NotFound
-from vbdesk.service.jobs.retention import remove_orphans
+from vbdesk.service.jobs.orphans import sweep_orphans
 from vbdesk.service.work.runner import JobRunner
 from vbdesk.service.work.slots import SlotPool
 
@@ -194,7 +194,7 @@ def test_an_audio_file_that_could_not_be_removed_is_swept_later(bench, eraser):
     left.write_bytes(b"sound")
     storage.adopt(f"audio/{job_id}", left)  # as if it had been in use
     bench.service.clock.advance(1000 * 24 * 3600)
-    assert remove_orphans(bench.service.context) == 1
+    assert sweep_orphans(bench.service.context).quarantined == 1
     assert bench.stored_audio() == []
 
 

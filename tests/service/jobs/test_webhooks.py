@@ -187,6 +187,19 @@ def _drip(server):
             return
 
 
+def test_a_delivery_whose_secret_no_key_opens_is_logged_and_shown(open_bench, receiver, deliver, caplog):
+    configure(open_bench, receiver.url)
+    open_bench.finish(open_bench.submit())
+    secrets = open_bench.service.context.settings.data_dir / "secrets"
+    secrets.write_text(json.dumps({"root_key": "ab" * 32}))  # another one, as from another service
+    assert deliver() == 1
+    assert receiver.received == []
+    [delivery] = open_bench.deliveries()
+    assert (delivery.state, delivery.attempts) == ("pending", 1), "the right key may come back"
+    assert delivery.last_error == "The webhook's secret cannot be read with the keys of this service."
+    assert f"The webhook delivery {delivery.delivery_id} is not sent" in caplog.text
+
+
 def test_secrets_are_not_in_the_database_in_the_clear(open_bench, receiver):
     configure(open_bench, receiver.url, "account secret")
     open_bench.submit(webhook_url=receiver.url, webhook_secret_key="job secret")

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from vbdesk.contract.ids import made_at, new_id
 from vbdesk.service.db.jobs import executors as executor_rows
 from vbdesk.service.db.jobs import leases as lease_rows
-from vbdesk.service.jobs import retention
+from vbdesk.service.jobs.orphans import sweep_orphans
 from vbdesk.service.work import executors
 from vbdesk.service.work.leases import DURATION
 from vbdesk.service.work.sweeper import SEARCH_EVERY_S, Sweeper
@@ -158,7 +158,7 @@ def test_the_store_is_searched_for_orphans_once_a_day(bench):
     passed = SEARCH_EVERY_S - 1
     sweeper.tidy()
     assert bench.service.context.storage.exists(orphan)
-    assert retention.remove_orphans(bench.service.context, is_stopping=lambda: True) == 0
+    assert sweep_orphans(bench.service.context, is_stopping=lambda: True).quarantined == 0
     passed = SEARCH_EVERY_S
     sweeper.tidy()
     assert not bench.service.context.storage.exists(orphan)

@@ -11,7 +11,8 @@ import pytest
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import open_database
 from vbdesk.service.erasure.wiring import open_eraser
-from vbdesk.service.jobs.retention import remove_old_audio, remove_orphans
+from vbdesk.service.jobs.orphans import sweep_orphans
+from vbdesk.service.jobs.retention import remove_old_audio
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.uploads.wiring import uploads_of
 
@@ -36,7 +37,9 @@ def clock():
 
 @pytest.fixture
 def service(cloud, start_service, clock):
-    return start_service(clock=clock, **cloud.settings)
+    started = start_service(clock=clock, **cloud.settings)
+    cloud.emulator.moods.counts.clear()  # the start writes the store's id
+    return started
 
 
 @pytest.fixture
@@ -52,6 +55,11 @@ def uploaded(api, content=SPEECH, **told):
 
 def analyze(api, upload_ref):
     return api.post("/v2/models/pulse/analyze", files={"audio_upload_ref": (None, upload_ref)})
+
+
+def folders(cloud):
+    """The folder of every object in the bucket, and the one object that is in none."""
+    return sorted(found.name.split("/")[3] for found in cloud.emulator.objects.below(""))
 
 
 def credits_of(api):
@@ -129,7 +137,7 @@ def test_erased_jobs_are_gone_from_the_store(cloud, service, api):
     database = open_database(settings)
     open_eraser(settings, database, service.clock).erase_job(account_id, job_id)
     database.close()
-    assert [found.name for found in cloud.emulator.objects.below("")] == []
+    assert folders(cloud) == ["store-id"]
 
 
 def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_path):
@@ -139,12 +147,12 @@ def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_
     orphan = context.storage.incoming / "orphan"
     shutil.copy(Path(__file__), orphan)
     context.storage.adopt("audio/01890000-0000-7000-8000-000000000000", orphan)
-    assert remove_orphans(context) == 1
+    assert sweep_orphans(context).quarantined == 1
     clock.ahead = 2 * DAY_S
     assert uploads_of(context).remove_past() == 1
-    assert [found.name.split("/")[3] for found in cloud.emulator.objects.below("")] == ["audio"]
+    assert folders(cloud) == ["audio", "quarantine", "store-id"]
     with context.database.writing() as connection:
         lifecycle_of(context).fail(connection, job_id)
     clock.ahead = 40 * DAY_S
     assert remove_old_audio(context) == 1
-    assert list(cloud.emulator.objects.below("")) == []
+    assert folders(cloud) == ["quarantine", "store-id"]

@@ -90,7 +90,7 @@ def find_credentials(
 
 
 def note_use(connection: Connection, key_id: str, now: datetime) -> None:
-    """Note the key as used now."""
+    """Note the key as used at that time."""
     connection.execute(sa.update(api_keys).where(api_keys.c.key_id == key_id).values(last_used_at=now))
 
 

@@ -1,5 +1,6 @@
 """Accounts and keys: made by the operator, shown once, checked on every request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -156,9 +157,14 @@ class AccountService:
         last = account.key_last_used_at
         return last is not None and self._clock.now() - last < NOTED_FOR
 
-    def note_use(self, connection: Connection, api_key: str) -> None:
-        """Note the key as used now."""
-        repository.note_use(connection, credentials.key_id_of(api_key), self._clock.now())
+    def key_id_of(self, api_key: str) -> str:
+        """The id of a key."""
+        return credentials.key_id_of(api_key)
+
+    def note_uses(self, connection: Connection, used_at: Mapping[str, datetime]) -> None:
+        """Note keys, by id, as used at these times; in one order, so that processes do not block each other."""
+        for key_id in sorted(used_at):
+            repository.note_use(connection, key_id, used_at[key_id])
 
     def _require(self, connection: Connection, account_id: str) -> None:
         if repository.find_account(connection, account_id) is None:

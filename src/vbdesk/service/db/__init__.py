@@ -1,6 +1,18 @@
 """Tables, engines, transactions and migrations. Importing it registers every table."""
 
-from vbdesk.service.db import accounts, console, counting, credits, erasures, groups, jobs, schema, uploads, webhooks
+from vbdesk.service.db import (
+    accounts,
+    console,
+    counting,
+    credits,
+    erasures,
+    groups,
+    jobs,
+    schema,
+    stores,
+    uploads,
+    webhooks,
+)
 from vbdesk.service.db.metadata import metadata
 
 __all__ = [
@@ -13,6 +25,7 @@ __all__ = [
     "jobs",
     "metadata",
     "schema",
+    "stores",
     "uploads",
     "webhooks",
 ]

@@ -10,7 +10,9 @@ from sqlalchemy import Connection
 from vbdesk.service.db.erasures import erasures
 from vbdesk.service.db.groups import cohort_snapshots, memberships
 from vbdesk.service.db.jobs import idempotency_keys, jobs
+from vbdesk.service.db.stores import erased_objects, quarantined_objects
 from vbdesk.service.db.uploads import uploads
+from vbdesk.service.db.upsert import insert_into
 from vbdesk.service.jobs.repository import AnyRow
 
 _KEPT_OF_A_JOB = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
@@ -51,6 +53,19 @@ def delete_jobs(connection: Connection, job_ids: Collection[str]) -> None:
 def delete_uploads(connection: Connection, upload_refs: Collection[str]) -> None:
     """Forget the uploads."""
     connection.execute(sa.delete(uploads).where(uploads.c.upload_ref.in_(upload_refs)))
+
+
+def owe_removal(connection: Connection, object_keys: Collection[str], erased_at: datetime) -> None:
+    """Remember objects that must go, until they are gone."""
+    for key in object_keys:
+        insert = insert_into(connection, erased_objects).values(object_key=key, erased_at=erased_at)
+        connection.execute(insert.on_conflict_do_nothing())
+
+
+def forget_removed(connection: Connection, object_keys: Collection[str]) -> None:
+    """Forget objects that are gone."""
+    for table in (erased_objects, quarantined_objects):
+        connection.execute(sa.delete(table).where(table.c.object_key.in_(object_keys)))
 
 
 def forget_in_snapshot(connection: Connection, account_id: str, group_keys: Collection[str]) -> None:

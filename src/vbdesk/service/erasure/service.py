@@ -1,6 +1,7 @@
 """Rules of erasing: what goes, what stays, and in which order."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from vbdesk.service.errors import NotFound
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.jobs.repository import AnyRow
+from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.uploads.service import upload_key
 
@@ -39,8 +41,8 @@ class Eraser:
     """Erases jobs and groups, whatever state they are in; also while a service runs on the same database.
 
     What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
-    stay captured: the ledger keeps its amounts. Rows go first and files after the commit. A file that cannot be removed
-    now, because it is being read, belongs to no job any more and is swept later.
+    stay captured: the ledger keeps its amounts. Rows go first and files after the commit, also those in quarantine. A
+    file that cannot be removed now, because it is being read or the store is away, is remembered until it is gone.
     """
 
     def __init__(self, database: Database, storage: ObjectStore, lifecycle: JobLifecycle, clock: Clock) -> None:
@@ -93,6 +95,7 @@ class Eraser:
         repository.delete_jobs(connection, job_ids)
         repository.delete_uploads(connection, [row.upload_ref for row in found if row.upload_ref])
         now = self._clock.now()
+        repository.owe_removal(connection, _objects_of(found), now)
         for group_key in concerned:
             groups.clear_states(connection, group_key)
             groups.touch_history(connection, group_key)
@@ -112,14 +115,20 @@ class Eraser:
 
     def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
         self._database.scrub()
-        keys = [row.audio_key for row in found if row.audio_key]
-        keys += [upload_key(row.upload_ref) for row in found if row.upload_ref]
-        for key in keys:
-            try:
-                self._storage.delete(key)
-            except (OSError, StoreUnavailable):
-                continue
+        removed: list[str] = []
+        for key in _objects_of(found):
+            with suppress(OSError, StoreUnavailable):
+                delete_everywhere(self._storage, key)
+                removed.append(key)
+        with self._database.writing() as connection:
+            repository.forget_removed(connection, removed)
         return erasure
+
+
+def _objects_of(found: Sequence[AnyRow]) -> list[str]:
+    """Keys of the recordings of these jobs, and of the uploads that they came by."""
+    keys = [row.audio_key for row in found if row.audio_key]
+    return keys + [upload_key(row.upload_ref) for row in found if row.upload_ref]
 
 
 def list_erasures(connection: Connection) -> list[Erasure]:

@@ -1,22 +1,28 @@
 """The eraser over a data folder."""
 
+from functools import partial
+
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_store
+from vbdesk.service.store_identity import require_match_at_start
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.service import WebhookService
 
 
 def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
-    """What erases jobs and groups, beside a service or without one."""
+    """What erases jobs and groups, beside a service or without one. Raises StoreMismatch."""
+    storage = open_store(settings)
+    require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
-    webhooks = WebhookService(open_secrets(settings), clock, guard)
+    webhooks = WebhookService(open_secrets(settings, partial(any_sealed, database)), clock, guard)
     parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
     lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language, parameters)
-    return Eraser(database, open_store(settings), lifecycle, clock)
+    return Eraser(database, storage, lifecycle, clock)

@@ -29,8 +29,8 @@ def look_at_audio(found: Reconciliation) -> Finding:
         return mend("audio", f"The audio of {ended} is gone: restore it, or vbdesk admin reconcile --apply.")
     if found.files_without_job:
         count = len(found.files_without_job)
-        one = "1 file belongs to no job; it is swept away within hours."
-        many = f"{count} files belong to no job; they are swept away within hours."
+        one = "1 file belongs to no job; within a day it is quarantined."
+        many = f"{count} files belong to no job; within a day they are quarantined."
         return note("audio", one if count == 1 else many)
     jobs = "1 job" if found.jobs_with_audio == 1 else f"{found.jobs_with_audio} jobs"
     return ok("audio", f"The audio of {jobs} is there, and no file without a job.")

@@ -18,12 +18,14 @@ from vbdesk.service.health.own_place import (
     look_at_disk,
     look_at_extras,
     look_at_sandbox,
+    look_at_sealed,
     look_at_secrets,
     look_at_settings,
 )
 from vbdesk.service.health.public import look_at_address
-from vbdesk.service.health.storage import look_at_signed_addresses, look_at_store
+from vbdesk.service.health.storage import look_at_orphans, look_at_pairing, look_at_signed_addresses, look_at_store
 from vbdesk.service.health.work import look_at_work
+from vbdesk.service.jobs.orphans import SweptStore
 from vbdesk.service.secret_box import SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.settings import Settings, SettingsInvalid, load_settings
 from vbdesk.service.storage.opening import open_store
@@ -85,8 +87,14 @@ def _look_at_content(
         findings += look_at_work(connection, settings, SystemClock().now())
         if whole:
             findings += look_at_ledger(connection)
-    if whole and store is not None:
+    if whole:
+        findings += look_at_sealed(settings, database)
+    if store is None:
+        return findings
+    findings.append(look_at_pairing(database, store))
+    if whole:
         try:
+            findings += look_at_orphans(SweptStore(database, store, SystemClock()))
             findings.append(look_at_audio(reconcile_audio(database, store)))
         except StoreUnavailable as error:
             findings.append(mend("audio", f"It cannot be compared with the jobs: {error}"))

@@ -7,8 +7,10 @@ from importlib.util import find_spec
 
 import sqlalchemy as sa
 
+from vbdesk.service.db.session import Database
 from vbdesk.service.health.findings import Finding, mend, note, ok
-from vbdesk.service.secret_box import SecretsDamaged, key_file_of
+from vbdesk.service.resealing import any_sealed, count_seals
+from vbdesk.service.secret_box import SecretsDamaged, key_file_of, missing_but_needed, open_secrets
 from vbdesk.service.settings import SETTINGS_FILE, Settings
 from vbdesk.service.work.sandbox import offered
 
@@ -31,7 +33,7 @@ def look_at_secrets(settings: Settings) -> Finding:
     """The key file: there, whole, for its owner alone."""
     file = key_file_of(settings)
     if settings.secrets_file is None and not file.path.exists():
-        return note("secrets", "There are no keys yet; the first start makes them.")
+        return note("secrets", "There is no key file; the first start of a new service makes it.")
     try:
         keys = file.read()
     except SecretsDamaged as damage:
@@ -42,6 +44,27 @@ def look_at_secrets(settings: Settings) -> Finding:
     if len(keys) > 1:
         return note("secrets", f"{len(keys)} keys, youngest first: {names}. When all is resealed, prune them.")
     return ok("secrets", f"One key: {names}. On every machine of the service it must be the same.")
+
+
+def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
+    """Whether the keys open what is sealed in the database, where anything is."""
+    file = key_file_of(settings)
+    if not file.path.exists():
+        return [mend("sealed secrets", missing_but_needed(file.path))] if any_sealed(database) else []
+    try:
+        count = count_seals(database, open_secrets(settings))
+    except SecretsDamaged:  # found already
+        return []
+    if count.unreadable:
+        return [
+            mend(
+                "sealed secrets",
+                f"The keys of this service do not open {count.unreadable} stored webhook secrets, so their deliveries "
+                "are not sent. Restore the key file that sealed them, or have the account holders set webhooks again.",
+            )
+        ]
+    opened = count.present + count.older
+    return [ok("sealed secrets", f"The keys open all {opened} stored webhook secrets.")] if opened else []
 
 
 def look_at_disk(settings: Settings) -> list[Finding]:

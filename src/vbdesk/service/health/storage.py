@@ -5,14 +5,18 @@ from datetime import UTC, datetime
 import httpx
 
 from vbdesk.contract.ids import new_id
+from vbdesk.service.db.session import Database
 from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.jobs.orphans import StoreContext, list_quarantine, search_orphans
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import ANY_AUDIO, EmbeddedAddresses
 from vbdesk.service.storage.opening import open_addresses
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnusable
+from vbdesk.service.store_identity import find_mismatch, is_paired
 
 PATIENCE_S = 10.0
+_TOPIC = "database and object store"
 _PROBE = b"vbdesk doctor"
 _CONTENT_TYPE = "audio/wav"
 _FOLDER = "uploads"  # files of nobody are swept away from there, should the doctor be interrupted
@@ -25,6 +29,36 @@ def look_at_store(store: ObjectStore) -> Finding:
     except StoreUnavailable as error:
         return mend("object store", f"{error} Audio can be neither taken nor analysed.")
     return ok("object store", "It takes a file once, gives it back and removes it.")
+
+
+def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
+    """Whether they belong together; changes nothing."""
+    try:
+        mismatch = find_mismatch(database, store)
+        paired = is_paired(database, store)
+    except StoreUnavailable as error:
+        return mend(_TOPIC, f"{error} Whether it belongs to the database cannot be checked.")
+    if mismatch is not None:
+        return mend(_TOPIC, mismatch)
+    return ok(_TOPIC, "They belong together." if paired else "They may belong together; the next start pairs them.")
+
+
+def look_at_orphans(context: StoreContext) -> list[Finding]:
+    """The objects of the store that belong to nothing, if there are any."""
+    search = search_orphans(context)
+    orphans, objects = (len(search.orphans), search.objects) if search else (0, 0)
+    if search and search.too_many:
+        return [
+            mend(
+                "orphans",
+                f"{orphans} of {objects} objects in the store belong to no job or upload. So many are not quarantined: "
+                "see that this is the right database. If it is, take vbdesk admin audio orphans --quarantine.",
+            )
+        ]
+    waiting = len(list_quarantine(context))
+    if orphans or waiting:
+        return [note("orphans", f"{orphans} objects belong to nothing, {waiting} are in quarantine for 14 days.")]
+    return []
 
 
 def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: ObjectStore) -> Finding:

@@ -55,6 +55,18 @@ def list_queue_tags(connection: Connection, job_ids: Collection[str]) -> dict[st
     return {row.job_id: row.queue_tag for row in connection.execute(query)}
 
 
+def keeping_audio(connection: Connection, job_ids: Collection[str]) -> set[str]:
+    """Which of these jobs there are and say that their audio is kept."""
+    query = sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids), jobs.c.audio_key.is_not(None))
+    return set(connection.execute(query).scalars())
+
+
+def any_keeps_audio(connection: Connection) -> bool:
+    """Whether any job says that its audio is kept."""
+    query = sa.select(jobs.c.job_id).where(jobs.c.audio_key.is_not(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def count(connection: Connection, account_id: str) -> int:
     """Jobs of the account."""
     query = sa.select(sa.func.coalesce(sa.func.sum(job_days.c.jobs), 0)).where(job_days.c.account_id == account_id)

@@ -125,6 +125,15 @@ class Metrics:
         self.store_errors = self._counter(
             "vbdesk_store_errors_total", "Operations that the object store refused.", ["operation"]
         )
+        self.store_mismatch = self._gauge(
+            "vbdesk_store_mismatch", "1 when the object store last proved to belong to another database."
+        )
+        self.orphans_quarantined = self._counter(
+            "vbdesk_orphans_quarantined_total", "Objects quarantined because they belong to no job or upload."
+        )
+        self.orphans_left = self._gauge(
+            "vbdesk_orphans_left", "Orphans that the last sweep did not touch because there are too many."
+        )
         self.sweep_held = self._gauge("vbdesk_sweep_held", "Whether this process sees to what one must do for all.")
         _begin_at_zero(self.webhook_attempts, ["sent", "pending", "given_up"])
         _begin_at_zero(self.credits_moved, ["hold", "capture", "release"])

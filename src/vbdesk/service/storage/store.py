@@ -25,6 +25,10 @@ class StoreUnusable(Exception):
     """The store of these settings cannot be used from here; one sentence for the operator."""
 
 
+class StoreMismatch(StoreUnusable):
+    """The store belongs to another database, or may do so; one sentence for the operator, and the ways out."""
+
+
 class ObjectStore(Protocol):
     """Keeps objects whole: an object is there with all its bytes, or not at all.
 

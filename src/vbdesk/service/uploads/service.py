@@ -13,6 +13,7 @@ from vbdesk.service.db.facts import UploadMinted, tell
 from vbdesk.service.db.session import Database
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddresses
+from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 from vbdesk.service.uploads import repository
 
@@ -106,7 +107,7 @@ class UploadService:
             with self._database.reading() as connection:
                 past = repository.list_past(connection, self._clock.now(), AT_ONCE)
             for upload_ref in past:
-                self._store.delete(upload_key(upload_ref))
+                delete_everywhere(self._store, upload_key(upload_ref))
             if past:
                 with self._database.writing() as connection:
                     repository.delete(connection, past)

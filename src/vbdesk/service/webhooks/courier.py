@@ -35,6 +35,8 @@ LOOK_EVERY_S = 0.25
 LONGEST_PAUSE_S = 5.0
 STOP_PATIENCE_S = 2.0
 
+UNREADABLE = "The webhook's secret cannot be read with the keys of this service."
+
 log = logging.getLogger(__name__)
 
 
@@ -152,6 +154,10 @@ class WebhookCourier:
         """The receiver's HTTP status, or why there was none."""
         try:
             secret_key = self._secrets.unseal(delivery.secret, PURPOSE)
+        except ValueError:
+            log.error("The webhook delivery %s is not sent: %s See vbdesk doctor.", delivery.delivery_id, UNREADABLE)
+            return None, UNREADABLE
+        try:
             headers = {
                 "Content-Type": "application/json",
                 SIGNATURE_HEADER: webhook_signature(body, secret_key),

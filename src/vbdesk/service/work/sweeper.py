@@ -13,9 +13,10 @@ from vbdesk.contract.ids import new_id
 from vbdesk.service.context import Context
 from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.groups.cohort import CohortSnapshots
-from vbdesk.service.jobs import repository, retention
+from vbdesk.service.jobs import orphans, repository, retention
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.storage.store import StoreUnavailable
+from vbdesk.service.store_identity import may_remove
 from vbdesk.service.work import executors, leases
 from vbdesk.service.work.port import JobEngine
 from vbdesk.service.work.shared_time import ProcessTime, SharedTime
@@ -119,15 +120,24 @@ class Sweeper:
         self._audit_ledger()
 
     def _tidy_store(self) -> None:
+        if not may_remove(self._context):
+            return
+        retention.remove_erased_audio(self._context)
         retention.remove_old_audio(self._context, self._stopping.is_set)
         if self._monotonic() >= self._next_search:
-            self._remove_orphans()
+            self._sweep_orphans()
             self._next_search = self._monotonic() + SEARCH_EVERY_S
 
-    def _remove_orphans(self) -> None:
-        orphans = retention.remove_orphans(self._context, self._stopping.is_set)
-        if orphans:
-            log.warning("%d files that belonged to no job or upload were removed.", orphans)
+    def _sweep_orphans(self) -> None:
+        swept = orphans.sweep_orphans(self._context, self._stopping.is_set)
+        self._context.metrics.orphans_quarantined.inc(swept.quarantined)
+        self._context.metrics.orphans_left.set(swept.left)
+        if swept.quarantined:
+            log.warning("%d objects that belong to no job or upload were quarantined.", swept.quarantined)
+        if swept.put_back:
+            log.warning("%d objects came back from quarantine: a job or an upload has them.", swept.put_back)
+        if swept.removed:
+            log.warning("%d objects were removed after 14 days in quarantine.", swept.removed)
 
     def _audit_ledger(self) -> None:
         """Tell what the ledger adds up to, and whether balances agree with it."""
