@@ -203,3 +203,39 @@ def test_a_journal_on_a_full_disk_ends_in_a_sentence_and_the_next_run_sends_each
     assert vbdesk(*command, "--journal", folder / "journal.jsonl").exit_code == 0
     assert len(jobs_of(near_service, "submit-8")) == 3
     assert sum("/analyze" in request for request in near_service.requests) == 3
+
+
+def test_a_time_that_is_not_used_is_said(submit, vbdesk, near_service, recordings, tmp_path):
+    """The recording was sent before with another time, known from this journal or from the service alone."""
+    first, *_ = sorted(recordings.iterdir())
+    command = [first, "--group", "subj-9", "--sign", "stress"]
+    assert submit(*command, "--recorded-at", "2026-03-01T10:00:00Z").exit_code == 0
+    other = ["submit", *command, "--recorded-at", "2026-03-09T10:00:00Z"]
+    for again in (submit(*other[1:]), vbdesk(*other, "--journal", tmp_path / "another computer.jsonl")):
+        assert again.exit_code == 0
+        assert "recorded 2026-03-01" in again.stdout
+        assert "The time 2026-03-09" in again.stdout
+        assert "was not used" in again.stdout
+    assert len(jobs_of(near_service, "subj-9")) == 1
+
+
+def test_a_name_that_is_not_utf_8_keeps_no_other_file_back(submit, near_service, recordings):
+    first, *_ = sorted(recordings.iterdir())
+    strange = recordings / os.fsdecode(b"0000 bad\xff.flac")
+    strange.write_bytes(first.read_bytes() + b"more")
+    done = submit(recordings, "--group", "subj-10", "--sign", "stress")
+    assert done.exit_code == 0, done.output
+    assert len(jobs_of(near_service, "subj-10")) == 4
+
+
+def test_a_journal_that_is_nested_without_end_and_an_address_that_is_none_are_said(
+    submit, vbdesk, recordings, tmp_path
+):
+    (tmp_path / "journal.jsonl").write_text("[" * 100_000 + "\n")
+    first, *_ = sorted(recordings.iterdir())
+    done = submit(first, "--group", "s", "--sign", "stress")
+    assert done.exit_code == 1
+    assert "is damaged" in done.stderr
+    done = vbdesk("jobs", "list", VBDESK_BASE_URL="http://\x1b[31m")
+    assert done.exit_code == 2
+    assert "is not an address" in done.stderr

@@ -360,7 +360,7 @@ def test_what_the_service_may_have_is_sent_again_by_its_take_id(record, opened, 
     with pytest.raises(typer.Exit) as ended:
         sync(tmp_path, vault, send_again=["nonesuch"])
     assert ended.value.exit_code == 2
-    assert "no longer on this computer" in capsys.readouterr().err
+    assert "There is no recording with the id nonesuch" in capsys.readouterr().err
     report = sync(tmp_path, vault, send_again=[item.take_id])
     assert (report["done"], report["unsettled"]) == (1, 0)
     with pytest.raises(typer.Exit):
@@ -585,3 +585,38 @@ def test_a_time_in_the_future_is_refused_with_its_reason(doubtful, tmp_path, vau
         sync(tmp_path, vault, times=parse_times([f"{doubtful[0]}=2099-01-01 00:00"]))
     assert "lies in the future" in capsys.readouterr().err
     assert analyses(near_service) == 0
+
+
+def test_what_waits_for_a_person_is_named_with_its_id_in_every_run(
+    record, opened, tmp_path, vault, near_service, capsys
+):
+    library = record(1)
+    [item] = library.list()
+    with library.store.changing():
+        library.store.write_event_of(item.take_id, {"asked_at": library.store.now()})
+        library.store.move(item.take_id, OutboxState.NEEDS_ATTENTION, "The service may have it.", Fix.SEND_AGAIN)
+    library.close()
+    for _ in range(2):
+        report = sync(tmp_path, vault)
+        said = capsys.readouterr().out
+        assert f"--send-again {item.take_id}" in said
+        assert f"--look-again {item.take_id}" in said
+        assert "1 not sent before you decide" in said
+        assert [entry["take_id"] for entry in report["attention"]] == [item.take_id]
+    assert sync(tmp_path, vault, look_again=[item.take_id])["done"] == 1
+    assert "attention" not in sync(tmp_path, vault)
+
+
+def test_a_changed_entry_is_named_with_its_id_and_what_to_do(record, opened, tmp_path, vault, profile, capsys):
+    library = record(2)
+    changed = library.list()[0]
+    library.close()
+    with closing(sqlite3.connect(library_folder(tmp_path, profile.profile_id) / "library.sqlite")) as database:
+        database.execute("UPDATE recordings SET group_id = 'evil' WHERE take_id = ?", (changed.take_id,))
+        database.commit()
+    report = sync(tmp_path, vault)
+    said = capsys.readouterr().out
+    assert [entry["take_id"] for entry in report["attention"]] == [changed.take_id]
+    assert changed.take_id in said
+    assert "was changed by something other than vbdesk" in said
+    assert "Open the desk" in said
