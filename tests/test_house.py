@@ -61,6 +61,7 @@ MEASURED_TIMES = {
     "desk/test_desk_tasks.py": "counts events against the time that passed: more of it only permits more",
     "e2e/microphone_on_rig.py": "there cannot be more sound than time passed",
     "outbox/processes.py": "a figure that the soak prints",
+    "service/jobs/hostile_audio.py": "a figure that the soak prints",
     "service/observe/test_observe_readiness.py": "sets a moment in the past",
     "service/test_service_dawdlers.py": "a lower bound: nobody is cut off too early",
 }

@@ -210,13 +210,12 @@ def _read_id(store: ObjectStore) -> str | None:
 
 
 def _write_id(store: ObjectStore, store_id: str) -> None:
-    """Write the id where the store has none. It is no secret, so its file is readable for all."""
+    """Write the id where the store has none; its file is for its owner alone, as every one of the folder."""
     try:
         descriptor, name = tempfile.mkstemp(dir=store.incoming)
         try:
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(f"{store_id}\n")
-            Path(name).chmod(0o644)
             store.adopt(STORE_ID_KEY, Path(name))
         except ObjectExists:
             pass
