@@ -170,7 +170,16 @@ def test_findings_of_the_doctor(capsys):
 
 
 def test_recordings_that_are_synchronised(capsys):
-    item = SimpleNamespace(group_id=ALL, recorded_at=MOMENT, state=OutboxState.DONE, reason=ALL, take_id="t", fix=None)
+    item = SimpleNamespace(
+        group_id=ALL,
+        recorded_at=MOMENT,
+        state=OutboxState.DONE,
+        reason=ALL,
+        take_id="t",
+        fix=None,
+        fault=None,
+        asked=False,
+    )
     watch = object.__new__(_Watch)
     watch._library = SimpleNamespace(changes_since=lambda version: SimpleNamespace(version=1, items=[item]))
     watch._version, watch._unsettled, watch._chosen, watch._ended, watch._on_way = 0, set(), {"t"}, {}, {}

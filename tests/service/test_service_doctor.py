@@ -76,8 +76,8 @@ def test_books_that_do_not_fit_are_found(data_dir, service, account, submitted):
     with database.writing() as connection:
         connection.execute(sa.update(credit_balances).where(mine).values(credits=credit_balances.c.credits - 1))
         connection.execute(sa.update(jobs).where(jobs.c.job_id == submitted).values(status="queued"))
-    assert found["ledger"].startswith("1 balances are not the sum")
-    assert found["settlements"].startswith("1 jobs are not settled")
+    assert found["ledger"].startswith("1 balance is not the sum")
+    assert found["settlements"].startswith("1 job is not settled")
     assert not {"ledger", "settlements"} & to_mend(data_dir).keys()
 
 
@@ -93,7 +93,7 @@ def test_audio_goes_out_and_comes_back_and_what_is_missing_is_found(tmp_path, da
     assert operate("audio", "save", "--to", copies) == {"copied": 0, "present": saved["copied"], "removed": 0}
     store.delete(f"audio/{submitted}")
     assert submitted in operate("reconcile")["waiting_without_audio"]
-    assert "have lost their audio" in to_mend(data_dir)["audio"]
+    assert "has lost its audio" in to_mend(data_dir)["audio"]
     assert operate("audio", "restore", "--from", copies)["copied"] == 1
     assert store.size(f"audio/{submitted}") == SPEECH.stat().st_size
     assert "audio" not in to_mend(data_dir)

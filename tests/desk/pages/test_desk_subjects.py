@@ -80,8 +80,8 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     again = build_subjects_page(workspace)
     qtbot.addWidget(again)
     again.opened(None)
+    qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
     qtbot.waitUntil(lambda: again.banner.words() != "")
-    assert names(again) == ["ward4-0172", "ward4-0168"]
     assert cell(again, "ward4-0168", 4) == "38"
     assert "and at the service a moment ago" in again.banner.words()
 
