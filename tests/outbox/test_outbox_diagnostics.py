@@ -543,6 +543,15 @@ def test_no_copy_of_the_list_is_left(world, tmp_path, monkeypatch):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_a_temporary_folder_without_room_is_named(world, disk_of, monkeypatch):
+    full = disk_of("16k")
+    monkeypatch.setattr(tempfile, "tempdir", str(full))
+    diagnosis = diagnose(world)
+    assert f"{full} has no room for a copy" in found(diagnosis, "recordings").sentence
+    assert not diagnosis.ok
+    assert list(full.iterdir()) == []
+
+
 DAMAGE_TO_FILES = st.lists(
     st.tuples(
         st.sampled_from(["library.sqlite", "library.sqlite-wal", "library.mark", "library.sqlite-journal"]),

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -36,6 +37,7 @@ from vbdesk.outbox.diagnostics.library_facts import (
 from vbdesk.outbox.diagnostics.list_check import ListCopy, check_list, copied_list
 from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
 from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
+from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
 from vbdesk.outbox.library.examine import HELD, NOT_KNOWN
 from vbdesk.outbox.library.high_water import KeyringReading, read_keyring
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
@@ -294,7 +296,10 @@ class _Examination:
             self.known_words = known_words(copy)
             return library, self._proofs(copy, library)
         except OSError as error:
-            self._say("recordings", Health.MEND, f"The recordings cannot be read: {error.strerror}.")
+            told = f"The recordings cannot be read: {error.strerror}."
+            if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # reading needs no room, the copy does
+                told = f"The list of recordings was not examined: {gettempdir()} has no room for a copy. Make room."
+            self._say("recordings", Health.MEND, told)
             return LibraryFacts(exists=True, readable=False), None
 
     def _say(self, topic: str, health: Health, sentence: str) -> None:

@@ -134,6 +134,8 @@ def _copy(folder: Path, target: Path) -> ListCopy:
             lock = hold(folder)
         except LibraryInUse:
             open_elsewhere = True
+        except OSError:  # write-protected: a desk cannot open it either
+            pass
     try:
         with suppress(FileNotFoundError):  # first: the list may go on meanwhile
             shutil.copyfile(folder / MARK_NAME, target / MARK_NAME)
