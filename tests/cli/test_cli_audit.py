@@ -3,6 +3,7 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import keyring
 import pytest
@@ -10,6 +11,7 @@ from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
+from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.library.audit import Deed, Part
 from vbdesk.outbox.library.examine import HELD, OLDER_COPY
 from vbdesk.outbox.library.opening import HeldLibrary
@@ -78,7 +80,9 @@ def test_a_log_cut_at_its_end_ends_with_status_1(folder, tmp_path):
     assert "Entry 4 is missing at its end." in done.output
     done = audit("verify", "--data-dir", tmp_path, "--json")
     assert done.exit_code == 1
-    assert json.loads(done.output) == {"ok": False, "entries": 3, "broken_at": 4}
+    document = json.loads(done.output)
+    assert document.pop("findings")[0] == STRUCTURE_DIFFERS  # a trigger had to go first
+    assert document == {"ok": False, "entries": 3, "broken_at": 4}
 
 
 def test_the_log_is_shown_as_a_list_and_as_json(folder, tmp_path):
@@ -130,6 +134,46 @@ def test_a_restored_copy_is_accepted_and_the_log_keeps_it(folder, tmp_path):
 
 def test_an_unknown_profile_or_a_library_that_is_not_there_is_said(folder, tmp_path):
     assert audit("verify", "--data-dir", tmp_path, "--profile", "nobody").exit_code == 2
-    (folder / "library.sqlite").unlink()
-    done = audit("verify", "--data-dir", tmp_path)
+    ProfileStore(tmp_path).save(replace(PROFILE, profile_id="p-2", name="New"))
+    key = base64.b64encode(bytes(32)).decode()
+    KeyringVault().set("profile/p-2/library-key", key)
+    done = audit("verify", "--data-dir", tmp_path, "--profile", "New")
     assert (done.exit_code, done.stderr) == (1, "There are no recordings here yet.\n")
+
+
+def test_an_older_list_put_back_is_not_called_unchanged(folder, tmp_path):
+    shutil.copy(folder / "library.sqlite", tmp_path / "yesterday")
+    with closing(HeldLibrary(PROFILE, folder, KeyringVault())) as library:
+        library.change_settings(paused=True)
+    shutil.copy(tmp_path / "yesterday", folder / "library.sqlite")
+    before = contents(folder)
+    done = audit("verify", "--data-dir", tmp_path)
+    assert done.exit_code == 1
+    assert done.stdout.splitlines() == [
+        "The entries of the audit log that are here, 4 in all, are as vbdesk wrote them.",
+        OLDER_COPY,
+    ]
+    document = json.loads(audit("verify", "--data-dir", tmp_path, "--json").stdout)
+    assert document == {"ok": False, "entries": 4, "broken_at": None, "findings": [OLDER_COPY]}
+    done = audit("show", "--data-dir", tmp_path)
+    assert (done.exit_code, OLDER_COPY in done.stderr) == (1, True)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda folder: (folder / "library.sqlite").unlink(),
+        lambda folder: [(folder / name).unlink() for name in ("library.sqlite", "library.mark")],
+        shutil.rmtree,
+    ],
+)
+@pytest.mark.parametrize("command", ["verify", "show"])
+def test_a_lost_list_is_not_called_a_new_one(folder, tmp_path, lose, command):
+    lose(folder)
+    done = audit(command, "--data-dir", tmp_path)
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"{LIST_MISSING}\n")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

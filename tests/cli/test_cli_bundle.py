@@ -22,6 +22,7 @@ from vbdesk.client import Client
 from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_file import read_head
+from vbdesk.outbox.library.examine import HELD, OLDER_COPY
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.states import OutboxState
@@ -248,6 +249,19 @@ def test_a_full_disk_of_the_computer_that_takes_in_is_said_and_room_lets_it_in_o
     assert office.type("import", file_on(stick)).exit_code == 0
     assert office.states() == [OutboxState.WAITING] * 2
     assert "had been here before" in office.type("import", file_on(stick)).stdout
+
+
+def test_an_older_list_put_back_hands_nothing_over_and_is_explained_once(field, office, stick):
+    database = library_folder(field.folder, PROFILE.profile_id) / "library.sqlite"
+    older = database.read_bytes()
+    with field.library() as library:
+        library.change_settings(paused=True)
+    database.write_bytes(older)
+    done = field.type("export", stick, "--for", office.type("key").stdout.strip())
+    assert done.exit_code == 4
+    assert list(stick.iterdir()) == []
+    assert done.stderr.count(OLDER_COPY) == done.stderr.count(HELD) == 1
+    assert done.stderr.splitlines()[0].startswith("Nothing was handed over")
 
 
 def test_only_one_subject_is_handed_over_and_the_bundle_is_taken_back(field, office, stick):

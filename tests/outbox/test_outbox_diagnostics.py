@@ -1,5 +1,7 @@
 import json
+import shutil
 import sqlite3
+import tempfile
 from base64 import b64encode
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,6 +12,8 @@ import httpx
 import keyring
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 
 from vbdesk.capture.clock import ManualClock
@@ -18,12 +22,16 @@ from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.diagnostics import Health, diagnose, write_bundle
+from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME
 from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.examine import KEYRING_MARK_MISSING, MARK_MISSING, NOT_KNOWN, OLDER_COPY
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.store import ROWS_MISSING
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
-from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultWaiting
 
 API_KEY = "marker-api-key"
 MARKED = Profile(
@@ -353,3 +361,247 @@ def test_sounds_are_left_out_where_that_is_wanted(world):
     diagnosis = diagnose(world, read_sounds=False)
     assert diagnosis.ok
     assert diagnosis.facts["profiles"][0]["sounds"] is None
+
+
+# What the next opening refuses or holds, found before that opening
+
+
+def contents(folder):
+    """Every file below `folder`, as it is."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def database_of(world):
+    return world.folder / "library.sqlite"
+
+
+def execute(*statements):
+    def damage(world):
+        with closing(sqlite3.connect(database_of(world), isolation_level=None)) as database:
+            for statement in statements:
+                database.execute(statement)
+
+    return damage
+
+
+def remove(*names):
+    def damage(world):
+        for name in names:
+            (world.folder / name).unlink()
+
+    return damage
+
+
+def put_older_folder_back(world):
+    older = world.data_dir / "older"
+    shutil.copytree(world.folder, older)
+    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.note(Deed.EXPORTED)
+    shutil.rmtree(world.folder)
+    older.rename(world.folder)
+
+
+def empty_keyring_of_marks(world):
+    world.keys.delete(MARKED.high_water_name)
+
+
+def lose_every_mark(world):
+    remove("library.sqlite", "library.mark")(world)
+    empty_keyring_of_marks(world)
+
+
+REFUSED_OR_HELD = {
+    "no list": (remove("library.sqlite"), LIST_MISSING),
+    "no list and no mark": (remove("library.sqlite", "library.mark"), LIST_MISSING),
+    "no folder": (lambda world: shutil.rmtree(world.folder), LIST_MISSING),
+    "no mark": (remove("library.mark"), MARK_MISSING),
+    "another mark": (lambda world: (world.folder / "library.mark").write_bytes(bytes(range(48))), MARK_MISSING),
+    "no mark in the keyring": (empty_keyring_of_marks, KEYRING_MARK_MISSING),
+    "an older list": (put_older_list_back, OLDER_COPY),
+    "an older folder": (put_older_folder_back, OLDER_COPY),
+    "rows removed": (remove_row, ROWS_MISSING),
+    "a trigger": (
+        execute("CREATE TRIGGER t AFTER INSERT ON jobs BEGIN DELETE FROM recordings; END"),
+        STRUCTURE_DIFFERS,
+    ),
+    "a table": (execute("CREATE TABLE more (value TEXT)"), STRUCTURE_DIFFERS),
+    "no index": (execute("DROP INDEX recordings_by_state"), STRUCTURE_DIFFERS),
+    "a view in place of a table": (
+        execute("DROP TABLE jobs", "CREATE VIEW jobs AS SELECT 1 AS job_id, 2 AS take_id"),
+        "cannot be read",
+    ),
+    "a newer version": (execute("UPDATE library SET schema_version = 9999"), "newer version of vbdesk"),
+    "no row in library": (execute("DELETE FROM library"), "cannot be read"),
+}
+
+
+def opens_freely(world):
+    """Whether an opening lets recordings be sent."""
+    try:
+        with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+            return not library.store.held
+    except (LibraryLocked, LibraryUnreadable):
+        return False
+
+
+@pytest.mark.parametrize("what", REFUSED_OR_HELD)
+def test_what_the_next_opening_refuses_or_holds_is_said_before_it_and_nothing_is_changed(world, what):
+    assert diagnose(world).ok
+    damage, words = REFUSED_OR_HELD[what]
+    damage(world)
+    before = contents(world.data_dir)
+    for _ in range(2):
+        diagnosis = diagnose(world)
+        said = [finding.sentence for finding in diagnosis.findings if finding.health is Health.MEND]
+        assert any(words in sentence for sentence in said), diagnosis.findings
+        assert not any("vbdesk-" in sentence for sentence in said)  # the temporary copy is nobody's business
+        assert not any("in good order" in finding.sentence for finding in diagnosis.findings)
+        json.dumps(diagnosis.facts)
+    assert contents(world.data_dir) == before
+    assert not opens_freely(world)
+
+
+def test_a_keyring_that_does_not_tell_its_mark_is_said(world):
+    class Silent(type(world.keys)):
+        def get_unasked(self, name):
+            raise VaultWaiting("The keyring has not answered.")
+
+    world.keys.__class__ = Silent
+    diagnosis = diagnose(world)
+    assert not diagnosis.ok
+    assert f"The keyring has not answered. {NOT_KNOWN}" in [finding.sentence for finding in diagnosis.findings]
+
+
+def test_the_mark_is_read_without_a_dialog(world):
+    asked = []
+
+    class Watched(type(world.keys)):
+        def get(self, name):
+            asked.append(name)
+            return super().get(name)
+
+        def get_unasked(self, name):
+            return self._secrets.get(name)
+
+    world.keys.__class__ = Watched
+    assert diagnose(world).ok
+    assert asked
+    assert MARKED.high_water_name not in asked
+
+
+def test_files_that_no_recording_owns_are_named_even_after_the_list_is_accepted(world):
+    [orphan] = (world.folder / "takes").glob("*.take")
+    lose_every_mark(world)
+    assert LIST_MISSING in [finding.sentence for finding in diagnose(world).findings]
+    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        assert any("no recording of the list owns" in sentence for sentence in library.warnings)
+    [note] = [finding for finding in diagnose(world).findings if "no recording of the list owns" in finding.sentence]
+    assert note.health is Health.NOTICE
+    assert orphan.name in note.sentence
+    assert orphan.exists()
+
+
+def test_bytes_added_to_a_file_of_a_recording_are_named_and_its_sound_stays_good(world):
+    [take] = (world.folder / "takes").glob("*.take")
+    with take.open("ab") as file:
+        file.write(b"x")
+    diagnosis = diagnose(world)
+    [note] = [finding for finding in diagnosis.findings if "added bytes" in finding.sentence]
+    assert note.health is Health.NOTICE
+    assert "(marker-group, 2026-03-01T08:00)" in note.sentence
+    assert diagnosis.ok
+
+
+def test_a_journal_of_junk_is_no_fault_of_the_disk(world):
+    (world.folder / "library.sqlite-journal").write_bytes(b"junk" * 300)
+    before = contents(world.data_dir)
+    diagnosis = diagnose(world)
+    assert diagnosis.ok, diagnosis.findings
+    assert contents(world.data_dir) == before
+    assert opens_freely(world)
+
+
+def test_changes_that_a_killed_desk_left_in_the_log_of_the_database_count(world):
+    """The log of a running desk is what a power cut leaves."""
+    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.note(Deed.EXPORTED)
+        left = world.data_dir / "left"
+        shutil.copytree(world.folder, left)
+    assert (left / "library.sqlite-wal").stat().st_size
+    shutil.rmtree(world.folder)
+    left.rename(world.folder)
+    before = contents(world.data_dir)
+    assert diagnose(world).facts["profiles"][0]["proofs"]["audit"]["entries"] == 6
+    assert contents(world.data_dir) == before
+
+
+def test_no_copy_of_the_list_is_left(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    execute("CREATE TABLE more (value TEXT)")(world)
+    diagnose(world)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_temporary_folder_without_room_is_named(world, disk_of, monkeypatch):
+    full = disk_of("16k")
+    monkeypatch.setattr(tempfile, "tempdir", str(full))
+    diagnosis = diagnose(world)
+    assert f"{full} has no room for a copy" in found(diagnosis, "recordings").sentence
+    assert not diagnosis.ok
+    assert list(full.iterdir()) == []
+
+
+DAMAGE_TO_FILES = st.lists(
+    st.tuples(
+        st.sampled_from(["library.sqlite", "library.sqlite-wal", "library.mark", "library.sqlite-journal"]),
+        st.sampled_from(["flip", "cut", "append"]),
+        st.floats(0, 1, exclude_max=True),
+        st.integers(1, 255),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@pytest.fixture
+def running(world):
+    """What a running desk has in its folder and in the keyring, with a log of the database that holds changes."""
+    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.mark_thread.ask_to_stop()  # it writes its mark, and notes that in the list
+        library.mark_thread.wait(60)
+        library.note(Deed.EXPORTED)
+        whole = contents(world.folder)
+    assert whole["library.sqlite-wal"]
+    names = (MARKED.library_key_name, MARKED.api_key_name, MARKED.high_water_name)
+    return world, whole, {name: world.keys.get(name) for name in names}
+
+
+@given(DAMAGE_TO_FILES)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_whatever_bytes_are_damaged_it_ends_with_sentences_and_refusals_are_foretold(running, damages):
+    world, whole, secrets = running
+    shutil.rmtree(world.folder)
+    for name, secret in secrets.items():  # an opening has written its mark
+        world.keys.set(name, secret)
+    for name, content in whole.items():
+        (world.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (world.folder / name).write_bytes(content)
+    for name, how, place, mask in damages:
+        path = world.folder / name
+        content = bytearray(path.read_bytes()) if path.exists() else bytearray()
+        where = int(place * len(content))
+        if how == "cut":
+            del content[where:]
+        elif how == "append" or not content:
+            content += bytes([mask]) * mask
+        else:
+            content[where] ^= mask
+        path.write_bytes(content)
+    before = contents(world.folder)
+    diagnosis = diagnose(world, read_sounds=False)
+    assert diagnosis.findings
+    json.dumps(diagnosis.facts)
+    assert contents(world.folder) == before
+    if diagnosis.ok:
+        assert opens_freely(world)

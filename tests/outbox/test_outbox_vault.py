@@ -210,6 +210,23 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
     assert vault.get(NAME) == "one"
 
 
+def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, monkeypatch):
+    vault = KeyringVault()
+    vault.set(NAME, "one")
+    assert vault.get_unasked(NAME) == "one"
+    assert vault.get_unasked("another") is None
+    backend.locked = True
+    with monkeypatch.context() as patch:
+        patch.setattr("vbdesk.outbox.profiles.vault._door", lambda keyring: _Door.LOCKED)
+        with pytest.raises(VaultLocked):
+            vault.get_unasked(NAME)
+    assert backend.asked == 0
+    backend.answer(unlock=False)
+    with pytest.raises(VaultLocked):
+        vault.get(NAME)  # a person is still asked once
+    assert backend.asked == 1
+
+
 def test_a_keyring_that_hangs_keeps_nobody_who_writes_unasked(backend):
     vault = KeyringVault(patience_s=0.02)
     backend.locked = True

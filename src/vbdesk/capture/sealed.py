@@ -280,6 +280,22 @@ def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
     return bytes(content)
 
 
+def bytes_behind_end(path: Path, key: bytes, take_key: bytes | None = None) -> int:
+    """Count the bytes behind the closing block of a file that can be read; 0 if it has none. Errors as `read_take`.
+
+    They are no part of the recording: something other than the desk wrote them.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        read_head(file, key, take_key)
+        while len(head := file.read(HEAD.size)) == HEAD.size:
+            kind, length = HEAD.unpack(head)
+            end = file.seek(length + TAG_BYTES, os.SEEK_CUR)
+            if kind == BlockKind.END:
+                return max(size - end, 0)
+    return 0
+
+
 def sync_folder(folder: Path) -> None:
     """Bring the names in `folder` to the disk, so that a power cut does not lose a file that was synced itself."""
     if os.name == "posix":  # Windows has no such call; its journal keeps names

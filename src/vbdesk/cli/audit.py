@@ -1,5 +1,7 @@
 """`vbdesk audit`: what was done with the recordings of a profile, whether its log is whole, accepting a copy."""
 
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +11,7 @@ from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.places import places
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from vbdesk.outbox.library.audit import AuditReader, Entry
@@ -24,27 +27,33 @@ ProfileName = Annotated[
 
 @app.command()
 def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Follow the log from its first entry to its last; ends with status 1 if somebody has changed it."""
-    found = _reader(profile, data_dir).verify()
+    """Follow the log from its first entry to its last; ends with status 1 if somebody has changed it or the list."""
+    with _log(profile, data_dir) as log:
+        found = log.reader.verify()
+        findings = log.findings()
     if as_json:
-        print_json({"ok": found.ok, "entries": found.count, "broken_at": found.broken_at})
+        ok = found.ok and not findings
+        print_json({"ok": ok, "entries": found.count, "broken_at": found.broken_at, "findings": findings})
+    elif found.ok and findings:
+        say(f"The entries of the audit log that are here, {found.count} in all, are as vbdesk wrote them.", *findings)
     else:
-        say(found.sentence)
-    if not found.ok:
+        say(found.sentence, *findings)
+    if findings or not found.ok:
         raise typer.Exit(CHANGED)
 
 
 @app.command()
 def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List who did what with which recording and when, oldest first; status 1 if somebody has changed the log."""
-    reader = _reader(profile, data_dir)
-    entries, found = reader.entries(), reader.verify()
+    """List who did what with which recording and when, oldest first; status 1 if somebody changed the log or list."""
+    with _log(profile, data_dir) as log:
+        entries, found = log.reader.entries(), log.reader.verify()
+        findings = log.findings()
     if as_json:
         print_json([_plain(entry) for entry in entries])
     else:
         say(*(_lines(entries) or ["Nothing was done yet."]))
-    if not found.ok:
-        fail(found.sentence, CHANGED)
+    if findings or not found.ok:
+        fail("\n".join([*([] if found.ok else [found.sentence]), *findings]), CHANGED)
 
 
 @app.command()
@@ -66,8 +75,28 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
         say(*accepted, "You accepted the list as it is. Recordings are sent again.")
 
 
-def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The audit log of a list of recordings, and what the next opening of that list finds.
+
+    Attributes:
+        reader: of the log.
+        findings: examines the list; call it last, since it repairs the copy that is read.
+    """
+
+    reader: "AuditReader"
+    findings: "Callable[[], list[str]]"
+
+
+@contextmanager
+def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
+    """Read the log of a profile; whatever goes wrong ends the command with one sentence."""
+    from vbdesk.capture.clock import SystemClock
+    from vbdesk.outbox.diagnostics.list_check import check_list, copied_list
     from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+    from vbdesk.outbox.library.examine import NOT_KNOWN
+    from vbdesk.outbox.library.high_water import read_keyring
+    from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
     from vbdesk.outbox.profiles.vault import KeyringVault, patiently
 
@@ -80,10 +109,23 @@ def _reader(wanted: str | None, data_dir: "Path | None") -> "AuditReader":
         key = patiently(lambda: known_library_key(vault, profile), lambda said: say(said, err=True))
     if key is None:
         fail("The key to these recordings is not in the keyring, so their log cannot be read.", ACT_FIRST)
+    known_key, mark = key, read_keyring(vault, profile.high_water_name, may_ask=False)
+    folder = library_folder(place.data, profile.profile_id)
     try:
-        return AuditReader(library_folder(place.data, profile.profile_id), key)
-    except AuditUnreadable as error:
-        fail(str(error))
+        with copied_list(folder) as copy:
+
+            def findings() -> list[str]:
+                found = check_list(copy, known_key, SystemClock(), mark)
+                unknown = [] if found.unknown is None else [f"{found.unknown} {NOT_KNOWN}"]
+                return [*found.findings, *unknown]
+
+            if not copy.exists:
+                fail("\n".join(findings()) or "There are no recordings here yet.", CHANGED)
+            yield _Log(AuditReader(copy.folder, known_key), findings)
+    except (AuditUnreadable, LibraryLocked, LibraryUnreadable) as error:
+        fail(str(error), CHANGED)
+    except OSError as error:
+        fail(f"The recordings in {folder} cannot be read: {error.strerror or error}. Nothing was changed.")
 
 
 def _plain(entry: "Entry") -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import LATER, STATUSES, AsJson, DataDir, disk_faults_told, named_profile, told
+from vbdesk.cli.connection import ACT_FIRST, LATER, STATUSES, AsJson, DataDir, disk_faults_told, named_profile, told
 from vbdesk.cli.held_library import held_library
 from vbdesk.cli.output import fail, local_time, print_json, say
 
@@ -54,6 +54,9 @@ def export(
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
     with _told(), held_library(profile, data_dir) as held:
+        if held.library.store.held:  # `held_library` says why
+            refusal = "Nothing was handed over, because it is not sure that this is the newest list of recordings."
+            fail(refusal, ACT_FIRST)
         chosen = None
         if group:
             waiting = ready(held.library)

@@ -10,10 +10,12 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -32,10 +34,22 @@ from vbdesk.outbox.diagnostics.library_facts import (
     look_at_sounds,
     prove_list,
 )
+from vbdesk.outbox.diagnostics.list_check import ListCopy, check_list, copied_list
 from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
 from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
+from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
+from vbdesk.outbox.library.examine import HELD, NOT_KNOWN
+from vbdesk.outbox.library.high_water import KeyringReading, read_keyring
+from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, ProfilesUnreadable, known_library_key, library_folder
+from vbdesk.outbox.profiles.profiles import (
+    KEY_BYTES,
+    Profile,
+    ProfileStore,
+    ProfilesUnreadable,
+    known_library_key,
+    library_folder,
+)
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultMissing, keyring_name
 from vbdesk.privacy import for_owner_alone, set_export_mode
 
@@ -44,6 +58,7 @@ LITTLE_ROOM_BYTES = 5 * 10**9
 NO_ROOM_BYTES = 10**9
 """An hour at 48 kHz and 16 bit takes 350 MB."""
 CLOCK_MAY_DIFFER_S = 300.0
+_DAMAGED = "The list of recordings is damaged. Put back a copy of the folder."
 NAMED = 5  # of recordings with the same fault; the others are counted
 PACKAGES = (
     "PySide6-Essentials",
@@ -145,13 +160,14 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: boo
     facts["microphones"] = _microphones(around, findings)
     profiles, in_use = _profiles(around, findings)
     facts["keyring"] = _keyring(profiles, findings)
+    examinations = [_Examination(around, profile, findings, read_sounds) for profile in profiles]
     facts["profiles"] = [
-        {"in_use": profile == in_use, **_Examination(around, profile, findings, read_sounds).facts(with_hosts)}
-        for profile in profiles
+        {"in_use": profile == in_use, **examination.facts(with_hosts)}
+        for profile, examination in zip(profiles, examinations, strict=True)
     ]
     findings.sort(key=lambda finding: finding.profile is not None)  # the computer first
     facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
-    private = _private_words(around, profiles)
+    private = _private_words(around, profiles, [word for each in examinations for word in each.known_words])
     facts["log"] = log_lines(around.data_dir, private)
     facts["crashes"] = crash_places(around.data_dir, private)
     facts["service_log"] = service_log_counts(around.data_dir / "service" / "service.log")
@@ -250,13 +266,14 @@ class _Examination:
         self._sound_counts: dict[str, int] | None = None
         self._folder = library_folder(around.data_dir, profile.profile_id)
         self._vault = around.vault(profile.secrets)
+        self.known_words: list[str] = []
 
     def facts(self, with_host: bool) -> dict[str, Any]:
         profile = self._profile
         host = urlsplit(profile.base_url).hostname if profile.base_url is not None and with_host else None
         said = len(self._findings)
-        library = self._library()
-        proofs = self._proofs(library) if library.exists else None
+        with ExitStack() as stack:
+            library, proofs = self._list(stack)
         if not any(finding.topic == "recordings" for finding in self._findings[said:]):
             self._recordings_found(library, proofs)
         return {
@@ -270,6 +287,20 @@ class _Examination:
             "sounds": self._sound_counts,
             "connection": self._connection(),
         }
+
+    def _list(self, stack: ExitStack) -> tuple[LibraryFacts, dict[str, Any] | None]:
+        """What a copy of the list shows."""
+        try:
+            copy = stack.enter_context(copied_list(self._folder))
+            library = self._library(copy)
+            self.known_words = known_words(copy)
+            return library, self._proofs(copy, library)
+        except OSError as error:
+            told = f"The recordings cannot be read: {error.strerror}."
+            if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # reading needs no room, the copy does
+                told = f"The list of recordings was not examined: {gettempdir()} has no room for a copy. Make room."
+            self._say("recordings", Health.MEND, told)
+            return LibraryFacts(exists=True, readable=False), None
 
     def _say(self, topic: str, health: Health, sentence: str) -> None:
         self._findings.append(Finding(topic, health, sentence, self._profile.name))
@@ -285,14 +316,10 @@ class _Examination:
         else:
             self._say("recordings", Health.GOOD, f"Recordings in good order: {count}.")
 
-    def _library(self) -> LibraryFacts:
-        try:
-            facts = look_at_library(self._folder, self._around.clock.now())
-        except OSError as error:
-            self._say("recordings", Health.MEND, f"The recordings cannot be read: {error.strerror}.")
-            return LibraryFacts(exists=True, readable=False)
+    def _library(self, copy: ListCopy) -> LibraryFacts:
+        facts = look_at_library(copy, self._around.clock.now())
         if not facts.readable:
-            self._say("recordings", Health.MEND, "The list of recordings is damaged. Put back a copy of the folder.")
+            self._say("recordings", Health.MEND, _DAMAGED)
         if facts.sounds_missing:
             self._say("recordings", Health.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
         if waiting := facts.counts.get(OutboxState.NEEDS_ATTENTION):
@@ -302,40 +329,76 @@ class _Examination:
             self._say("recordings", Health.NOTICE, told)
         return facts
 
-    def _proofs(self, library: LibraryFacts) -> dict[str, Any]:
+    def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
         """What can be told with the key of the recordings: changes by somebody else, and damaged sound."""
-        try:
-            key = known_library_key(self._vault, self._profile)
-        except VaultError as error:
-            return self._no_answer(error)
+        keyring: KeyringReading | None = None
+        key, error = self._library_key()
+        if error is None and self._profile.secrets != "session":
+            keyring = read_keyring(self._vault, self._profile.high_water_name, may_ask=False)
+        if not copy.exists:
+            self._check(copy, key or os.urandom(KEY_BYTES), keyring)
+            return None if error is None else self._no_answer(error)
         if key is None:
-            return self._no_library_key()
+            return self._no_library_key() if error is None else self._no_answer(error)
         try:
-            log = AuditReader(self._folder, key).verify()
-        except AuditUnreadable as error:
-            self._say("audit log", Health.MEND, str(error))
-            return {"error": type(error).__name__}
+            log = AuditReader(copy.folder, key).verify()
+        except AuditUnreadable as unreadable:
+            self._say("audit log", Health.MEND, str(unreadable))
+            return {"error": type(unreadable).__name__}
         self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
-        self._sound_counts = self._sounds(key, library) if self._read_sounds else None
-        proof = prove_list(self._folder, key)
+        self._sound_counts = self._sounds(copy, key) if self._read_sounds else None
+        proof = prove_list(copy, key, keyring.version if keyring is not None else None)
         if proof is not None and not proof.ok:
             told = (
                 "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
             )
             self._say("recordings", Health.MEND, told)
+        self._check(copy, key, keyring, readable=library.readable)
         return {
             "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
             "list": None if proof is None else asdict(proof),
         }
 
-    def _sounds(self, key: bytes, library: LibraryFacts) -> dict[str, int] | None:
+    def _library_key(self) -> tuple[bytes | None, VaultError | None]:
+        """The key of the recordings, or why it is not known."""
+        try:
+            return known_library_key(self._vault, self._profile), None
+        except VaultError as error:
+            return None, error
+
+    def _check(self, copy: ListCopy, key: bytes, keyring: KeyringReading | None, *, readable: bool = True) -> None:
+        """Say what the next opening of the list finds."""
+        try:
+            found = check_list(copy, key, self._around.clock, keyring)
+        except (LibraryLocked, LibraryUnreadable) as error:
+            if readable:
+                self._say("recordings", Health.MEND, str(error))
+            return
+        for sentence in found.findings:
+            self._say("recordings", Health.MEND, sentence)
+        if found.findings:
+            self._say("recordings", Health.NOTICE, HELD)
+        if found.unknown is not None:
+            self._say("recordings", Health.MEND, f"{found.unknown} {NOT_KNOWN}")
+        if found.unclaimed:
+            told = f"Files in the folder takes that no recording of the list owns: {len(found.unclaimed)}"
+            self._say(
+                "recordings", Health.NOTICE, f"{told} ({_some(found.unclaimed)}). vbdesk leaves them as they are."
+            )
+
+    def _sounds(self, copy: ListCopy, key: bytes) -> dict[str, int] | None:
         """What reading every sound shows, for which the key must be the right one."""
-        found = look_at_sounds(self._folder, key, open_elsewhere=library.open_elsewhere)
+        found = look_at_sounds(copy, key)
         if found is None:
             return None
         if found.damaged:
             told = f"Recordings with damaged sound: {len(found.damaged)} ({_some(found.damaged)})."
             self._say("recordings", Health.MEND, f"{told} Play one in the desk: it says what can be read.")
+        if found.lengthened:
+            told = f"Recordings to whose file something other than vbdesk added bytes: {len(found.lengthened)}"
+            self._say(
+                "recordings", Health.NOTICE, f"{told} ({_some(found.lengthened)}). Their sound is whole and is used."
+            )
         for leftover in found.leftovers[:NAMED]:
             subject = f" of {leftover.about['group_id']}" if leftover.about.get("group_id") else ""
             told = f"A recording{subject} that was broken off is damaged ({leftover.path.name}). {leftover.sentence}"
@@ -412,7 +475,7 @@ def _some(names: Sequence[str]) -> str:
     return "; ".join(names[:NAMED]) + (f"; {more} more" if more > 0 else "")
 
 
-def _private_words(around: Surroundings, profiles: list[Profile]) -> list[str]:
+def _private_words(around: Surroundings, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
     """Whatever this computer knows that must not leave it with a log."""
 
     def words() -> Iterator[str]:
@@ -420,6 +483,6 @@ def _private_words(around: Surroundings, profiles: list[Profile]) -> list[str]:
         for profile in profiles:
             yield from (profile.name, profile.account_id, profile.profile_id, profile.base_url or "")
             yield urlsplit(profile.base_url or "").hostname or ""
-            yield from known_words(library_folder(around.data_dir, profile.profile_id))
+        yield from of_libraries
 
     return sorted({word for word in words() if len(word) > 1}, key=len, reverse=True)

@@ -1,7 +1,7 @@
 """A library looked at from outside: how many recordings are in which state, and what is not as it should be.
 
-It reads with a connection of its own and takes nothing in hand, so it works while the desk has the library open, and on
-a library that cannot be opened. What it gives holds numbers and words of ours alone.
+It reads a copy of the list (`list_check`), so it works while the desk has the library open, and on a library that
+cannot be opened. What it gives holds numbers and words of ours alone.
 """
 
 import errno
@@ -10,18 +10,19 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from pathlib import Path
 
 from vbdesk.capture.rescue import DamagedTake, look_at_leftovers
-from vbdesk.capture.sealed import SealedError, read_file
+from vbdesk.capture.sealed import SealedError, bytes_behind_end, read_file
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.outbox.diagnostics.list_check import ListCopy
 from vbdesk.outbox.library.column_seal import ColumnSeal, InvalidTag
 from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.examine import has_findings
 from vbdesk.outbox.library.high_water import MarkFile
-from vbdesk.outbox.library.opening import LibraryInUse, hold
-from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved
-from vbdesk.outbox.library.schema import is_of_the_disk
+from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved, lenient
+from vbdesk.outbox.library.schema import DAMAGE, is_of_the_disk
 from vbdesk.outbox.library.sounds import read_sound
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.table_sums import open_sums, sums_of
@@ -56,19 +57,18 @@ class LibraryFacts:
     sound_bytes: int = 0
 
 
-def look_at_library(folder: Path, now: datetime) -> LibraryFacts:
-    """Look at the library in `folder`, which may not exist. Raises OSError."""
-    if not (folder / "library.sqlite").exists():
+def look_at_library(copy: ListCopy, now: datetime) -> LibraryFacts:
+    """Look at a library, which may not exist. Raises OSError."""
+    if not copy.exists:
         return LibraryFacts()
-    sounds = {file.stem: file.stat().st_size for file in (folder / "takes").glob("*.take")}
-    open_elsewhere = _is_open(folder)
-    unfinished = 0 if open_elsewhere else len(list((folder / "recording").glob("*.take")))
-    facts = LibraryFacts(True, open_elsewhere, unfinished=unfinished, sound_bytes=sum(sounds.values()))
+    sounds = {file.stem: file.stat().st_size for file in (copy.original / "takes").glob("*.take")}
+    unfinished = 0 if copy.open_elsewhere else len(list((copy.original / "recording").glob("*.take")))
+    facts = LibraryFacts(True, copy.open_elsewhere, unfinished=unfinished, sound_bytes=sum(sounds.values()))
     try:
-        with closing(_connect(folder)) as database:
+        with closing(_connect(copy)) as database:
             return _read(database, facts, frozenset(sounds), now)
-    except sqlite3.Error as error:
-        if is_of_the_disk(error):
+    except DAMAGE as error:
+        if isinstance(error, sqlite3.Error) and is_of_the_disk(error):
             raise OSError(errno.EIO, "the disk is full, write-protected or gone") from error
         return replace(facts, readable=False)
 
@@ -93,23 +93,23 @@ class ListProof:
         return self.complete and not self.changed and not self.older
 
 
-def prove_list(folder: Path, key: bytes) -> ListProof | None:
-    """Prove every entry of the library in `folder`; None where that cannot be read."""
+def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -> ListProof | None:
+    """Prove every entry of a library, of which the keyring has a mark; None where that cannot be read."""
     seal = ColumnSeal(key)
-    highest = MarkFile(folder, seal).read() or 0  # first: the list may go on meanwhile
+    highest = max(MarkFile(copy.folder, seal).read() or 0, keyring_version or 0)
     try:
-        with closing(_connect(folder)) as database:
+        with closing(_connect(copy)) as database:
             database.row_factory = sqlite3.Row
             database.execute("BEGIN")
             accepted = not has_findings(database)
             library = database.execute("SELECT version, sums FROM library").fetchone()
             rows = database.execute(ITEMS).fetchall()
             sums = sums_of(lambda query: database.execute(query).fetchall(), seal)
-    except sqlite3.Error:
+            complete = open_sums(seal, library["sums"], library["version"]) == sums
+            changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
+            return ListProof(changed, complete and accepted, highest > library["version"])
+    except DAMAGE:
         return None
-    complete = open_sums(seal, library["sums"], library["version"]) == sums
-    changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
-    return ListProof(changed, complete and accepted, highest > library["version"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,13 @@ class SoundFacts:
 
     Attributes:
         damaged: subjects and times of recordings of which sound is missing or cannot be read.
+        lengthened: subjects and times of recordings whose sound is whole, and whose file holds more bytes behind it.
         leftovers: takes that a crash left and that are damaged; none are looked at while the desk is open.
         kept: files of damaged takes that a person keeps aside.
     """
 
     damaged: tuple[str, ...] = ()
+    lengthened: tuple[str, ...] = ()
     leftovers: tuple[DamagedTake, ...] = ()
     kept: int = 0
 
@@ -132,58 +134,66 @@ class SoundFacts:
         return {"damaged": len(self.damaged), "damaged_leftovers": len(self.leftovers), "kept_damaged": self.kept}
 
 
-def look_at_sounds(folder: Path, key: bytes, *, open_elsewhere: bool) -> SoundFacts | None:
-    """Read every sound of the library in `folder`; None where the list of recordings cannot be read."""
+def look_at_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
+    """Read every sound of a library; None where the list of recordings cannot be read."""
     query = "SELECT take_id, group_id, recorded_at, take_key, sound_sha256, imported FROM recordings"
     try:
-        with closing(_connect(folder)) as database:
+        with closing(_connect(copy)) as database:
             database.row_factory = sqlite3.Row
             rows = database.execute(f"{query} WHERE audio_gone_at IS NULL ORDER BY recorded_at").fetchall()
-    except sqlite3.Error:
+    except DAMAGE:
         return None
     seal = ColumnSeal(key)
-    damaged = [row for row in rows if not _is_readable(folder / "takes" / f"{row['take_id']}.take", key, seal, row)]
-    leftovers = () if open_elsewhere else look_at_leftovers(folder / "recording", key).damaged
+    states = [_sound_state(copy.original / "takes" / f"{row['take_id']}.take", key, seal, row) for row in rows]
+    names = [f"{row['group_id']}, {str(row['recorded_at'])[:16]}" for row in rows]
+
+    def named(wanted: _Sound) -> tuple[str, ...]:
+        return tuple(name for name, state in zip(names, states, strict=True) if state is wanted)
+
+    folder = copy.original
+    leftovers = () if copy.open_elsewhere else look_at_leftovers(folder / "recording", key).damaged
     kept = len(list((folder / DAMAGED_FOLDER).glob("*")))
-    return SoundFacts(tuple(f"{row['group_id']}, {row['recorded_at'][:16]}" for row in damaged), leftovers, kept)
+    return SoundFacts(named(_Sound.DAMAGED), named(_Sound.LENGTHENED), leftovers, kept)
 
 
-def _is_readable(path: Path, key: bytes, seal: ColumnSeal, row: sqlite3.Row) -> bool:
-    """Whether a sound that is there is whole; one that is missing is counted elsewhere."""
+class _Sound(Enum):
+    """How the sound of a recording is."""
+
+    WHOLE = auto()
+    LENGTHENED = auto()
+    DAMAGED = auto()
+
+
+def _sound_state(path: Path, key: bytes, seal: ColumnSeal, row: sqlite3.Row) -> _Sound:
+    """How a sound that is there is; one that is missing is counted elsewhere."""
     try:
         take_key = None if row["take_key"] is None else seal.open(row["take_key"], f"{row['take_id']}/key")
         if row["imported"]:
             read_file(path, key, take_key)
         else:
             read_sound(path, key, take_key, row["sound_sha256"])
+        return _Sound.LENGTHENED if bytes_behind_end(path, key, take_key) else _Sound.WHOLE
     except FileNotFoundError:
-        return True
-    except (SealedError, InvalidTag, OSError):
-        return False
-    return True
+        return _Sound.WHOLE
+    except (SealedError, InvalidTag, OSError, TypeError, ValueError):
+        return _Sound.DAMAGED
 
 
-def known_words(folder: Path) -> list[str]:
+def known_words(copy: ListCopy) -> list[str]:
     """What the library says of people in the clear: subjects and the ids of their recordings, to keep them out."""
     try:
-        with closing(_connect(folder)) as database:
+        with closing(_connect(copy)) as database:
             rows = database.execute("SELECT group_id, take_id, job_id FROM recordings").fetchall()
-    except sqlite3.Error:
+    except DAMAGE:
         return []
     return [str(value) for row in rows for value in row if value]
 
 
-def _connect(folder: Path) -> sqlite3.Connection:
-    uri = (folder / "library.sqlite").absolute().as_uri()
-    return sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
-
-
-def _is_open(folder: Path) -> bool:
-    try:
-        hold(folder).release()
-    except LibraryInUse:
-        return True
-    return False
+def _connect(copy: ListCopy) -> sqlite3.Connection:
+    uri = (copy.folder / "library.sqlite").absolute().as_uri()
+    database = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
+    database.text_factory = lenient  # spoilt characters are found by the proofs
+    return database
 
 
 def _read(database: sqlite3.Connection, facts: LibraryFacts, sounds: frozenset[str], now: datetime) -> LibraryFacts:

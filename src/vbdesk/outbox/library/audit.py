@@ -15,13 +15,14 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.outbox.library.column_seal import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.rows import lenient
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
@@ -213,37 +214,41 @@ class AuditReader:
             AuditUnreadable: there is no library of this version, or it belongs to another key.
         """
         self._path, self._seal = library_folder / "library.sqlite", ColumnSeal(key)
-        with closing(self._open()) as database:
+        with self._reading() as database:
+            row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
             try:
-                row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
                 self._seal.open(row["key_check"], "library")
             except InvalidTag:
                 raise AuditUnreadable("The recordings here belong to another key.") from None
-            except (sqlite3.Error, TypeError) as error:
-                raise AuditUnreadable(
-                    "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
-                    "of another version of vbdesk."
-                ) from error
 
     def entries(self) -> list[Entry]:
-        """Every entry, oldest first, whether or not the log is whole."""
-        with closing(self._open()) as database:
+        """Every entry, oldest first, whether or not the log is whole. Raises AuditUnreadable."""
+        with self._reading() as database:
             return list(_entries(database))
 
     def verify(self) -> Verification:
-        """Follow the chain from its first entry to its head."""
-        with closing(self._open()) as database:
+        """Follow the chain from its first entry to its head. Raises AuditUnreadable."""
+        with self._reading() as database:
             database.execute("BEGIN")  # entries and head of one moment
             library = database.execute("SELECT version, audit_head FROM library").fetchone()
             head = _open_head(self._seal, library["audit_head"], library["version"])
             return _follow(self._seal, _entries(database), head)
 
-    def _open(self) -> sqlite3.Connection:
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         if not self._path.exists():
             raise AuditUnreadable("There are no recordings here yet.")
-        database = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-        database.row_factory = sqlite3.Row
-        return database
+        try:
+            uri = f"{self._path.absolute().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
+                database.row_factory = sqlite3.Row
+                database.text_factory = lenient
+                yield database
+        except (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise AuditUnreadable(
+                "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
+                "of another version of vbdesk."
+            ) from error
 
 
 class AuditUnreadable(Exception):

@@ -77,10 +77,16 @@ class KeyringReading:
     fault: str | None = None
 
 
-def read_keyring(vault: Vault, name: str) -> KeyringReading:
-    """Ask the keyring for the mark. Takes as long as the vault does."""
+def read_keyring(vault: Vault, name: str, *, may_ask: bool = True) -> KeyringReading:
+    """Ask the keyring for the mark. Takes as long as the vault does.
+
+    Args:
+        vault: where it is kept.
+        name: its name there.
+        may_ask: let a locked keyring open its dialog.
+    """
     try:
-        text = vault.get(name)
+        text = vault.get(name) if may_ask else vault.get_unasked(name)
     except VaultError as error:
         return KeyringReading(fault=str(error))
     return KeyringReading(int(text) if text is not None and text.isascii() and text.isdigit() else None)

@@ -25,7 +25,7 @@ from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
-from vbdesk.outbox.library.schema import unreadable
+from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
 from vbdesk.outbox.library.sounds import Sounds
@@ -90,7 +90,7 @@ class Library(Listing):
         )
         try:
             self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             self.store.close()
             raise unreadable(folder, error) from error
         except BaseException:

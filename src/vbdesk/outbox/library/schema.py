@@ -18,9 +18,12 @@ from vbdesk.outbox.library.table_sums import PROVED_TABLES, RECORDINGS, seal_sum
 from vbdesk.outbox.library.tables import TABLES
 from vbdesk.privacy import FILE_MODE
 
-__all__ = ["SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
+__all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
 
 SCHEMA_VERSION = 3
+
+DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading raises where bytes of the database are damaged: by SQLite, or since a value is not what it should be."""
 
 _OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_PERM")
 
@@ -67,7 +70,7 @@ def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, boo
     except MigrationFailed as error:
         connection.close()
         raise LibraryUnreadable(str(error)) from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+    except DAMAGE as error:
         connection.close()
         raise unreadable(path.parent, error) from error
     except BaseException:

@@ -14,6 +14,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vbdesk.capture.rescue import damage_words
@@ -38,6 +39,25 @@ from vbdesk.outbox.library.store import Store
 COPIES_KEPT_S = 14 * 86_400.0  # of the database before a migration
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSounds:
+    """What the folder takes holds, compared with the list.
+
+    Attributes:
+        doomed: files whose recording is deleted, or was never complete.
+        unfinished: files of recordings in the list that have not got their last name.
+        not_taken_in: takes of the recorder that the list does not know yet.
+        unclaimed: files that belong to no recording.
+        without_file: take ids of recordings that have no file, or only one that is `unfinished`.
+    """
+
+    doomed: list[Path] = field(default_factory=list)
+    unfinished: list[Path] = field(default_factory=list)
+    not_taken_in: list[Path] = field(default_factory=list)
+    unclaimed: list[Path] = field(default_factory=list)
+    without_file: list[str] = field(default_factory=list)
 
 
 class Sounds:
@@ -149,18 +169,34 @@ class Sounds:
             Take ids of recordings whose sound is missing, and names of files that belong to no recording.
         """
         self._drop_copies(COPIES_KEPT_S)
+        found = self.look()
+        self._scrub(whole=bool(found.doomed))  # a kill may have come between a deletion and this
+        for path in found.doomed:
+            self._remove(path)
+        for path in found.unfinished:
+            self._finish(path)
+        for path in found.not_taken_in:
+            path.replace(self._recording_folder / f"{path.stem}.take")
+        missing = [take_id for take_id in found.without_file if not self._store.path(take_id).exists()]
+        return missing, [path.name for path in found.unclaimed]
+
+    def look(self) -> FoundSounds:
+        """Compare the files of the folder takes with the list, as `tidy` does; changes nothing."""
         known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
         settled = {f"{take_id}.take" for take_id, wanted in known.items() if wanted}
         with os.scandir(self._store.takes_folder) as entries:
             names = {entry.name for entry in entries}
-        paths = [self._store.takes_folder / name for name in names - settled]
-        doomed = [path for path in paths if self._is_doomed(path, known.get(path.stem))]
-        self._scrub(whole=bool(doomed))  # a kill may have come between a deletion and this
-        for path in doomed:
-            self._remove(path)
-        unclaimed = [path.name for path in paths if path not in doomed and not self._put_right(path, known)]
-        missing = [Path(name).stem for name in settled - names]
-        return [take_id for take_id in missing if not self._store.path(take_id).exists()], unclaimed
+        found = FoundSounds(without_file=[Path(name).stem for name in settled - names])
+        for path in (self._store.takes_folder / name for name in names - settled):
+            if self._is_doomed(path, known.get(path.stem)):
+                found.doomed.append(path)
+            elif path.stem in known:
+                found.unfinished.append(path)
+            elif path.suffix in (".take", ".new") and has_key(path):  # a crash came before its row: the rescue's again
+                found.not_taken_in.append(path)
+            else:
+                found.unclaimed.append(path)
+        return found
 
     def _is_doomed(self, path: Path, wanted: bool | None) -> bool:
         """Whether a file is to go; its recording's sound is wanted, was removed, or (None) there is no such row."""
@@ -168,16 +204,6 @@ class Sounds:
             half_a_copy = path.suffix == ".new" and not has_key(path)
             return path.suffix in (".away", ".arriving") or half_a_copy or self._was_removed(path.stem)
         return not wanted and self._store.get(path.stem).fault is None
-
-    def _put_right(self, path: Path, known: Collection[str]) -> bool:
-        """Give a file that stays its last name; False if no recording owns it."""
-        if path.stem in known:
-            self._finish(path)
-        elif path.suffix in (".take", ".new") and has_key(path):  # a crash came before its row: the rescue's again
-            path.replace(self._recording_folder / f"{path.stem}.take")
-        else:
-            return False
-        return True
 
     def _drop_copies(self, older_than_s: float | None = None) -> None:
         """Delete the copies that a migration made: they hold what is deleted from now on."""

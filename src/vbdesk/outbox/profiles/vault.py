@@ -48,6 +48,9 @@ class Vault(Protocol):
     def get(self, name: str) -> str | None:
         """The secret called `name`, None if there is none."""
 
+    def get_unasked(self, name: str) -> str | None:
+        """As `get`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+
     def set(self, name: str, secret: str) -> None:
         """Keep `secret` as `name`, in place of an earlier one."""
 
@@ -77,17 +80,13 @@ class KeyringVault:
 
     def get(self, name: str) -> str | None:
         """The secret called `name`, None if there is none."""
+        return self._ask(lambda keyring: self._read(keyring, name), self._patience_s)
 
-        def question(keyring: Any) -> str | None:
-            door = _door(keyring)
-            if door is _Door.MISSING:  # a question would open the dialog that makes one
-                return None
-            if self._dismissed and door is not _Door.OPEN:
-                raise _locked()
-            secret: str | None = keyring.get_password(SERVICE_NAME, name)
-            return secret
-
-        return self._ask(question, self._patience_s)
+    def get_unasked(self, name: str) -> str | None:
+        """As `get`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+        return self._ask(
+            lambda keyring: self._read(keyring, name, may_ask=False), self._patience_s, note=lambda error: None
+        )
 
     def set(self, name: str, secret: str) -> None:
         """Keep `secret` as `name`, in place of an earlier one."""
@@ -123,6 +122,15 @@ class KeyringVault:
     def ask_again(self) -> None:
         """A person wants to be asked for the keyring's password again. Quick."""
         self._dismissed = False
+
+    def _read(self, keyring: Any, name: str, *, may_ask: bool = True) -> str | None:
+        door = _door(keyring)
+        if door is _Door.MISSING:  # a question would open the dialog that makes one
+            return None
+        if (door is _Door.LOCKED and not may_ask) or (self._dismissed and door is not _Door.OPEN):
+            raise _locked()
+        secret: str | None = keyring.get_password(SERVICE_NAME, name)
+        return secret
 
     def _ask(
         self,
@@ -162,6 +170,10 @@ class MemoryVault:
         """The secret called `name`, None if there is none."""
         with self._lock:
             return self._secrets.get(name)
+
+    def get_unasked(self, name: str) -> str | None:
+        """As `get`: nobody is ever asked."""
+        return self.get(name)
 
     def set(self, name: str, secret: str) -> None:
         """Keep `secret` as `name`, in place of an earlier one."""
