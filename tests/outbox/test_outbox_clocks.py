@@ -268,6 +268,39 @@ def test_a_refusal_of_something_between_tells_no_time(laptop, service):
     assert laptop.state(take_id) is DONE
 
 
+IMPOSSIBLE = [datetime(1970, 1, 1, tzinfo=UTC), datetime(2024, 12, 31, tzinfo=UTC), datetime(2099, 12, 31, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("told", IMPOSSIBLE)
+def test_a_service_time_that_cannot_be_accuses_neither_the_clock_nor_a_take(laptop, service, told):
+    service.slips.extend([told - laptop.true.moment] * 500)  # a proxy writes the header of every answer
+    holds = set()
+    take_id = laptop.record()
+    laptop.run(200, lambda courier: holds.add(courier.status.on_hold))
+    assert holds == {None}
+    assert laptop.library.times.known().spans == ()
+    assert laptop.sent() == [laptop.get(take_id).recorded_at]
+    assert laptop.get(take_id).time_doubt is None
+
+
+@pytest.mark.parametrize("told", IMPOSSIBLE)
+def test_an_impossible_time_that_an_earlier_release_kept_says_nothing(laptop, told):
+    believed = ServiceTime(laptop.clock.boot(), told)
+    laptop.library.times.confirm(believed)
+    take_id = laptop.record(send=False)
+    store = laptop.library.store
+    with store.changing():  # as earlier releases left it
+        laptop.library.times.mark(laptop.get(take_id), TimeDoubt(told))
+    laptop.library.queue(take_id)
+    assert laptop.library.times.known().spans == ()
+    assert laptop.library.times.service_time() is None
+    assert laptop.get(take_id).reference.confirmed is None
+    assert laptop.get(take_id).time_doubt.suggested is None
+    laptop.run(200)
+    assert laptop.state(take_id) is DONE
+    assert laptop.sent() == [laptop.get(take_id).recorded_at]
+
+
 def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service):
     service.clock_ahead = DAY
     laptop.clock.wrong = DAY  # as the network's time server says, too

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.contract.timestamps import in_zone
+from vbdesk.contract.timestamps import FIRST_NOW, can_be_now, in_zone
 
 RIGHT = timedelta(minutes=2)
 """A clock that differs by less is right: no two clocks are the same."""
@@ -25,7 +25,6 @@ AGREE = timedelta(minutes=1)
 
 DRIFT = 1e-4  # a computer's count of seconds without correction; ten seconds a day
 KEPT_SPANS = 50  # starts of the computer, about two months of them
-OLDEST = datetime(2025, 1, 1, tzinfo=UTC)  # this program did not exist before
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ def _bounded(
     if after is not None and service_time is not None and after > service_time + RIGHT:
         after = None  # the service's clock was wrong then, and is corrected now
     before = known.first_since(reference.confirmed) or service_time
-    if recorded_at < (after or OLDEST) - RIGHT or (before is not None and recorded_at > before + RIGHT):
+    if recorded_at < (after or FIRST_NOW) - RIGHT or (before is not None and recorded_at > before + RIGHT):
         return TimeDoubt(after=after, before=before)
     return None
 
@@ -284,7 +283,8 @@ def read_reference(document: Mapping[str, Any] | None) -> TimeReference | None:
         if document is None:
             return None
         boot = BootTime(str(document["boot_id"]), float(document["seconds"]))
-        return TimeReference(boot, read_service_time(document["confirmed"]))
+        confirmed = read_service_time(document["confirmed"])
+        return TimeReference(boot, confirmed if confirmed is None or can_be_now(confirmed.at) else None)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -303,7 +303,8 @@ def read_doubt(document: Mapping[str, Any] | None) -> TimeDoubt | None:
         if document is None:
             return None
         moments = {name: None if document[name] is None else _aware(document[name]) for name in _DOUBT}
-        return TimeDoubt(**moments)
+        # earlier releases believed a service that told 1970
+        return TimeDoubt(**{name: at if at and can_be_now(at) else None for name, at in moments.items()})
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -5,6 +5,7 @@ import logging
 from dataclasses import replace
 from datetime import datetime
 
+from vbdesk.contract.timestamps import can_be_now
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_time import (
     KnownTimes,
@@ -39,10 +40,12 @@ class ServiceTimes:
         if content is None:
             return KnownTimes()
         try:
-            return KnownTimes(tuple(_span(first, last) for first, last in json.loads(content)))
+            spans = [_span(first, last) for first, last in json.loads(content)]
         except (TypeError, ValueError, KeyError):
             log.warning("The times that the service has confirmed cannot be read")
             return KnownTimes()
+        # earlier releases kept times such as 1970
+        return KnownTimes(tuple(span for span in spans if can_be_now(span.first.at) and can_be_now(span.last.at)))
 
     def reference(self) -> TimeReference:
         """What to keep with a recording that begins now."""
