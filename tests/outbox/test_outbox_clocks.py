@@ -338,6 +338,98 @@ def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corr
     assert laptop.state(take_id) is DONE
 
 
+def let_service_lie(laptop, amount, seconds=60):
+    """Every answer of one run tells a time that is wrong by `amount`, as through a proxy."""
+    laptop.service.slips.extend([amount] * 500)
+    laptop.run(seconds)
+    laptop.service.slips.clear()
+
+
+@pytest.mark.parametrize(
+    ("lie", "restarted"),
+    [
+        (lie, restarted)
+        for lie in (3 * HOUR, -3 * HOUR, 20 * MINUTE, YEAR, -YEAR)
+        for restarted in (False, True)
+        if lie > timedelta(0) or not restarted  # else the computer may have been off for so long
+    ],
+)
+def test_a_service_that_was_wrong_for_one_run_accuses_no_take_once_it_is_right(laptop, lie, restarted):
+    first = laptop.record("a", send=False)
+    let_service_lie(laptop, lie)
+    during = laptop.record("b", send=False)
+    for take_id in (first, during):
+        assert abs(laptop.get(take_id).time_doubt.suggested - laptop.began[take_id] - lie) < timedelta(seconds=3)
+        laptop.library.queue(take_id)
+    let_service_lie(laptop, lie, 200)
+    if restarted:
+        laptop.restart()
+    laptop.run(200)
+    assert [laptop.state(take_id) for take_id in (first, during)] == [DONE, DONE]
+    assert sorted(laptop.sent()) == sorted(laptop.get(take_id).recorded_at for take_id in (first, during))
+
+
+@pytest.mark.parametrize("lie", [3 * HOUR, -3 * HOUR, DAY])
+def test_a_service_that_lied_between_takes_nothing_from_what_it_had_confirmed_in_the_same_run(laptop, lie):
+    laptop.run(10)
+    laptop.clock.wrong = -2 * DAY
+    wrong = laptop.record("a")
+    laptop.clock.wrong = timedelta(0)
+    let_service_lie(laptop, lie)
+    laptop.run(200)
+    assert doubted(laptop, wrong, laptop.began[wrong])
+
+
+def test_a_suggestion_by_a_time_that_was_refuted_is_replaced(laptop):
+    laptop.clock.wrong = -2 * DAY
+    take_id = laptop.record(send=False)
+    laptop.clock.wrong = timedelta(0)
+    let_service_lie(laptop, 3 * HOUR)
+    assert laptop.get(take_id).time_doubt.suggested > laptop.began[take_id] + 2 * HOUR
+    laptop.library.queue(take_id)
+    laptop.run(100)
+    assert doubted(laptop, take_id, laptop.began[take_id])
+    assert f"{laptop.began[take_id].astimezone():%H:%M}" in laptop.get(take_id).reason
+
+
+def test_a_refuted_time_does_not_accuse_again_once_that_time_has_come(laptop):
+    take_id = laptop.record(send=False)
+    let_service_lie(laptop, 3 * HOUR)
+    during = laptop.record("b", send=False)
+    laptop.restart()
+    laptop.run(100)
+    laptop.restart()
+    laptop.true.advance(5 * 3600)
+    laptop.run(100)
+    for each in (take_id, during):
+        laptop.library.queue(each)
+    laptop.run(200)
+    assert [laptop.state(each) for each in (take_id, during)] == [DONE, DONE]
+
+
+def test_a_machine_that_stood_still_accuses_no_take_that_was_confirmed_only_afterwards(laptop):
+    take_id = laptop.record(send=False)
+    laptop.run(100)
+    laptop.clock.stand_still(3 * 86_400)
+    laptop.run(100)
+    laptop.library.queue(take_id)
+    laptop.run(100)
+    assert laptop.state(take_id) is DONE
+
+
+def test_where_the_machine_stood_still_a_wrong_time_is_only_bounded(laptop):
+    laptop.clock.wrong = -YEAR
+    take_id = laptop.record(send=False)
+    laptop.clock.wrong = timedelta(0)
+    laptop.run(100)
+    laptop.clock.stand_still(3 * 86_400)
+    laptop.library.queue(take_id)
+    laptop.run(100)
+    assert doubted(laptop, take_id)
+    doubt = laptop.get(take_id).time_doubt
+    assert doubt.after - 3 * MINUTE < laptop.began[take_id] < doubt.before
+
+
 def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_future_to_a_person(laptop, service):
     service.clock_ahead = laptop.clock.wrong = YEAR  # the service of this computer has its clock
     laptop.run(10)
@@ -347,7 +439,7 @@ def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_f
     laptop.library.queue(take_id)
     before = len(service.requests)
     laptop.run(120)
-    assert doubted(laptop, take_id)
+    assert doubted(laptop, take_id, laptop.began[take_id])
     assert laptop.sent() == []
     assert len(service.requests) - before < 20
 

@@ -7,7 +7,7 @@ service had confirmed when it was made, and the first that it confirmed afterwar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -78,28 +78,61 @@ class TimeDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The first and the last time that the service confirmed while the two counts agreed, within one computer start."""
+    """The first and the last time that the service confirmed while the two counts agreed, within one computer start.
+
+    Attributes:
+        clock: what the computer's clock said at `first`; None in libraries of an earlier release.
+    """
 
     first: ServiceTime
     last: ServiceTime
+    clock: datetime | None = None
+
+    def is_refuted_by(self, answer: ServiceTime) -> bool:
+        """Whether the service's clock was wrong during this span, if a later answer is right."""
+        if self.last.boot.boot_id != answer.boot.boot_id:
+            return self.last.at > answer.at + AGREE
+        if self.last.agrees_with(answer):
+            return False
+        ahead = self.last.later(answer.boot.seconds) - answer.at
+        return ahead > timedelta(0) or self._clock_contradicts(answer, -ahead)
+
+    def _clock_contradicts(self, answer: ServiceTime, behind: timedelta) -> bool:
+        """Whether the computer's clock of then supports the answer, which is later than this span lets expect.
+
+        It does not where a virtual machine was suspended: time has passed that its count does not know of.
+        """
+        if self.clock is None:
+            return False
+        error = abs(ServiceTime(self.first.boot, self.clock).later(answer.boot.seconds) - answer.at)
+        return error < behind and error <= TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTimes:
-    """Every time that the service has confirmed here, in the order in which it did."""
+    """The times that the service has confirmed here, in the order in which it did.
+
+    A newer answer takes the place of what it refutes: the service's clock was wrong then, or something on the way
+    changed what it told.
+    """
 
     spans: tuple[Span, ...] = ()
 
     @property
     def newest(self) -> ServiceTime | None:
-        """The last confirmed time. It may be before earlier ones, where the service's clock was corrected."""
+        """The last confirmed time."""
         return self.spans[-1].last if self.spans else None
 
-    def with_answer(self, answer: ServiceTime) -> "KnownTimes":
-        """The same with one more confirmed time."""
-        if self.newest is not None and self.newest.agrees_with(answer):
-            return KnownTimes((*self.spans[:-1], Span(self.spans[-1].first, answer)))
-        return KnownTimes((*self.spans, Span(answer, answer))[-KEPT_SPANS:])
+    def with_answer(self, answer: ServiceTime, clock: datetime | None = None) -> "KnownTimes":
+        """The same with one more confirmed time, at which the computer's clock said `clock`."""
+        spans = [span for span in self.spans if not span.is_refuted_by(answer)]
+        if spans and spans[-1].last.agrees_with(answer):
+            return KnownTimes((*spans[:-1], replace(spans[-1], last=answer)))
+        return KnownTimes((*spans, Span(answer, answer, clock))[-KEPT_SPANS:])
+
+    def supports(self, confirmed: ServiceTime) -> bool:
+        """Whether a confirmed time that a recording keeps was not refuted since; where nothing is known, it was not."""
+        return not self.spans or any(end.agrees_with(confirmed) for end in self.of_start(confirmed.boot.boot_id))
 
     def service_time(self, boot: BootTime) -> datetime | None:
         """The service's time at `boot`; None where it confirmed none since that start of the computer."""
@@ -145,8 +178,10 @@ def doubt_of(
 def _compared(
     recorded_at: datetime, reference: TimeReference, known: KnownTimes, service_time: datetime | None, clock: datetime
 ) -> TimeDoubt | None:
+    if reference.confirmed is not None and not known.supports(reference.confirmed):
+        reference = replace(reference, confirmed=None)
     confirmed = [] if reference.confirmed is None else [reference.confirmed]
-    anchors = [each for each in (*known.of_start(reference.boot.boot_id), *confirmed) if _same_start(each, reference)]
+    anchors = [each for each in (*confirmed, *known.of_start(reference.boot.boot_id)) if _same_start(each, reference)]
     if anchors:
         clock_error = None if service_time is None else clock - service_time
         return _measured(recorded_at, reference.boot.seconds, anchors, clock_error)
@@ -160,7 +195,7 @@ def _same_start(confirmed: ServiceTime, reference: TimeReference) -> bool:
 def _measured(
     recorded_at: datetime, seconds: float, anchors: list[ServiceTime], clock_error: timedelta | None
 ) -> TimeDoubt | None:
-    """The right time is known: by each anchor, should the service's clock have been corrected in between."""
+    """The right time is known: by each anchor, should the computer have stood still in between."""
     for anchor in anchors:
         error = recorded_at - anchor.later(seconds)
         allowed = RIGHT + anchor.drift(seconds)
@@ -169,7 +204,10 @@ def _measured(
         unchanged = clock_error is None or abs(error - clock_error) <= allowed
         if abs(error) <= TOLERANCE and unchanged:
             return None
-    nearest = min(anchors, key=lambda anchor: abs(anchor.boot.seconds - seconds))
+    newest, nearest = anchors[-1], min(anchors, key=lambda anchor: abs(anchor.boot.seconds - seconds))
+    times = sorted(anchor.later(seconds) for anchor in (nearest, newest))
+    if times[1] - times[0] > RIGHT + newest.drift(seconds):  # nothing tells which of the two is right
+        return TimeDoubt(after=times[0], before=times[1])
     return TimeDoubt(suggested=nearest.later(seconds))
 
 
@@ -177,8 +215,6 @@ def _bounded(
     recorded_at: datetime, reference: TimeReference, known: KnownTimes, service_time: datetime | None
 ) -> TimeDoubt | None:
     after = None if reference.confirmed is None else reference.confirmed.at
-    if after is not None and service_time is not None and after > service_time + RIGHT:
-        after = None  # the service's clock was wrong then, and is corrected now
     before = known.first_since(reference.confirmed) or service_time
     if recorded_at < (after or FIRST_NOW) - RIGHT or (before is not None and recorded_at > before + RIGHT):
         return TimeDoubt(after=after, before=before)
