@@ -30,6 +30,7 @@ from vbdesk.outbox.courier.reach import CourierStatus
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.items import Target as Wanted
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.recording_time import TimeDoubt
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
@@ -585,3 +586,52 @@ def test_a_time_in_the_future_is_refused_with_its_reason(doubtful, tmp_path, vau
         sync(tmp_path, vault, times=parse_times([f"{doubtful[0]}=2099-01-01 00:00"]))
     assert "lies in the future" in capsys.readouterr().err
     assert analyses(near_service) == 0
+
+
+@pytest.fixture
+def moved(doubtful, opened, tmp_path, vault):
+    """The same two; a person moved the first to a time that a service told which was wrong then."""
+    sync(tmp_path, vault, quiet=True)
+    with closing(opened()) as library:
+        original = library.get(doubtful[0]).recorded_at
+        suggested = original - timedelta(hours=1)
+        with library.store.changing():
+            library.times.mark(library.get(doubtful[0]), TimeDoubt(suggested))
+        library.set_recorded_at(doubtful[0], suggested)
+        library.retry(doubtful[0])
+    sync(tmp_path, vault, quiet=True)
+    return doubtful[0], original
+
+
+def test_after_a_correction_each_choice_says_which_time_it_means(moved, opened, tmp_path, vault, capsys):
+    take_id, original = moved
+    sync(tmp_path, vault)
+    said = " ".join(capsys.readouterr().err.split())
+    options = [f"--time {take_id}={choice}" for choice in ("suggested", "clock", "keep", "DATE-AND-TIME")]
+    assert f"{', '.join(options)}." in said
+    before, now = (f"{each.astimezone():%Y-%m-%d %H:%M}" for each in (original, original - timedelta(hours=1)))
+    assert f"clock means {before}, the time before the correction. keep means {now}." in said
+
+
+@pytest.mark.parametrize("name", ["all", "one"])
+def test_the_time_before_a_correction_can_be_chosen(moved, doubtful, opened, tmp_path, vault, name):
+    _, original = moved
+    with closing(opened()) as library:
+        other = library.get(doubtful[1]).recorded_at
+    options = ["all=clock"] if name == "all" else [f"{each}=clock" for each in doubtful]
+    assert sync(tmp_path, vault, quiet=True, times=parse_times(options))["done"] == 2
+    with closing(opened()) as library:
+        assert [library.get(each).recorded_at for each in doubtful] == [original, other]
+
+
+def test_a_corrected_recording_that_waits_can_be_decided_again(doubtful, opened, tmp_path, vault):
+    sync(tmp_path, vault, quiet=True)
+    take_id, other = doubtful
+    with closing(opened()) as library:
+        original = library.get(take_id).recorded_at
+        library.set_recorded_at(take_id, original - timedelta(hours=1))
+        library.retry(take_id)
+    times = parse_times([f"{take_id}=clock", f"{other}=keep"])
+    assert sync(tmp_path, vault, quiet=True, times=times)["done"] == 2
+    with closing(opened()) as library:
+        assert library.get(take_id).recorded_at == original

@@ -579,6 +579,96 @@ def test_what_a_person_decides_is_sent_and_noted_and_not_asked_again(laptop, ask
     assert expected in notes
 
 
+@pytest.fixture
+def misled(laptop):
+    """A take of a right clock that a person moved to the time of a service that is wrong for one run."""
+
+    def make(lie):
+        take_id = laptop.record(send=False)
+        let_service_lie(laptop, lie)
+        told = laptop.get(take_id)
+        laptop.library.set_recorded_at(take_id, told.time_doubt.suggested)
+        laptop.library.queue(take_id)
+        assert laptop.get(take_id).original_time == told.recorded_at
+        return take_id, told.recorded_at
+
+    return make
+
+
+@pytest.mark.parametrize("later_s", [0, 5 * 3600])
+@pytest.mark.parametrize("lie", [3 * HOUR, -3 * HOUR])
+def test_a_time_taken_from_a_service_that_was_wrong_is_asked_about_again_with_all_times(laptop, misled, lie, later_s):
+    take_id, original = misled(lie)
+    laptop.true.advance(later_s)
+    laptop.run(200)
+    assert laptop.sent() == []
+    assert doubted(laptop, take_id, laptop.began[take_id])
+    item = laptop.get(take_id)
+    assert item.original_time == original
+    was, has = clock_words(original, item.recorded_at)
+    assert f"was corrected from {was} to {has}. By the service's clock it was made at " in item.reason
+
+
+@pytest.mark.parametrize("choice", ["original", "suggested", "keep"])
+def test_a_corrected_time_is_restored_or_moved_or_kept_as_a_person_decides(laptop, misled, choice):
+    take_id, original = misled(-3 * HOUR)
+    laptop.run(200)
+    corrected = laptop.get(take_id)
+    match choice:
+        case "original":
+            laptop.library.restore_recorded_at(take_id)
+            assert laptop.get(take_id).original_time is None
+        case "suggested":
+            laptop.library.set_recorded_at(take_id, corrected.time_doubt.suggested)
+            assert laptop.get(take_id).original_time == original
+        case "keep":
+            laptop.library.keep_recorded_at(take_id)
+            assert laptop.get(take_id).original_time == original
+    laptop.library.retry(take_id)
+    laptop.run(200)
+    suggested, kept = corrected.time_doubt.suggested, corrected.recorded_at
+    wanted = {"original": original, "suggested": suggested, "keep": kept}[choice]
+    [sent] = laptop.sent()
+    assert sent == wanted if choice != "suggested" else abs(sent - wanted) < timedelta(seconds=1)
+    if choice == "original":
+        notes = [(entry.what, entry.detail) for entry in AuditReader(laptop.library.store.folder, KEY).entries()]
+        moved_s = (original - corrected.recorded_at).total_seconds()
+        assert ("time of recording corrected", f"by {moved_s:.0f} s, restored") in notes
+        assert laptop.get(take_id).time_is_unique
+
+
+def test_a_corrected_time_can_be_restored_while_it_waits_and_not_once_it_is_sent(laptop, misled):
+    take_id, original = misled(3 * HOUR)
+    laptop.library.restore_recorded_at(take_id)
+    laptop.run(200)
+    assert laptop.sent() == [original]
+    with pytest.raises(NotAllowed):
+        laptop.library.restore_recorded_at(take_id)
+
+
+def test_the_first_time_outlasts_every_correction_and_a_restart(laptop, asked):
+    first = laptop.get(asked).recorded_at
+    for hours in (1, 2):
+        laptop.library.set_recorded_at(asked, NOON - hours * HOUR)
+    laptop.restart()
+    assert laptop.get(asked).original_time == first
+    laptop.library.restore_recorded_at(asked)
+    assert laptop.get(asked).recorded_at == first
+
+
+def test_a_time_that_nobody_corrected_has_nothing_to_restore(laptop, asked):
+    with pytest.raises(NotAllowed, match="was not corrected"):
+        laptop.library.restore_recorded_at(asked)
+    assert doubted(laptop, asked, laptop.began[asked])
+
+
+def test_a_time_that_a_person_entered_is_not_compared_again(laptop, misled):
+    take_id, _ = misled(-3 * HOUR)
+    laptop.library.set_recorded_at(take_id, NOON - DAY)
+    laptop.run(200)
+    assert [sent.replace(microsecond=0) for sent in laptop.sent()] == [NOON - DAY]
+
+
 def test_trying_again_without_a_decision_asks_again(laptop, asked):
     laptop.library.retry(asked)
     laptop.run()

@@ -251,8 +251,22 @@ _TOO_OLD = (
 )
 
 
-def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt) -> str:
-    """What to say to a person of a recording whose time is doubtful: both times, as far as they are known."""
+_CORRECTED = (
+    "The time of this recording was corrected from {original} to {told}. {known}Decide which time is right. It is not "
+    "sent before."
+)
+
+
+def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime | None = None) -> str:
+    """What to say to a person of a recording whose time is doubtful: all times, as far as they are known.
+
+    Args:
+        recorded_at: the time that it has.
+        doubt: why that is doubtful.
+        original: the time that it had before a person corrected it; None if nobody did.
+    """
+    if original is not None:
+        return _corrected_sentence(recorded_at, doubt, original)
     if doubt.suggested is not None:
         told, suggested = clock_words(recorded_at, doubt.suggested)
         return _SUGGESTED[recorded_at > doubt.suggested].format(told=told, suggested=suggested)
@@ -267,6 +281,15 @@ def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt) -> str:
         return _NOT_LATER.format(told=told, before=before)
     (told,) = clock_words(recorded_at)
     return _TOO_OLD.format(told=told)
+
+
+def _corrected_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> str:
+    bounds = {"after": doubt.after, "not later than": doubt.before}
+    known = {"at": doubt.suggested} if doubt.suggested else {words: at for words, at in bounds.items() if at}
+    first, told, *others = clock_words(original, recorded_at, *known.values())
+    when = " and ".join(f"{words} {at}" for words, at in zip(known, others, strict=True))
+    sentence = f"By the service's clock it was made {when}. " if when else ""
+    return _CORRECTED.format(original=first, told=told, known=sentence)
 
 
 def clock_words(*moments: datetime) -> list[str]:

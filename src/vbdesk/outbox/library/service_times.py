@@ -75,9 +75,12 @@ class ServiceTimes:
             self._store.keep_setting(_SETTING, json.dumps(spans).encode())
 
     def doubt(self, item: RecordingItem, known: KnownTimes | None = None) -> TimeDoubt | None:
-        """Why the time of a recording is doubtful; None if nothing speaks against it, or a person has decided."""
+        """Why the time of a recording is doubtful; None if nothing speaks against it, or a person has decided.
+
+        A suggestion that a person took is compared further: the time that it came from may be refuted later.
+        """
         clock = self._store.clock
-        reference = None if item.time_decided else item.reference
+        reference = None if item.time_decided and not item.time_suggested else item.reference
         return doubt_of(item.recorded_at, reference, known or self.known(), clock.boot(), clock.now())
 
     def review(self, take_id: str | None = None) -> None:
@@ -100,7 +103,7 @@ class ServiceTimes:
         store = self._store
         store.keep_details(item.take_id, replace(metadata_of(item), time_doubt=doubt))
         if doubt is not None:
-            reason = doubt_sentence(item.recorded_at, doubt)
+            reason = doubt_sentence(item.recorded_at, doubt, item.original_time)
             store.update(item.take_id, {"reason": reason, "fix": Fix.SET_CLOCK})
         elif item.fix is Fix.SET_CLOCK:
             store.update(item.take_id, {"reason": None, "fix": None})
