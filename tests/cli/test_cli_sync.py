@@ -15,6 +15,7 @@ import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
+from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.held_library import Held
@@ -635,3 +636,58 @@ def test_a_corrected_recording_that_waits_can_be_decided_again(doubtful, opened,
     assert sync(tmp_path, vault, quiet=True, times=times)["done"] == 2
     with closing(opened()) as library:
         assert library.get(take_id).recorded_at == original
+
+
+class ClockAhead(SystemClock):
+    def now(self):
+        return super().now() + timedelta(hours=3)
+
+
+@pytest.fixture
+def wrong_clock(monkeypatch):
+    """The computer's clock is three hours ahead while the courier sends."""
+    monkeypatch.setattr("vbdesk.outbox.courier.courier.SystemClock", ClockAhead)
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"),
+    [
+        (1, "Your decision about the time of 1 recording is kept, whenever it is sent."),
+        (2, "Your decisions about the times of 2 recordings are kept, whenever they are sent."),
+    ],
+)
+def test_a_decision_while_the_clock_is_wrong_is_said_to_be_kept_and_it_is(
+    doubtful, opened, tmp_path, vault, near_service, capsys, request, count, sentence
+):
+    sync(tmp_path, vault, quiet=True)
+    with closing(opened()) as library:
+        suggested = {take_id: library.get(take_id).time_doubt.suggested for take_id in doubtful}
+    chosen = doubtful[:count]
+    capsys.readouterr()
+    request.getfixturevalue("wrong_clock")
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault, times=parse_times([f"{take_id}=suggested" for take_id in chosen]))
+    assert ended.value.exit_code == 4
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "The clock of this computer is wrong" in said
+    assert analyses(near_service) == 0
+    with closing(opened()) as library:
+        assert [library.get(take_id).recorded_at for take_id in chosen] == [suggested[take_id] for take_id in chosen]
+        assert all(library.get(take_id).fix is None for take_id in chosen)
+
+
+def test_a_decision_that_changes_nothing_is_said(record, tmp_path, vault, capsys):
+    record(1).close()
+    sync(tmp_path, vault, times=parse_times(["all=suggested"]))
+    assert "No time of a recording was decided." in capsys.readouterr().err
+
+
+def test_decisions_before_one_that_is_refused_are_said_to_be_kept(doubtful, tmp_path, vault, capsys):
+    sync(tmp_path, vault, quiet=True)
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        sync(tmp_path, vault, times=parse_times([f"{doubtful[0]}=suggested", "no-such-take=keep"]))
+    said = capsys.readouterr().err
+    assert "Your decision about the time of 1 recording is kept" in said
+    assert "No recording no-such-take waits" in said

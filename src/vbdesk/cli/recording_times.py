@@ -1,6 +1,6 @@
 """Decisions on the command line about the time of recordings whose clock was wrong."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -85,29 +85,56 @@ def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
     A recording whose time was corrected and that is not sent can be named again.
 
     A named recording for which that is not possible ends the command with the reason; what was decided before stays.
-    With `all`, such a recording goes on waiting, and the reason is printed.
+    With `all`, such a recording goes on waiting, and the reason is printed. How many decisions are kept is printed in
+    any case, because sending may end before it comes to these recordings.
     """
+    decided = 0
+    try:
+        for item, choice, is_named in _chosen(library, times):
+            decided += _is_decided(library, item, choice, is_named=is_named)
+    finally:
+        if times:
+            say(_kept_sentence(decided), err=True)
+
+
+def _chosen(library: "Library", times: Mapping[str, TimeChoice]) -> "Iterator[tuple[RecordingItem, TimeChoice, bool]]":
+    """Each recording with its choice, and whether it was named."""
     from vbdesk.outbox.library.items import ItemFilter
-    from vbdesk.outbox.library.library import NotAllowed
     from vbdesk.outbox.library.states import OutboxState
 
     asked = {item.take_id: item for item in undecided_times(library)}
     waiting = library.list(ItemFilter(states=frozenset({OutboxState.WAITING})))
-    corrected = {item.take_id: item for item in waiting if item.original_time is not None}
+    open_again = {item.take_id: item for item in waiting if item.original_time is not None} | asked
     for take_id, choice in times.items():
-        if take_id != ALL and take_id not in corrected | asked:
+        if take_id == ALL:
+            yield from ((item, choice, False) for item in asked.values() if item.take_id not in times)
+        elif take_id in open_again:
+            yield open_again[take_id], choice, True
+        else:
             fail(f"No recording {take_id} waits for a decision about its time.", USAGE)
-        named = (
-            [(corrected | asked)[take_id]] if take_id != ALL else [asked[key] for key in asked.keys() - times.keys()]
-        )
-        for item in named:
-            try:
-                _decide(library, item, choice)
-            except NotAllowed as refusal:
-                sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
-                if take_id != ALL:
-                    fail(sentence)
-                say(sentence, err=True)
+
+
+def _is_decided(library: "Library", item: "RecordingItem", choice: TimeChoice, *, is_named: bool) -> bool:
+    from vbdesk.outbox.library.library import NotAllowed
+
+    try:
+        _decide(library, item, choice)
+    except NotAllowed as refusal:
+        sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
+        if is_named:
+            fail(sentence)
+        say(sentence, err=True)
+        return False
+    return True
+
+
+def _kept_sentence(decided: int) -> str:
+    match decided:
+        case 0:
+            return "No time of a recording was decided."
+        case 1:
+            return "Your decision about the time of 1 recording is kept, whenever it is sent."
+    return f"Your decisions about the times of {decided} recordings are kept, whenever they are sent."
 
 
 def _decide(library: "Library", item: "RecordingItem", choice: TimeChoice) -> None:
