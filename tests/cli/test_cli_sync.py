@@ -15,6 +15,7 @@ import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
+from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.held_library import Held
@@ -30,6 +31,7 @@ from vbdesk.outbox.courier.reach import CourierStatus
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.items import Target as Wanted
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.recording_time import TimeDoubt
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
@@ -620,3 +622,107 @@ def test_a_changed_entry_is_named_with_its_id_and_what_to_do(record, opened, tmp
     assert changed.take_id in said
     assert "was changed by something other than vbdesk" in said
     assert "Open the desk" in said
+
+
+@pytest.fixture
+def moved(doubtful, opened, tmp_path, vault):
+    """The same two; a person moved the first to a time that a service told which was wrong then."""
+    sync(tmp_path, vault, quiet=True)
+    with closing(opened()) as library:
+        original = library.get(doubtful[0]).recorded_at
+        suggested = original - timedelta(hours=1)
+        with library.store.changing():
+            library.times.mark(library.get(doubtful[0]), TimeDoubt(suggested))
+        library.set_recorded_at(doubtful[0], suggested)
+        library.retry(doubtful[0])
+    sync(tmp_path, vault, quiet=True)
+    return doubtful[0], original
+
+
+def test_after_a_correction_each_choice_says_which_time_it_means(moved, opened, tmp_path, vault, capsys):
+    take_id, original = moved
+    sync(tmp_path, vault)
+    said = " ".join(capsys.readouterr().err.split())
+    options = [f"--time {take_id}={choice}" for choice in ("suggested", "clock", "keep", "DATE-AND-TIME")]
+    assert f"{', '.join(options)}." in said
+    before, now = (f"{each.astimezone():%Y-%m-%d %H:%M}" for each in (original, original - timedelta(hours=1)))
+    assert f"clock means {before}, the time before the correction. keep means {now}." in said
+
+
+@pytest.mark.parametrize("name", ["all", "one"])
+def test_the_time_before_a_correction_can_be_chosen(moved, doubtful, opened, tmp_path, vault, name):
+    _, original = moved
+    with closing(opened()) as library:
+        other = library.get(doubtful[1]).recorded_at
+    options = ["all=clock"] if name == "all" else [f"{each}=clock" for each in doubtful]
+    assert sync(tmp_path, vault, quiet=True, times=parse_times(options))["done"] == 2
+    with closing(opened()) as library:
+        assert [library.get(each).recorded_at for each in doubtful] == [original, other]
+
+
+def test_a_corrected_recording_that_waits_can_be_decided_again(doubtful, opened, tmp_path, vault):
+    sync(tmp_path, vault, quiet=True)
+    take_id, other = doubtful
+    with closing(opened()) as library:
+        original = library.get(take_id).recorded_at
+        library.set_recorded_at(take_id, original - timedelta(hours=1))
+        library.retry(take_id)
+    times = parse_times([f"{take_id}=clock", f"{other}=keep"])
+    assert sync(tmp_path, vault, quiet=True, times=times)["done"] == 2
+    with closing(opened()) as library:
+        assert library.get(take_id).recorded_at == original
+
+
+class ClockAhead(SystemClock):
+    def now(self):
+        return super().now() + timedelta(hours=3)
+
+
+@pytest.fixture
+def wrong_clock(monkeypatch):
+    """The computer's clock is three hours ahead while the courier sends."""
+    monkeypatch.setattr("vbdesk.outbox.courier.courier.SystemClock", ClockAhead)
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"),
+    [
+        (1, "Your decision about the time of 1 recording is kept, whenever it is sent."),
+        (2, "Your decisions about the times of 2 recordings are kept, whenever they are sent."),
+    ],
+)
+def test_a_decision_while_the_clock_is_wrong_is_said_to_be_kept_and_it_is(
+    doubtful, opened, tmp_path, vault, near_service, capsys, request, count, sentence
+):
+    sync(tmp_path, vault, quiet=True)
+    with closing(opened()) as library:
+        suggested = {take_id: library.get(take_id).time_doubt.suggested for take_id in doubtful}
+    chosen = doubtful[:count]
+    capsys.readouterr()
+    request.getfixturevalue("wrong_clock")
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault, times=parse_times([f"{take_id}=suggested" for take_id in chosen]))
+    assert ended.value.exit_code == 4
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "The clock of this computer is wrong" in said
+    assert analyses(near_service) == 0
+    with closing(opened()) as library:
+        assert [library.get(take_id).recorded_at for take_id in chosen] == [suggested[take_id] for take_id in chosen]
+        assert all(library.get(take_id).fix is None for take_id in chosen)
+
+
+def test_a_decision_that_changes_nothing_is_said(record, tmp_path, vault, capsys):
+    record(1).close()
+    sync(tmp_path, vault, times=parse_times(["all=suggested"]))
+    assert "No time of a recording was decided." in capsys.readouterr().err
+
+
+def test_decisions_before_one_that_is_refused_are_said_to_be_kept(doubtful, tmp_path, vault, capsys):
+    sync(tmp_path, vault, quiet=True)
+    capsys.readouterr()
+    with pytest.raises(typer.Exit):
+        sync(tmp_path, vault, times=parse_times([f"{doubtful[0]}=suggested", "no-such-take=keep"]))
+    said = capsys.readouterr().err
+    assert "Your decision about the time of 1 recording is kept" in said
+    assert "No recording no-such-take waits" in said

@@ -214,6 +214,13 @@ def test_a_refusal_tells_no_time_for_anybody_on_the_way_can_write_it(client, ser
     assert client.server_time is None
 
 
+@pytest.mark.parametrize("date", ["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_a_time_that_cannot_be_is_no_time_of_the_service(client, service, date):
+    service.will_answer(service.json(CREDITS, Date=date))
+    client.account.credits()
+    assert client.server_time is None
+
+
 def test_a_cache_tells_the_time_of_an_old_answer_which_does_not_count(client, service):
     service.will_answer(service.json(CREDITS, Date="Sun, 01 Mar 2026 09:30:00 GMT", Age="86400"))
     client.account.credits()

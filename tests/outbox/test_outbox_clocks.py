@@ -268,6 +268,39 @@ def test_a_refusal_of_something_between_tells_no_time(laptop, service):
     assert laptop.state(take_id) is DONE
 
 
+IMPOSSIBLE = [datetime(1970, 1, 1, tzinfo=UTC), datetime(2024, 12, 31, tzinfo=UTC), datetime(2099, 12, 31, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("told", IMPOSSIBLE)
+def test_a_service_time_that_cannot_be_accuses_neither_the_clock_nor_a_take(laptop, service, told):
+    service.slips.extend([told - laptop.true.moment] * 500)  # a proxy writes the header of every answer
+    holds = set()
+    take_id = laptop.record()
+    laptop.run(200, lambda courier: holds.add(courier.status.on_hold))
+    assert holds == {None}
+    assert laptop.library.times.known().spans == ()
+    assert laptop.sent() == [laptop.get(take_id).recorded_at]
+    assert laptop.get(take_id).time_doubt is None
+
+
+@pytest.mark.parametrize("told", IMPOSSIBLE)
+def test_an_impossible_time_that_an_earlier_release_kept_says_nothing(laptop, told):
+    believed = ServiceTime(laptop.clock.boot(), told)
+    laptop.library.times.confirm(believed)
+    take_id = laptop.record(send=False)
+    store = laptop.library.store
+    with store.changing():  # as earlier releases left it
+        laptop.library.times.mark(laptop.get(take_id), TimeDoubt(told))
+    laptop.library.queue(take_id)
+    assert laptop.library.times.known().spans == ()
+    assert laptop.library.times.service_time() is None
+    assert laptop.get(take_id).reference.confirmed is None
+    assert laptop.get(take_id).time_doubt.suggested is None
+    laptop.run(200)
+    assert laptop.state(take_id) is DONE
+    assert laptop.sent() == [laptop.get(take_id).recorded_at]
+
+
 def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service):
     service.clock_ahead = DAY
     laptop.clock.wrong = DAY  # as the network's time server says, too
@@ -305,6 +338,98 @@ def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corr
     assert laptop.state(take_id) is DONE
 
 
+def let_service_lie(laptop, amount, seconds=60):
+    """Every answer of one run tells a time that is wrong by `amount`, as through a proxy."""
+    laptop.service.slips.extend([amount] * 500)
+    laptop.run(seconds)
+    laptop.service.slips.clear()
+
+
+@pytest.mark.parametrize(
+    ("lie", "restarted"),
+    [
+        (lie, restarted)
+        for lie in (3 * HOUR, -3 * HOUR, 20 * MINUTE, YEAR, -YEAR)
+        for restarted in (False, True)
+        if lie > timedelta(0) or not restarted  # else the computer may have been off for so long
+    ],
+)
+def test_a_service_that_was_wrong_for_one_run_accuses_no_take_once_it_is_right(laptop, lie, restarted):
+    first = laptop.record("a", send=False)
+    let_service_lie(laptop, lie)
+    during = laptop.record("b", send=False)
+    for take_id in (first, during):
+        assert abs(laptop.get(take_id).time_doubt.suggested - laptop.began[take_id] - lie) < timedelta(seconds=3)
+        laptop.library.queue(take_id)
+    let_service_lie(laptop, lie, 200)
+    if restarted:
+        laptop.restart()
+    laptop.run(200)
+    assert [laptop.state(take_id) for take_id in (first, during)] == [DONE, DONE]
+    assert sorted(laptop.sent()) == sorted(laptop.get(take_id).recorded_at for take_id in (first, during))
+
+
+@pytest.mark.parametrize("lie", [3 * HOUR, -3 * HOUR, DAY])
+def test_a_service_that_lied_between_takes_nothing_from_what_it_had_confirmed_in_the_same_run(laptop, lie):
+    laptop.run(10)
+    laptop.clock.wrong = -2 * DAY
+    wrong = laptop.record("a")
+    laptop.clock.wrong = timedelta(0)
+    let_service_lie(laptop, lie)
+    laptop.run(200)
+    assert doubted(laptop, wrong, laptop.began[wrong])
+
+
+def test_a_suggestion_by_a_time_that_was_refuted_is_replaced(laptop):
+    laptop.clock.wrong = -2 * DAY
+    take_id = laptop.record(send=False)
+    laptop.clock.wrong = timedelta(0)
+    let_service_lie(laptop, 3 * HOUR)
+    assert laptop.get(take_id).time_doubt.suggested > laptop.began[take_id] + 2 * HOUR
+    laptop.library.queue(take_id)
+    laptop.run(100)
+    assert doubted(laptop, take_id, laptop.began[take_id])
+    assert f"{laptop.began[take_id].astimezone():%H:%M}" in laptop.get(take_id).reason
+
+
+def test_a_refuted_time_does_not_accuse_again_once_that_time_has_come(laptop):
+    take_id = laptop.record(send=False)
+    let_service_lie(laptop, 3 * HOUR)
+    during = laptop.record("b", send=False)
+    laptop.restart()
+    laptop.run(100)
+    laptop.restart()
+    laptop.true.advance(5 * 3600)
+    laptop.run(100)
+    for each in (take_id, during):
+        laptop.library.queue(each)
+    laptop.run(200)
+    assert [laptop.state(each) for each in (take_id, during)] == [DONE, DONE]
+
+
+def test_a_machine_that_stood_still_accuses_no_take_that_was_confirmed_only_afterwards(laptop):
+    take_id = laptop.record(send=False)
+    laptop.run(100)
+    laptop.clock.stand_still(3 * 86_400)
+    laptop.run(100)
+    laptop.library.queue(take_id)
+    laptop.run(100)
+    assert laptop.state(take_id) is DONE
+
+
+def test_where_the_machine_stood_still_a_wrong_time_is_only_bounded(laptop):
+    laptop.clock.wrong = -YEAR
+    take_id = laptop.record(send=False)
+    laptop.clock.wrong = timedelta(0)
+    laptop.run(100)
+    laptop.clock.stand_still(3 * 86_400)
+    laptop.library.queue(take_id)
+    laptop.run(100)
+    assert doubted(laptop, take_id)
+    doubt = laptop.get(take_id).time_doubt
+    assert doubt.after - 3 * MINUTE < laptop.began[take_id] < doubt.before
+
+
 def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_future_to_a_person(laptop, service):
     service.clock_ahead = laptop.clock.wrong = YEAR  # the service of this computer has its clock
     laptop.run(10)
@@ -314,7 +439,7 @@ def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_f
     laptop.library.queue(take_id)
     before = len(service.requests)
     laptop.run(120)
-    assert doubted(laptop, take_id)
+    assert doubted(laptop, take_id, laptop.began[take_id])
     assert laptop.sent() == []
     assert len(service.requests) - before < 20
 
@@ -452,6 +577,96 @@ def test_what_a_person_decides_is_sent_and_noted_and_not_asked_again(laptop, ask
         ),
     }[choice]
     assert expected in notes
+
+
+@pytest.fixture
+def misled(laptop):
+    """A take of a right clock that a person moved to the time of a service that is wrong for one run."""
+
+    def make(lie):
+        take_id = laptop.record(send=False)
+        let_service_lie(laptop, lie)
+        told = laptop.get(take_id)
+        laptop.library.set_recorded_at(take_id, told.time_doubt.suggested)
+        laptop.library.queue(take_id)
+        assert laptop.get(take_id).original_time == told.recorded_at
+        return take_id, told.recorded_at
+
+    return make
+
+
+@pytest.mark.parametrize("later_s", [0, 5 * 3600])
+@pytest.mark.parametrize("lie", [3 * HOUR, -3 * HOUR])
+def test_a_time_taken_from_a_service_that_was_wrong_is_asked_about_again_with_all_times(laptop, misled, lie, later_s):
+    take_id, original = misled(lie)
+    laptop.true.advance(later_s)
+    laptop.run(200)
+    assert laptop.sent() == []
+    assert doubted(laptop, take_id, laptop.began[take_id])
+    item = laptop.get(take_id)
+    assert item.original_time == original
+    was, has = clock_words(original, item.recorded_at)
+    assert f"was corrected from {was} to {has}. By the service's clock it was made at " in item.reason
+
+
+@pytest.mark.parametrize("choice", ["original", "suggested", "keep"])
+def test_a_corrected_time_is_restored_or_moved_or_kept_as_a_person_decides(laptop, misled, choice):
+    take_id, original = misled(-3 * HOUR)
+    laptop.run(200)
+    corrected = laptop.get(take_id)
+    match choice:
+        case "original":
+            laptop.library.restore_recorded_at(take_id)
+            assert laptop.get(take_id).original_time is None
+        case "suggested":
+            laptop.library.set_recorded_at(take_id, corrected.time_doubt.suggested)
+            assert laptop.get(take_id).original_time == original
+        case "keep":
+            laptop.library.keep_recorded_at(take_id)
+            assert laptop.get(take_id).original_time == original
+    laptop.library.retry(take_id)
+    laptop.run(200)
+    suggested, kept = corrected.time_doubt.suggested, corrected.recorded_at
+    wanted = {"original": original, "suggested": suggested, "keep": kept}[choice]
+    [sent] = laptop.sent()
+    assert sent == wanted if choice != "suggested" else abs(sent - wanted) < timedelta(seconds=1)
+    if choice == "original":
+        notes = [(entry.what, entry.detail) for entry in AuditReader(laptop.library.store.folder, KEY).entries()]
+        moved_s = (original - corrected.recorded_at).total_seconds()
+        assert ("time of recording corrected", f"by {moved_s:.0f} s, restored") in notes
+        assert laptop.get(take_id).time_is_unique
+
+
+def test_a_corrected_time_can_be_restored_while_it_waits_and_not_once_it_is_sent(laptop, misled):
+    take_id, original = misled(3 * HOUR)
+    laptop.library.restore_recorded_at(take_id)
+    laptop.run(200)
+    assert laptop.sent() == [original]
+    with pytest.raises(NotAllowed):
+        laptop.library.restore_recorded_at(take_id)
+
+
+def test_the_first_time_outlasts_every_correction_and_a_restart(laptop, asked):
+    first = laptop.get(asked).recorded_at
+    for hours in (1, 2):
+        laptop.library.set_recorded_at(asked, NOON - hours * HOUR)
+    laptop.restart()
+    assert laptop.get(asked).original_time == first
+    laptop.library.restore_recorded_at(asked)
+    assert laptop.get(asked).recorded_at == first
+
+
+def test_a_time_that_nobody_corrected_has_nothing_to_restore(laptop, asked):
+    with pytest.raises(NotAllowed, match="was not corrected"):
+        laptop.library.restore_recorded_at(asked)
+    assert doubted(laptop, asked, laptop.began[asked])
+
+
+def test_a_time_that_a_person_entered_is_not_compared_again(laptop, misled):
+    take_id, _ = misled(-3 * HOUR)
+    laptop.library.set_recorded_at(take_id, NOON - DAY)
+    laptop.run(200)
+    assert [sent.replace(microsecond=0) for sent in laptop.sent()] == [NOON - DAY]
 
 
 def test_trying_again_without_a_decision_asks_again(laptop, asked):

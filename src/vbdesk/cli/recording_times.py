@@ -1,6 +1,6 @@
 """Decisions on the command line about the time of recordings whose clock was wrong."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -16,9 +16,10 @@ ALL = "all"
 
 
 class Choice(StrEnum):
-    """One of the two times that are known of a recording."""
+    """One of the times that are known of a recording: by the service, before a correction, or the one that it has."""
 
     SUGGESTED = "suggested"
+    CLOCK = "clock"
     KEEP = "keep"
 
 
@@ -35,10 +36,13 @@ def parse_times(options: Iterable[str]) -> dict[str, TimeChoice]:
         try:
             chosen[take_id] = Choice(text) if text in list(Choice) else read_entered(text)
         except ValueError as error:
-            fail(f"--time {option} is not understood. {error} Or write {take_id}=suggested or {take_id}=keep.", USAGE)
+            words = ", ".join(f"{take_id}={each}" for each in Choice)
+            fail(f"--time {option} is not understood. {error} Or write {words}.", USAGE)
         if take_id == ALL and isinstance(chosen[take_id], datetime):
             fail(
-                "Recordings cannot all have one time. Write --time all=suggested, --time all=keep, or name one.", USAGE
+                "Recordings cannot all have one time. Write --time all=suggested, --time all=clock, --time all=keep, "
+                "or name one.",
+                USAGE,
             )
     return chosen
 
@@ -59,47 +63,93 @@ def how_to_decide(item: "RecordingItem") -> str:
     """What to do about one of them: its sentence, and the options."""
     known = item.time_doubt is not None and item.time_doubt.suggested is not None
     choices = [f"--time {item.take_id}={Choice.SUGGESTED}"] if known else []
+    choices += [f"--time {item.take_id}={Choice.CLOCK}"] if item.original_time is not None else []
     choices += [f"--time {item.take_id}={Choice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
     return (
         f"{item.group_id}, {local_time(item.recorded_at)}: {item.reason}\n"
-        f"  Use vbdesk sync with one of these: {', '.join(choices)}."
+        f"  Use vbdesk sync with one of these: {', '.join(choices)}.{_explained(item)}"
     )
+
+
+def _explained(item: "RecordingItem") -> str:
+    """Which time `clock` and `keep` mean once they differ."""
+    if item.original_time is None:
+        return ""
+    before, now = local_time(item.original_time), local_time(item.recorded_at)
+    return f"\n  {Choice.CLOCK} means {before}, the time before the correction. {Choice.KEEP} means {now}."
 
 
 def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
     """Put the chosen recordings back into the line with the time that was decided.
 
+    A recording whose time was corrected and that is not sent can be named again.
+
     A named recording for which that is not possible ends the command with the reason; what was decided before stays.
-    With `all`, such a recording goes on waiting, and the reason is printed.
+    With `all`, such a recording goes on waiting, and the reason is printed. How many decisions are kept is printed in
+    any case, because sending may end before it comes to these recordings.
     """
-    from vbdesk.outbox.library.library import NotAllowed
+    decided = 0
+    try:
+        for item, choice, is_named in _chosen(library, times):
+            decided += _is_decided(library, item, choice, is_named=is_named)
+    finally:
+        if times:
+            say(_kept_sentence(decided), err=True)
+
+
+def _chosen(library: "Library", times: Mapping[str, TimeChoice]) -> "Iterator[tuple[RecordingItem, TimeChoice, bool]]":
+    """Each recording with its choice, and whether it was named."""
+    from vbdesk.outbox.library.items import ItemFilter
+    from vbdesk.outbox.library.states import OutboxState
 
     asked = {item.take_id: item for item in undecided_times(library)}
+    waiting = library.list(ItemFilter(states=frozenset({OutboxState.WAITING})))
+    open_again = {item.take_id: item for item in waiting if item.original_time is not None} | asked
     for take_id, choice in times.items():
-        if take_id != ALL and take_id not in asked:
+        if take_id == ALL:
+            yield from ((item, choice, False) for item in asked.values() if item.take_id not in times)
+        elif take_id in open_again:
+            yield open_again[take_id], choice, True
+        else:
             fail(f"No recording {take_id} waits for a decision about its time.", USAGE)
-        named = (
-            {take_id: asked[take_id]} if take_id != ALL else {key: asked[key] for key in asked.keys() - times.keys()}
-        )
-        for item in named.values():
-            try:
-                _decide(library, item, choice)
-            except NotAllowed as refusal:
-                sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
-                if take_id != ALL:
-                    fail(sentence)
-                say(sentence, err=True)
+
+
+def _is_decided(library: "Library", item: "RecordingItem", choice: TimeChoice, *, is_named: bool) -> bool:
+    from vbdesk.outbox.library.library import NotAllowed
+
+    try:
+        _decide(library, item, choice)
+    except NotAllowed as refusal:
+        sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
+        if is_named:
+            fail(sentence)
+        say(sentence, err=True)
+        return False
+    return True
+
+
+def _kept_sentence(decided: int) -> str:
+    match decided:
+        case 0:
+            return "No time of a recording was decided."
+        case 1:
+            return "Your decision about the time of 1 recording is kept, whenever it is sent."
+    return f"Your decisions about the times of {decided} recordings are kept, whenever they are sent."
 
 
 def _decide(library: "Library", item: "RecordingItem", choice: TimeChoice) -> None:
     from vbdesk.outbox.library.library import NotAllowed
+    from vbdesk.outbox.library.states import OutboxState
 
-    if choice is Choice.KEEP:
+    if choice is Choice.KEEP or (choice is Choice.CLOCK and item.original_time is None):
         library.keep_recorded_at(item.take_id)
+    elif choice is Choice.CLOCK:
+        library.restore_recorded_at(item.take_id)
     elif choice is Choice.SUGGESTED:
         if item.time_doubt is None or item.time_doubt.suggested is None:
             raise NotAllowed("The right time of this recording is not known. Enter it, or keep the clock's time.")
         library.set_recorded_at(item.take_id, item.time_doubt.suggested)
     elif isinstance(choice, datetime):
         library.set_recorded_at(item.take_id, choice)
-    library.retry(item.take_id)
+    if item.state is not OutboxState.WAITING:
+        library.retry(item.take_id)

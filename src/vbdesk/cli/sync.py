@@ -76,8 +76,9 @@ def sync(
         typer.Option(
             "--time",
             metavar="TAKE=TIME",
-            help="Decide about the time of a recording whose clock was wrong: its id, or all, and suggested, keep, or "
-            "date and time such as 2026-03-01T09:30+01:00. May be given several times.",
+            help="Decide about the time of a recording whose clock was wrong: its id, or all, and suggested, keep, "
+            "clock (the time before a correction), or date and time such as 2026-03-01T09:30+01:00. May be given "
+            "several times.",
         ),
     ] = None,
     look_again: Annotated[

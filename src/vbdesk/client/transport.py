@@ -29,6 +29,7 @@ from vbdesk.client.timekeeper import CancelFlag, Timekeeper
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
 from vbdesk.contract.idempotency import KEPT_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.contract.timestamps import can_be_now
 
 T = TypeVar("T")
 
@@ -77,7 +78,8 @@ class Transport:
 
     Attributes:
         server_time: the time of day in the service's last answer; None before the first, and where that answer did not
-            tell it. Refusals do not count: anybody on the way can write one, without knowing the account's key.
+            tell it or told one that cannot be, such as 1970. Refusals do not count: anybody on the way can write one,
+            without knowing the account's key.
         key_kept_s: for how many seconds the service keeps an idempotency key, by its last answer; None: no promise.
     """
 
@@ -187,7 +189,8 @@ class Transport:
 
     def _read_clock(self, response: httpx.Response) -> None:
         with suppress(KeyError, ValueError, OverflowError):
-            self.server_time = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
+            moment = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
+            self.server_time = moment if can_be_now(moment) else None
 
     def _read_promise(self, response: httpx.Response) -> None:
         """Take in whether keys are honoured; the service says so on every answer to somebody that it knows."""

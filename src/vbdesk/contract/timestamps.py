@@ -12,6 +12,11 @@ _FORM = re.compile(
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
 
+FIRST_NOW = datetime(2025, 1, 1, tzinfo=UTC)
+"""This program did not exist before, so no right clock shows an earlier time while it runs."""
+LAST_NOW = datetime(2050, 1, 1, tzinfo=UTC)
+"""No release of this program is in use for so long, so no right clock shows a later time while it runs."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST = 1e15
 _ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
@@ -91,6 +96,11 @@ def bounded(amount: float) -> float:
     if amount != amount:  # NaN; `isnan` takes no integer of thousands of digits
         return 0.0
     return max(-_LARGEST, min(_LARGEST, amount))
+
+
+def can_be_now(moment: datetime) -> bool:
+    """Whether a right clock can show `moment` while this program runs; not so for 1970 or 2099."""
+    return FIRST_NOW <= moment < LAST_NOW
 
 
 def local_minute(moment: datetime) -> str:

@@ -86,13 +86,15 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
 def ask(shelf, open_outbox, workspace, qtbot):
     """A recording that is asked about, its page with the card open, and the item as it was."""
 
-    def make(state=S.NEEDS_ATTENTION, suggested=timedelta(hours=-3), **columns):
+    def make(state=S.NEEDS_ATTENTION, suggested=timedelta(hours=-3), before=lambda library, item: None, **columns):
         take_id = shelf.put("ward4-0172", state, fix=Fix.SET_CLOCK, reason="The clock was wrong. Decide.", **columns)
         library = workspace.library
+        before(library, library.get(take_id))
         item = library.get(take_id)
         doubt = TimeDoubt(None if suggested is None else item.recorded_at + suggested)
         with library.store.changing():
             library.store.keep_details(take_id, replace(metadata_of(item), time_doubt=doubt))
+            library.store.update(take_id, {"fix": Fix.SET_CLOCK, "reason": "The clock was wrong. Decide."})
         page = open_outbox(1)
         assert page.view_model.table.cell(0, 4).text == "Choose time"
         page.view_model.act(take_id)
@@ -144,6 +146,41 @@ def test_a_time_that_cannot_be_read_is_said_at_its_field(ask, workspace):
 def test_without_a_suggestion_the_other_two_are_offered(ask):
     page, _ = ask(suggested=None)
     assert offered(page) == ["Clock's time", "Another time"]
+
+
+@pytest.mark.parametrize("choice", ["suggested", "original", "kept"])
+def test_the_time_before_a_correction_stays_a_choice(ask, workspace, qtbot, choice):
+    first, take_id = None, None
+
+    def correct(library, item):
+        nonlocal first, take_id
+        first, take_id = item.recorded_at, item.take_id
+        library.set_recorded_at(item.take_id, first + timedelta(hours=-5))
+
+    page, item = ask(before=correct)
+    assert offered(page) == ["Service's time", "Clock's time", "Corrected time", "Another time"]
+    pick(page, choice)
+    wanted = {"suggested": item.time_doubt.suggested, "original": first, "kept": item.recorded_at}[choice]
+    assert page.time_card.time.text() == f"{wanted.astimezone():%Y-%m-%d %H:%M}"
+    assert page.time_card.time.isReadOnly()
+    page.time_card.go.click()
+    qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)
+    assert workspace.library.get(take_id).recorded_at == wanted
+
+
+def test_a_corrected_recording_that_rests_can_be_given_its_first_time_back(shelf, open_outbox, workspace, qtbot):
+    take_id = shelf.put("ward4-0172", S.CHECKED)
+    first = workspace.library.get(take_id).recorded_at
+    workspace.library.set_recorded_at(take_id, first - timedelta(hours=5))
+    page = open_outbox(1)
+    assert page.view_model.table.cell(0, 4).text == "Choose time"
+    page.view_model.act(take_id)
+    qtbot.waitUntil(lambda: page.time_card.isVisible())
+    assert "was corrected from " in page.time_card.sentence.text()
+    assert page.time_card.choice.choice() == "original"
+    page.time_card.go.click()
+    qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)
+    assert workspace.library.get(take_id).recorded_at == first
 
 
 def test_what_another_computer_may_have_sent_keeps_its_time(ask):

@@ -12,11 +12,12 @@ from vbdesk.desk.widgets.segment import Segment
 from vbdesk.desk.widgets.text import Text
 from vbdesk.outbox.library.recording_time import read_entered
 
-_SUGGESTED, _KEPT, _ENTERED = "suggested", "kept", "entered"
+_SUGGESTED, _ORIGINAL, _KEPT, _ENTERED = "suggested", "original", "kept", "entered"
+_CLOCK_WORDS = "Clock's time"
 
 
 class TimeCard(QWidget):
-    """Both times of a recording, and the choice between them or a third.
+    """The known times of a recording, and the choice between them or another.
 
     Signals:
         left: it is closed.
@@ -32,7 +33,12 @@ class TimeCard(QWidget):
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.choice = Segment(
             "Which time is right",
-            [(_SUGGESTED, "Service's time", ""), (_KEPT, "Clock's time", ""), (_ENTERED, "Another time", "")],
+            [
+                (_SUGGESTED, "Service's time", ""),
+                (_ORIGINAL, _CLOCK_WORDS, ""),
+                (_KEPT, _CLOCK_WORDS, ""),
+                (_ENTERED, "Another time", ""),
+            ],
         )
         self.time = LineField(icon="clock")
         self.time_field = Field(
@@ -63,8 +69,11 @@ class TimeCard(QWidget):
         self.title.setText(f"When was the recording of {question.group_id} made?")
         self.sentence.setText(question.sentence)
         self.choice.set_offered(_SUGGESTED, question.correctable and question.suggested is not None)
+        corrected = bool(question.original_words)
+        self.choice.set_offered(_ORIGINAL, question.correctable and corrected)
+        self.choice.option(_KEPT).setText("Corrected time" if corrected else _CLOCK_WORDS)
         self.choice.set_offered(_ENTERED, question.correctable)
-        first = _SUGGESTED if question.suggested is not None else _ENTERED
+        first = _SUGGESTED if question.suggested is not None else _ORIGINAL if corrected else _ENTERED
         self.choice.choose(first if question.correctable else _KEPT)
         self._show_time(self.choice.choice())
         self.choice.setFocus()
@@ -73,7 +82,11 @@ class TimeCard(QWidget):
     def _show_time(self, key: str) -> None:
         question = self._question
         if question is not None:
-            texts = {_SUGGESTED: question.suggested_words, _KEPT: question.told_words}
+            texts = {
+                _SUGGESTED: question.suggested_words,
+                _ORIGINAL: question.original_words,
+                _KEPT: question.told_words,
+            }
             self.time.setText(texts.get(key, self.time.text()))
             self.time.setReadOnly(key != _ENTERED)
             self.time_field.set_fault(None)
@@ -85,6 +98,10 @@ class TimeCard(QWidget):
             return
         moment = None
         match self.choice.choice():
+            case "original":
+                self._deeds.restore_time(question.take_id)
+                self.left.emit()
+                return
             case "suggested":
                 moment = question.suggested
             case "entered":

@@ -96,7 +96,8 @@ class TimeQuestion:
 
     Attributes:
         sentence: why it is asked.
-        told_words: the time that the clock gave.
+        told_words: the time that it has: the clock's, or a corrected one.
+        original_words: the time before a person corrected it; empty if nobody did.
         suggested, suggested_words: the right time by the service's clock, where it can be computed.
         correctable: no service can know the recording by the time that it has.
     """
@@ -107,6 +108,7 @@ class TimeQuestion:
     told_words: str
     suggested: datetime | None
     suggested_words: str
+    original_words: str
     correctable: bool
 
 
@@ -193,10 +195,11 @@ class OutboxDeeds(QObject):
             TimeQuestion(
                 take_id=item.take_id,
                 group_id=item.group_id,
-                sentence=item.reason or "",
+                sentence=item.reason or _corrected_sentence(item),
                 told_words=_entered_words(item.recorded_at),
                 suggested=suggested,
                 suggested_words="" if suggested is None else _entered_words(suggested),
+                original_words="" if item.original_time is None else _entered_words(item.original_time),
                 correctable=item.bundle_id is None and not item.asked,
             )
         )
@@ -221,6 +224,11 @@ class OutboxDeeds(QObject):
         """Send a recording with this time; with the one that it has if None."""
         library = self._workspace.library
         self._each([(take_id, lambda take_id: _decide_time(library, take_id, moment))])
+
+    def restore_time(self, take_id: str) -> None:
+        """Send a recording with the time that it had before a person corrected it."""
+        library = self._workspace.library
+        self._each([(take_id, lambda take_id: _restore_time(library, take_id))])
 
     def act_on_notice(self) -> None:
         """Do what the button of the notice says."""
@@ -336,10 +344,27 @@ def _decide_time(library: Library, take_id: str, moment: datetime | None) -> Non
         library.keep_recorded_at(take_id)
     else:
         library.set_recorded_at(take_id, moment)
+    _let_go(library, take_id)
+
+
+def _restore_time(library: Library, take_id: str) -> None:
+    library.restore_recorded_at(take_id)
+    _let_go(library, take_id)
+
+
+def _let_go(library: Library, take_id: str) -> None:
     if library.get(take_id).state is _S.CHECKED:
         library.queue(take_id)
     else:
         library.retry(take_id)
+
+
+def _corrected_sentence(item: RecordingItem) -> str:
+    """What to say of a recording that a person asks about again: nothing speaks against the time that it has."""
+    if item.original_time is None:
+        return ""
+    before, now = clock_words(item.original_time, item.recorded_at)
+    return f"The time of this recording was corrected from {before} to {now}. Choose the time to send it with."
 
 
 def _entered_words(moment: datetime) -> str:

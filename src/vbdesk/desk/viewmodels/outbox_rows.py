@@ -148,7 +148,7 @@ def deed_of(item: RecordingItem, around: Circumstances) -> Deed:
         case _S.WAITING | _S.UPLOADING:
             return Deed.NONE if item.asked else Deed.CANCEL
         case _S.CHECKED:
-            return Deed.CORRECT if item.fix is Fix.SET_CLOCK else Deed.SEND
+            return Deed.CORRECT if item.fix is Fix.SET_CLOCK or item.original_time is not None else Deed.SEND
         case _S.DONE:
             return Deed.OPEN
         case _S.HANDED_OVER:

@@ -55,6 +55,8 @@ class TakeMetadata:
         reference: what was known of the time when it began, apart from the clock; None where nothing was.
         time_doubt: why `recorded_at` is doubtful; None if it is not.
         time_decided: a person has decided which time is right.
+        time_suggested: they took the time that the service's clock suggested; it is compared until it is sent.
+        original_time: `recorded_at` as it was before a person corrected it; None if nobody did.
     """
 
     group_id: str
@@ -73,6 +75,8 @@ class TakeMetadata:
     reference: TimeReference | None = None
     time_doubt: TimeDoubt | None = None
     time_decided: bool = False
+    time_suggested: bool = False
+    original_time: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class RecordingItem:
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the file that it was imported from; empty for a take.
         time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`.
-        reference, time_doubt, time_decided: see `TakeMetadata`.
+        reference, time_doubt, time_decided, time_suggested, original_time: see `TakeMetadata`.
         asked: the service was asked for the analysis, and has not answered.
         released: it need not wait for a person, see `Library.send_now`.
         not_before: when it is tried again.
@@ -145,6 +149,8 @@ class RecordingItem:
     reference: TimeReference | None = None
     time_doubt: TimeDoubt | None = None
     time_decided: bool = False
+    time_suggested: bool = False
+    original_time: datetime | None = None
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -184,6 +190,8 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         reference=item.reference,
         time_doubt=item.time_doubt,
         time_decided=item.time_decided,
+        time_suggested=item.time_suggested,
+        original_time=item.original_time,
     )
 
 
@@ -220,6 +228,8 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "reference": reference_json(metadata.reference),
         "time_doubt": doubt_json(metadata.time_doubt),
         "time_decided": metadata.time_decided,
+        "time_suggested": metadata.time_suggested,
+        "original_time": None if metadata.original_time is None else metadata.original_time.isoformat(),
     }
     return json.dumps(document).encode()
 

@@ -261,16 +261,32 @@ class Library(Listing):
         if moment.tzinfo is None:
             raise ValueError("The time of a recording needs a zone.")
         with self.store.changing():
-            item = self._with_open_time(take_id, moment)
-            if item.job_id is not None or item.bundle_id is not None or self.store.asked(take_id):
-                raise NotAllowed("The service may know this recording by its time already, so it cannot be corrected.")
-            unique = item.time_is_unique or moment.microsecond == 0
-            self._decide_time(item, self.store.free_moment(with_own_digits(moment)), unique=unique)
-            moved_s = (moment - item.recorded_at).total_seconds()
+            item = self._with_correctable_time(take_id, moment)
             suggested = item.time_doubt is not None and item.time_doubt.suggested == moment
-            self.store.note(
-                Deed.TIME_CORRECTED, take_id, f"by {moved_s:.0f} s, {'suggested' if suggested else 'entered'}"
+            decided = replace(
+                metadata_of(item),
+                time_is_unique=item.time_is_unique or moment.microsecond == 0,
+                time_suggested=suggested,
+                original_time=item.original_time or item.recorded_at,
             )
+            self._decide_time(take_id, decided, self.store.free_moment(with_own_digits(moment)))
+            self._note_correction(item, moment, "suggested" if suggested else "entered")
+
+    def restore_recorded_at(self, take_id: str) -> None:
+        """Give a recording the time back that it had before a person corrected it, as a person decided.
+
+        Raises:
+            NotAllowed: it was not corrected, or as for `set_recorded_at`.
+        """
+        with self.store.changing():
+            original = self.store.get(take_id).original_time
+            if original is None:
+                raise NotAllowed("The time of this recording was not corrected, so it has its own time already.")
+            item = self._with_correctable_time(take_id, original)
+            unique = not item.imported  # nobody knows any more whether chance gave the digits of a file's time
+            decided = replace(metadata_of(item), time_is_unique=unique, time_suggested=False, original_time=None)
+            self._decide_time(take_id, decided, self.store.free_moment(original))
+            self._note_correction(item, original, "restored")
 
     def keep_recorded_at(self, take_id: str) -> None:
         """Keep the time of a recording although it is doubtful, as a person decided.
@@ -280,7 +296,7 @@ class Library(Listing):
         """
         with self.store.changing():
             item = self._with_open_time(take_id, self.store.get(take_id).recorded_at)
-            self._decide_time(item, time_text(item.recorded_at), unique=item.time_is_unique)
+            self._decide_time(take_id, replace(metadata_of(item), time_suggested=False), time_text(item.recorded_at))
             self.store.note(Deed.TIME_KEPT, take_id)
 
     def _with_open_time(self, take_id: str, moment: datetime) -> RecordingItem:
@@ -297,10 +313,19 @@ class Library(Listing):
             )
         return item
 
-    def _decide_time(self, item: RecordingItem, recorded_at: str, *, unique: bool) -> None:
-        decided = replace(metadata_of(item), time_doubt=None, time_decided=True, time_is_unique=unique)
-        self.store.keep_details(item.take_id, decided)
-        self.store.update(item.take_id, {"recorded_at": recorded_at, "reason": None, "fix": None})
+    def _with_correctable_time(self, take_id: str, moment: datetime) -> RecordingItem:
+        item = self._with_open_time(take_id, moment)
+        if item.job_id is not None or item.bundle_id is not None or self.store.asked(take_id):
+            raise NotAllowed("The service may know this recording by its time already, so it cannot be corrected.")
+        return item
+
+    def _decide_time(self, take_id: str, decided: TakeMetadata, recorded_at: str) -> None:
+        self.store.keep_details(take_id, replace(decided, time_doubt=None, time_decided=True))
+        self.store.update(take_id, {"recorded_at": recorded_at, "reason": None, "fix": None})
+
+    def _note_correction(self, item: RecordingItem, moment: datetime, how: str) -> None:
+        moved_s = (moment - item.recorded_at).total_seconds()
+        self.store.note(Deed.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
     def put_away(self, take_id: str) -> PutAway:
         """Take a `checked` recording out of the library; it can be brought back until the library is closed.

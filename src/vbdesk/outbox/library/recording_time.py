@@ -7,12 +7,12 @@ service had confirmed when it was made, and the first that it confirmed afterwar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.contract.timestamps import in_zone
+from vbdesk.contract.timestamps import FIRST_NOW, can_be_now, in_zone
 
 RIGHT = timedelta(minutes=2)
 """A clock that differs by less is right: no two clocks are the same."""
@@ -25,7 +25,6 @@ AGREE = timedelta(minutes=1)
 
 DRIFT = 1e-4  # a computer's count of seconds without correction; ten seconds a day
 KEPT_SPANS = 50  # starts of the computer, about two months of them
-OLDEST = datetime(2025, 1, 1, tzinfo=UTC)  # this program did not exist before
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +78,61 @@ class TimeDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The first and the last time that the service confirmed while the two counts agreed, within one computer start."""
+    """The first and the last time that the service confirmed while the two counts agreed, within one computer start.
+
+    Attributes:
+        clock: what the computer's clock said at `first`; None in libraries of an earlier release.
+    """
 
     first: ServiceTime
     last: ServiceTime
+    clock: datetime | None = None
+
+    def is_refuted_by(self, answer: ServiceTime) -> bool:
+        """Whether the service's clock was wrong during this span, if a later answer is right."""
+        if self.last.boot.boot_id != answer.boot.boot_id:
+            return self.last.at > answer.at + AGREE
+        if self.last.agrees_with(answer):
+            return False
+        ahead = self.last.later(answer.boot.seconds) - answer.at
+        return ahead > timedelta(0) or self._clock_contradicts(answer, -ahead)
+
+    def _clock_contradicts(self, answer: ServiceTime, behind: timedelta) -> bool:
+        """Whether the computer's clock of then supports the answer, which is later than this span lets expect.
+
+        It does not where a virtual machine was suspended: time has passed that its count does not know of.
+        """
+        if self.clock is None:
+            return False
+        error = abs(ServiceTime(self.first.boot, self.clock).later(answer.boot.seconds) - answer.at)
+        return error < behind and error <= TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTimes:
-    """Every time that the service has confirmed here, in the order in which it did."""
+    """The times that the service has confirmed here, in the order in which it did.
+
+    A newer answer takes the place of what it refutes: the service's clock was wrong then, or something on the way
+    changed what it told.
+    """
 
     spans: tuple[Span, ...] = ()
 
     @property
     def newest(self) -> ServiceTime | None:
-        """The last confirmed time. It may be before earlier ones, where the service's clock was corrected."""
+        """The last confirmed time."""
         return self.spans[-1].last if self.spans else None
 
-    def with_answer(self, answer: ServiceTime) -> "KnownTimes":
-        """The same with one more confirmed time."""
-        if self.newest is not None and self.newest.agrees_with(answer):
-            return KnownTimes((*self.spans[:-1], Span(self.spans[-1].first, answer)))
-        return KnownTimes((*self.spans, Span(answer, answer))[-KEPT_SPANS:])
+    def with_answer(self, answer: ServiceTime, clock: datetime | None = None) -> "KnownTimes":
+        """The same with one more confirmed time, at which the computer's clock said `clock`."""
+        spans = [span for span in self.spans if not span.is_refuted_by(answer)]
+        if spans and spans[-1].last.agrees_with(answer):
+            return KnownTimes((*spans[:-1], replace(spans[-1], last=answer)))
+        return KnownTimes((*spans, Span(answer, answer, clock))[-KEPT_SPANS:])
+
+    def supports(self, confirmed: ServiceTime) -> bool:
+        """Whether a confirmed time that a recording keeps was not refuted since; where nothing is known, it was not."""
+        return not self.spans or any(end.agrees_with(confirmed) for end in self.of_start(confirmed.boot.boot_id))
 
     def service_time(self, boot: BootTime) -> datetime | None:
         """The service's time at `boot`; None where it confirmed none since that start of the computer."""
@@ -146,8 +178,10 @@ def doubt_of(
 def _compared(
     recorded_at: datetime, reference: TimeReference, known: KnownTimes, service_time: datetime | None, clock: datetime
 ) -> TimeDoubt | None:
+    if reference.confirmed is not None and not known.supports(reference.confirmed):
+        reference = replace(reference, confirmed=None)
     confirmed = [] if reference.confirmed is None else [reference.confirmed]
-    anchors = [each for each in (*known.of_start(reference.boot.boot_id), *confirmed) if _same_start(each, reference)]
+    anchors = [each for each in (*confirmed, *known.of_start(reference.boot.boot_id)) if _same_start(each, reference)]
     if anchors:
         clock_error = None if service_time is None else clock - service_time
         return _measured(recorded_at, reference.boot.seconds, anchors, clock_error)
@@ -161,7 +195,7 @@ def _same_start(confirmed: ServiceTime, reference: TimeReference) -> bool:
 def _measured(
     recorded_at: datetime, seconds: float, anchors: list[ServiceTime], clock_error: timedelta | None
 ) -> TimeDoubt | None:
-    """The right time is known: by each anchor, should the service's clock have been corrected in between."""
+    """The right time is known: by each anchor, should the computer have stood still in between."""
     for anchor in anchors:
         error = recorded_at - anchor.later(seconds)
         allowed = RIGHT + anchor.drift(seconds)
@@ -170,7 +204,10 @@ def _measured(
         unchanged = clock_error is None or abs(error - clock_error) <= allowed
         if abs(error) <= TOLERANCE and unchanged:
             return None
-    nearest = min(anchors, key=lambda anchor: abs(anchor.boot.seconds - seconds))
+    newest, nearest = anchors[-1], min(anchors, key=lambda anchor: abs(anchor.boot.seconds - seconds))
+    times = sorted(anchor.later(seconds) for anchor in (nearest, newest))
+    if times[1] - times[0] > RIGHT + newest.drift(seconds):  # nothing tells which of the two is right
+        return TimeDoubt(after=times[0], before=times[1])
     return TimeDoubt(suggested=nearest.later(seconds))
 
 
@@ -178,10 +215,8 @@ def _bounded(
     recorded_at: datetime, reference: TimeReference, known: KnownTimes, service_time: datetime | None
 ) -> TimeDoubt | None:
     after = None if reference.confirmed is None else reference.confirmed.at
-    if after is not None and service_time is not None and after > service_time + RIGHT:
-        after = None  # the service's clock was wrong then, and is corrected now
     before = known.first_since(reference.confirmed) or service_time
-    if recorded_at < (after or OLDEST) - RIGHT or (before is not None and recorded_at > before + RIGHT):
+    if recorded_at < (after or FIRST_NOW) - RIGHT or (before is not None and recorded_at > before + RIGHT):
         return TimeDoubt(after=after, before=before)
     return None
 
@@ -216,8 +251,22 @@ _TOO_OLD = (
 )
 
 
-def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt) -> str:
-    """What to say to a person of a recording whose time is doubtful: both times, as far as they are known."""
+_CORRECTED = (
+    "The time of this recording was corrected from {original} to {told}. {known}Decide which time is right. It is not "
+    "sent before."
+)
+
+
+def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime | None = None) -> str:
+    """What to say to a person of a recording whose time is doubtful: all times, as far as they are known.
+
+    Args:
+        recorded_at: the time that it has.
+        doubt: why that is doubtful.
+        original: the time that it had before a person corrected it; None if nobody did.
+    """
+    if original is not None:
+        return _corrected_sentence(recorded_at, doubt, original)
     if doubt.suggested is not None:
         told, suggested = clock_words(recorded_at, doubt.suggested)
         return _SUGGESTED[recorded_at > doubt.suggested].format(told=told, suggested=suggested)
@@ -232,6 +281,15 @@ def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt) -> str:
         return _NOT_LATER.format(told=told, before=before)
     (told,) = clock_words(recorded_at)
     return _TOO_OLD.format(told=told)
+
+
+def _corrected_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> str:
+    bounds = {"after": doubt.after, "not later than": doubt.before}
+    known = {"at": doubt.suggested} if doubt.suggested else {words: at for words, at in bounds.items() if at}
+    first, told, *others = clock_words(original, recorded_at, *known.values())
+    when = " and ".join(f"{words} {at}" for words, at in zip(known, others, strict=True))
+    sentence = f"By the service's clock it was made {when}. " if when else ""
+    return _CORRECTED.format(original=first, told=told, known=sentence)
 
 
 def clock_words(*moments: datetime) -> list[str]:
@@ -284,7 +342,8 @@ def read_reference(document: Mapping[str, Any] | None) -> TimeReference | None:
         if document is None:
             return None
         boot = BootTime(str(document["boot_id"]), float(document["seconds"]))
-        return TimeReference(boot, read_service_time(document["confirmed"]))
+        confirmed = read_service_time(document["confirmed"])
+        return TimeReference(boot, confirmed if confirmed is None or can_be_now(confirmed.at) else None)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -303,7 +362,8 @@ def read_doubt(document: Mapping[str, Any] | None) -> TimeDoubt | None:
         if document is None:
             return None
         moments = {name: None if document[name] is None else _aware(document[name]) for name in _DOUBT}
-        return TimeDoubt(**moments)
+        # earlier releases believed a service that told 1970
+        return TimeDoubt(**{name: at if at and can_be_now(at) else None for name, at in moments.items()})
     except (KeyError, TypeError, ValueError):
         return None
 

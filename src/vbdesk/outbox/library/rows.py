@@ -189,6 +189,8 @@ def _item(
         reference=read_reference(details.get("reference")),
         time_doubt=_time_doubt(row, details),
         time_decided=bool(details.get("time_decided")),
+        time_suggested=bool(details.get("time_suggested")),
+        original_time=_moment(details.get("original_time")),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),

@@ -3,10 +3,12 @@
 import json
 import logging
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
+from vbdesk.contract.timestamps import can_be_now
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_time import (
+    RIGHT,
     KnownTimes,
     ServiceTime,
     Span,
@@ -39,10 +41,12 @@ class ServiceTimes:
         if content is None:
             return KnownTimes()
         try:
-            return KnownTimes(tuple(_span(first, last) for first, last in json.loads(content)))
+            spans = [_span(*kept) for kept in json.loads(content)]
         except (TypeError, ValueError, KeyError):
             log.warning("The times that the service has confirmed cannot be read")
             return KnownTimes()
+        # earlier releases kept times such as 1970
+        return KnownTimes(tuple(span for span in spans if can_be_now(span.first.at) and can_be_now(span.last.at)))
 
     def reference(self) -> TimeReference:
         """What to keep with a recording that begins now."""
@@ -63,16 +67,20 @@ class ServiceTimes:
         newest = known.newest
         if newest is not None and newest.agrees_with(answer) and _since_s(newest, answer) < KEPT_AGAIN_S:
             return
-        spans = [
-            (service_time_json(span.first), service_time_json(span.last)) for span in known.with_answer(answer).spans
-        ]
+        now, clock = self._store.clock.boot(), self._store.clock.now()
+        if now.boot_id == answer.boot.boot_id:
+            clock -= timedelta(seconds=now.seconds - answer.boot.seconds)
+        spans = [_span_json(span) for span in known.with_answer(answer, clock).spans]
         with self._store.changing():  # settings count among what is proved
             self._store.keep_setting(_SETTING, json.dumps(spans).encode())
 
     def doubt(self, item: RecordingItem, known: KnownTimes | None = None) -> TimeDoubt | None:
-        """Why the time of a recording is doubtful; None if nothing speaks against it, or a person has decided."""
+        """Why the time of a recording is doubtful; None if nothing speaks against it, or a person has decided.
+
+        A suggestion that a person took is compared further: the time that it came from may be refuted later.
+        """
         clock = self._store.clock
-        reference = None if item.time_decided else item.reference
+        reference = None if item.time_decided and not item.time_suggested else item.reference
         return doubt_of(item.recorded_at, reference, known or self.known(), clock.boot(), clock.now())
 
     def review(self, take_id: str | None = None) -> None:
@@ -95,7 +103,7 @@ class ServiceTimes:
         store = self._store
         store.keep_details(item.take_id, replace(metadata_of(item), time_doubt=doubt))
         if doubt is not None:
-            reason = doubt_sentence(item.recorded_at, doubt)
+            reason = doubt_sentence(item.recorded_at, doubt, item.original_time)
             store.update(item.take_id, {"reason": reason, "fix": Fix.SET_CLOCK})
         elif item.fix is Fix.SET_CLOCK:
             store.update(item.take_id, {"reason": None, "fix": None})
@@ -111,15 +119,22 @@ def _is_news(item: RecordingItem, doubt: TimeDoubt | None) -> bool:
     before = item.time_doubt
     if before is None or doubt is None:
         return before is not doubt
-    return before.suggested is None and doubt.suggested is not None
+    if before.suggested is None or doubt.suggested is None:
+        return before.suggested is not doubt.suggested
+    return abs(before.suggested - doubt.suggested) > RIGHT
 
 
 def _since_s(earlier: ServiceTime, later: ServiceTime) -> float:
     return abs(later.boot.seconds - earlier.boot.seconds)
 
 
-def _span(first: dict[str, object], last: dict[str, object]) -> Span:
+def _span_json(span: Span) -> list[object]:
+    clock = None if span.clock is None else span.clock.astimezone(UTC).isoformat()
+    return [service_time_json(span.first), service_time_json(span.last), clock]
+
+
+def _span(first: dict[str, object], last: dict[str, object], clock: str | None = None) -> Span:
     begin, end = read_service_time(first), read_service_time(last)
     if begin is None or end is None:
         raise ValueError("A confirmed time is missing.")
-    return Span(begin, end)
+    return Span(begin, end, None if clock is None else datetime.fromisoformat(clock))
