@@ -129,7 +129,8 @@ def test_a_person_decides_which_time_of_a_recording_is_right(ask, workspace, qtb
     page.time_card.go.click()
     qtbot.waitUntil(lambda: state_of(workspace, item.take_id) is S.WAITING)
     after = workspace.library.get(item.take_id)
-    assert (after.recorded_at, after.fix, after.reason, after.time_decided) == (wanted, None, None, True)
+    assert abs(after.recorded_at - wanted) < timedelta(seconds=1), "an entered time gets a fraction of its own"
+    assert (after.fix, after.reason, after.time_decided) == (None, None, True)
     assert not page.time_card.isVisible()
 
 

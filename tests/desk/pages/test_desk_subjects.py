@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 from vbdesk.desk.pages.subjects import build_subjects_page
 from vbdesk.desk.places import Recording
 from vbdesk.desk.viewmodels.opened_results import OpenedResults
+from vbdesk.desk.viewmodels.subjects import KEPT_AS
+from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
@@ -75,7 +77,8 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
     open_page(2)
-    qtbot.waitUntil(lambda: not workspace.tasks.busy)  # the list is kept
+    kept = KeptReads(workspace.library.store)
+    qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
     network.up = False
     again = build_subjects_page(workspace)
     qtbot.addWidget(again)
