@@ -2,7 +2,7 @@
 
 import sys
 import unicodedata
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -127,7 +127,8 @@ def test_names_of_files_that_are_submitted(run, account, tmp_path, name):
 def test_the_audit_log(run, monkeypatch):
     entry = SimpleNamespace(seq=1, at=ALL, part=ALL, account_id=ALL, what=ALL, take_id=ALL, detail=ALL)
     reader = SimpleNamespace(entries=lambda: [entry], verify=lambda: SimpleNamespace(ok=False, sentence=ALL))
-    monkeypatch.setattr(vbdesk.cli.audit, "_reader", lambda *_: reader)
+    log = SimpleNamespace(reader=reader, findings=lambda: [ALL])
+    monkeypatch.setattr(vbdesk.cli.audit, "_log", lambda *_: nullcontext(log))
     assert "\\x1b" in run("audit", "show")
     assert "\\u001b" in run("audit", "show", "--json")
 
