@@ -157,6 +157,12 @@ MakeDatabase = Callable[[Path], dict[str, str]]
 """Puts an empty database with every table into a data folder, or tells the setting where it is."""
 
 
+@pytest.fixture(autouse=True)
+def patient_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trajectory that is slow to compute is waited for: on a busy machine it would be answered as `running`."""
+    monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 60.0)
+
+
 @pytest.fixture(scope="session")
 def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
     if os.environ.get("SERVICE_TESTS_ON") == "postgresql":

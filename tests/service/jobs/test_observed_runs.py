@@ -147,7 +147,7 @@ def test_a_run_is_counted_and_its_stages_timed(observed: Any):
         ("vbdesk_jobs_under_way", {}, 0),
         ("vbdesk_webhook_attempts_total", {"outcome": "sent"}, 1),
         ("vbdesk_inspections_total", {"outcome": "accepted"}, 1),
-        ("vbdesk_store_operation_seconds_count", {"operation": "adopt"}, 1),
+        ("vbdesk_store_operation_seconds_count", {"operation": "adopt"}, 2),  # the store's id, and the recording
     ):
         assert registry.get_sample_value(sample, labels) == value, sample
     held = registry.get_sample_value("vbdesk_credits_moved_total", {"kind": "hold"})
