@@ -121,9 +121,9 @@ def sync(
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
         print_json(report)
-    if report.get("sent", {}).get("undecided_times"):
-        raise typer.Exit(ACT_FIRST)
     sent = report.get("sent", {})
+    if sent.get("undecided_times"):
+        raise typer.Exit(ACT_FIRST)
     if sent.get("unsettled") or sent.get("attention"):
         raise typer.Exit(REFUSED)
 
@@ -401,13 +401,10 @@ class _Watch:
 
     def _waiting_for_a_person(self) -> "list[RecordingItem]":
         """What stopped, in this run or an earlier one, and is not a question of its time; changed entries too."""
-        from vbdesk.outbox.library.items import ItemFilter
         from vbdesk.outbox.library.states import OutboxState
 
-        stopped = self._library.list(ItemFilter(states=frozenset({OutboxState.NEEDS_ATTENTION})))
-        faulty = [item for item in self._library.list() if item.fault is not None]
-        items = {item.take_id: item for item in [*stopped, *faulty]}.values()
-        return [item for item in items if not is_undecided(item)]
+        stopped = [item for item in self._library.list() if item.state is OutboxState.NEEDS_ATTENTION]
+        return [item for item in stopped if not is_undecided(item)]
 
 
 def _line(item: "RecordingItem") -> str:

@@ -130,7 +130,7 @@ def find_own_job(
     return OwnJob(own[0].job_id) if sent.time_is_unique and len(own) == 1 else Unproven()
 
 
-def resembles(sent: Sent, job: Job, size_bytes: int, asked_at: datetime | None) -> bool:
+def resembles(sent: Sent, job: Job, size_bytes: int, asked_at: datetime) -> bool:
     """Whether a job outside the recording's group may be its own: its group was deleted, or it was taken out of it.
 
     That proves nothing: it is a reason to ask a person before the recording is sent again.
@@ -139,9 +139,9 @@ def resembles(sent: Sent, job: Job, size_bytes: int, asked_at: datetime | None) 
         sent: the recording.
         job: a job of the account that is not known to be another recording's.
         size_bytes: of what was uploaded.
-        asked_at: the service's time when it was asked; None if it is not known.
+        asked_at: the service's time when it was asked.
     """
-    in_time = asked_at is None or abs(job.created_at - asked_at) <= CLOCK_TOLERANCE
+    in_time = abs(job.created_at - asked_at) <= CLOCK_TOLERANCE
     same_target = _is_of_target(sent, job.model_name, job.sign_name)
     return in_time and same_target and job.audio_size_bytes == size_bytes and not _is_of_other_length(sent, job)
 

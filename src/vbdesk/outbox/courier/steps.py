@@ -280,8 +280,7 @@ class Steps:
     def _hear(self) -> None:
         """Have the service's time and its promise to keep keys, before it is asked for an analysis."""
         if not self._connection.answered:
-            with self._connection.asking(Bucket.GENERAL) as client:
-                client.account.credits()
+            self.read_credits()
 
     def _submit(self, event: Event, item: RecordingItem, upload_ref: str) -> bool:
         """Ask for the analysis, or ask again with the same key where an earlier answer was lost."""
