@@ -3,6 +3,7 @@
 import logging
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,7 @@ from vbdesk.service.storage.store import (
 )
 
 STORE_ID_KEY = "store-id"
+LOOKS, LOOK_AGAIN_S = 4, 1.0
 SAMPLE = 100
 """Objects of each folder that are looked up where a store has no id."""
 
@@ -135,8 +137,19 @@ def may_remove(context: Context) -> bool:
 
 
 def require_match_at_start(database: Database, store: ObjectStore) -> None:
-    """The same at the start of a process, which a store that is away does not prevent. Raises StoreMismatch."""
+    """The same at the start of a process, which a store that is away does not prevent. Raises StoreMismatch.
+
+    Processes of a new installation start together: one of them gives both their id while the others look. So a mismatch
+    is looked at again for some seconds before it counts.
+    """
     try:
+        for _ in range(LOOKS - 1):
+            try:
+                require_match(database, store)
+            except StoreMismatch:
+                time.sleep(LOOK_AGAIN_S)
+            else:
+                return
         require_match(database, store)
     except StoreUnavailable as error:
         log.warning("%s Whether it belongs to the database is checked before anything is removed there.", error)
