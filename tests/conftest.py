@@ -1,9 +1,12 @@
 """What every test gets: folders of its own, no settings from outside, a screen that is not there."""
 
 import gc
+import logging
 import os
 import shutil
 import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,21 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+
+
+@pytest.fixture(autouse=True)
+def no_log_of_an_earlier_program():
+    """What a test's program set up for its log ends with the test: its terminal is closed, and a later line fails on it."""
+    root, ours = logging.getLogger(), logging.getLogger("vbdesk")
+    before, levels = list(root.handlers), (root.level, ours.level)
+    hooks = sys.excepthook, threading.excepthook
+    yield
+    for handler in [handler for handler in root.handlers if handler not in before]:
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+    sys.excepthook, threading.excepthook = hooks
 
 
 @pytest.fixture
