@@ -20,6 +20,7 @@ from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
+from vbdesk.service.webhooks.guard import AddressGuard
 
 
 def open_database(settings: Settings) -> Database:
@@ -86,6 +87,7 @@ def open_context(
         plugin_signs=plugin_signs or {},
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
         pressure=Backpressure(settings.queue_limit),
+        guard=AddressGuard(allow_private=settings.allow_private_addresses),
         key_uses=KeyUses(database, clock),
         metrics=metrics,
         tracing=open_tracing(settings),

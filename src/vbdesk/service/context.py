@@ -18,6 +18,7 @@ from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.webhooks.guard import AddressGuard
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
@@ -45,6 +46,7 @@ class Context:
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
         pressure: turns submits away while too much waits.
+        guard: decides on addresses that callers name, and bounds the lookups of their names.
         key_uses: notes in the background when keys are used.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
@@ -63,6 +65,7 @@ class Context:
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
     pressure: "Backpressure"
+    guard: AddressGuard
     key_uses: "KeyUses"
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)

@@ -137,7 +137,7 @@ class RecordingSender(WebhookSender):
         self.answers: list[int | Exception] = []
         self.urls: list[str] = []
 
-    def post(self, url: str, body: bytes, headers: Any) -> int:
+    def post(self, url: str, body: bytes, headers: Any, account_id: str) -> int:
         self.urls.append(url)
         answer = self.answers.pop(0) if self.answers else 200
         if isinstance(answer, Exception):

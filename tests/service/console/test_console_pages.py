@@ -2,9 +2,11 @@
 
 import html
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from slow_names import SlowNames, wait_until
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
@@ -253,3 +255,25 @@ def test_pages_show_nothing_of_results(person, bench):
     bench.finish(job_id, score=0.4321)
     for path in ("", "/keys", "/webhook"):
         assert "0.43" not in person.open(f"/console{path}").text
+
+
+def test_a_webhook_whose_name_hangs_keeps_no_other_account_waiting(service, person, monkeypatch):
+    names = SlowNames(monkeypatch)
+    other = service.client(service.add_account())
+    person.open("/console/webhook")
+    fields = person.form("/console/webhook").fields | {"url": "https://receiver.slow.example/", "secret_key": "s"}
+    cookies = dict(person.client.cookies)
+
+    def set_webhook():
+        with httpx.Client(base_url=service.base_url, cookies=cookies, timeout=60, trust_env=False) as client:
+            return client.post("/console/webhook", data=fields).status_code
+
+    with ThreadPoolExecutor(60) as threads:
+        sent = [threads.submit(set_webhook) for _ in range(60)]
+        wait_until(lambda: len(names.checked) >= 40 and names.asked)  # as many as there are threads for admission
+        try:
+            assert [other.get("/v2/jobs").status_code for _ in range(5)] == [200] * 5
+            assert not any(answer.done() for answer in sent)
+        finally:
+            names.release.set()
+        assert {answer.result() for answer in sent} == {303}

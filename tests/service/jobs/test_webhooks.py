@@ -1,6 +1,8 @@
 """Webhooks: set-up, who is told what, signature, retries, and addresses that are never called."""
 
+import asyncio
 import http.server
+import ipaddress
 import json
 import socket
 import threading
@@ -31,6 +33,11 @@ PRIVATE = [
     "http://[fe80::1]/",
     "http://[2002:7f00:1::]/",
     "http://127.1/",
+    "http://[::10.0.0.1]/",
+    "http://[::ffff:0:127.0.0.1]/",
+    "http://[3fff::1]/",
+    "http://[5f00::1]/",
+    "http://192.88.99.1/",
     "https://192.168.1.1/hook",
 ]
 
@@ -212,12 +219,12 @@ def test_secrets_are_not_in_the_database_in_the_clear(open_bench, receiver):
 @pytest.mark.parametrize("url", PRIVATE)
 def test_the_sender_itself_never_connects_to_a_private_address(url):
     with pytest.raises((AddressRefused, httpcore.ConnectError, OSError)) as refusal:
-        WebhookSender(AddressGuard(allow_private=False), timeout_s=2).post(url, b"{}", {})
+        WebhookSender(AddressGuard(allow_private=False), timeout_s=2).post(url, b"{}", {}, "account")
     assert refusal.type is AddressRefused
 
 
 def test_a_name_that_does_not_resolve_yet_is_accepted_at_set_up():
-    AddressGuard(allow_private=False).check_url("https://receiver.invalid/hook")
+    asyncio.run(AddressGuard(allow_private=False).check_url("https://receiver.invalid/hook", "account"))
 
 
 @pytest.mark.parametrize("number", ["93.184.216.34", "2606:4700::1111"])
@@ -225,18 +232,86 @@ def test_public_numbers_are_public(number):
     assert is_public(number)
 
 
+@pytest.mark.parametrize(
+    "network",
+    [
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "2001::/23",
+        "2001:db8::/32",
+        "3fff::/20",
+    ],
+)
+def test_a_reserved_network_ends_where_its_public_neighbours_begin(network):
+    reserved = ipaddress.ip_network(network)
+    assert not any(is_public(str(reserved[place])) for place in (0, 1, reserved.num_addresses // 2, -1))
+    assert is_public(str(reserved[0] - 1))
+    assert is_public(str(reserved[-1] + 1))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        "0.0.0.0/8",
+        "224.0.0.0/3",
+        "::/96",
+        "::ffff:0:0:0/96",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+        "5f00::/16",
+        "fc00::/7",
+        "fe80::/10",
+        "fec0::/10",
+        "ff00::/8",
+    ],
+)
+def test_a_reserved_network_among_others_is_not_public(network):
+    reserved = ipaddress.ip_network(network)
+    assert not any(is_public(str(reserved[place])) for place in (0, 1, reserved.num_addresses // 2, -1))
+
+
+@pytest.mark.parametrize(("address", "public"), [("1fff:ffff::", False), ("2000::", True), ("4000::", False)])
+def test_ipv6_is_public_where_addresses_are_given_out(address, public):
+    assert is_public(address) == public
+
+
+@pytest.mark.parametrize("private", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "192.168.1.1"])
+def test_a_private_address_inside_an_ipv6_address_is_not_public(private):
+    number = int(ipaddress.IPv4Address(private))
+    hidden = {
+        "IPv4-compatible": number,
+        "IPv4-mapped": (0xFFFF << 32) | number,
+        "IPv4-translated": (0xFFFF << 48) | number,
+        "NAT64": (0x64_FF9B << 96) | number,
+        "NAT64 of a site": (0x64_FF9B_0001 << 80) | number,
+        "6to4": (0x2002 << 112) | (number << 80) | 1,
+        "Teredo server": (0x2001 << 112) | (number << 64),
+        "Teredo client": (0x2001 << 112) | (0x5DB8D822 << 64) | (number ^ 0xFFFFFFFF),
+    }
+    for form, address in hidden.items():
+        assert not is_public(str(ipaddress.IPv6Address(address))), form
+    assert is_public("::ffff:93.184.216.34"), "mapped addresses are judged by the IPv4 address in them"
+
+
 def test_a_name_with_one_private_number_among_its_numbers_is_refused():
     guard = AddressGuard(allow_private=False, look_up=lambda *_: ["93.184.216.34", "10.0.0.1"])
     with pytest.raises(AddressRefused):
-        guard.check_url("https://receiver.example/hook")
+        asyncio.run(guard.check_url("https://receiver.example/hook", "account"))
 
 
 def test_a_name_that_turns_private_after_set_up_is_not_called():
     answers = [["93.184.216.34"], ["127.0.0.1"]]
     guard = AddressGuard(allow_private=False, look_up=lambda *_: answers.pop(0))
-    guard.check_url("http://receiver.example/hook")
+    asyncio.run(guard.check_url("http://receiver.example/hook", "account"))
     with pytest.raises(AddressRefused):
-        WebhookSender(guard, timeout_s=2).post("http://receiver.example/hook", b"{}", {})
+        WebhookSender(guard, timeout_s=2).post("http://receiver.example/hook", b"{}", {}, "account")
 
 
 def test_the_connection_goes_to_the_number_that_was_checked(receiver):
@@ -247,7 +322,7 @@ def test_the_connection_goes_to_the_number_that_was_checked(receiver):
         return ["127.0.0.1"]
 
     url = receiver.url.replace("127.0.0.1", "receiver.example")
-    status = WebhookSender(AddressGuard(allow_private=True, look_up=look_up)).post(url, b"{}", {})
+    status = WebhookSender(AddressGuard(allow_private=True, look_up=look_up)).post(url, b"{}", {}, "account")
     assert (status, looked_up) == (200, ["receiver.example"])
     assert receiver.received[0][0]["Host"].startswith("receiver.example:")
 

@@ -90,7 +90,7 @@ class Postbox:
     def __init__(self):
         self.posts = []
 
-    def post(self, url, body, headers):
+    def post(self, url, body, headers, account_id):
         self.posts.append((url, body, headers))
         return 200
 

@@ -173,7 +173,8 @@ def fetch(url, folder, *, guard=None, timeout_s=5.0, plain=True):
     """The bytes that the fetcher brings."""
 
     async def bring():
-        fetcher = AudioFetcher(guard or AddressGuard(allow_private=True), allow_plain_http=plain, timeout_s=timeout_s)
+        asked = guard or AddressGuard(allow_private=True)
+        fetcher = AudioFetcher(asked, "account", allow_plain_http=plain, timeout_s=timeout_s)
         async with fetcher.fetch(url, folder) as file:
             return file.path.read_bytes()
 
@@ -205,10 +206,10 @@ class NamesOnly(AddressGuard):
         super().__init__(allow_private=True)
         self._number = number
 
-    def check_url(self, url):
+    async def check_url(self, url, account_id):
         pass
 
-    def resolve(self, host, port):
+    async def resolve(self, host, port, account_id):
         if self._number is None:
             raise AddressRefused("The address leads into a private network. Give a publicly reachable one.")
         return [self._number]

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
@@ -35,21 +36,29 @@ def show_webhook(
 
 
 @router.post("/console/webhook")
-def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
+async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
     """Set or change the webhook, by the rules of the API."""
     url, secret_key = fields.get("url", "").strip(), fields.get("secret_key", "")
+    webhooks, account_id = webhooks_of(context), visit.account.account_id
+
+    def refuse(**reason: str) -> Response:
+        return _webhook_page(visit, context, 422, url=url, **reason)
+
     if not secret_key:
-        return _webhook_page(visit, context, 422, signing_error="Enter the secret that signs the reports.", url=url)
-    webhooks = webhooks_of(context)
+        return await run_in_threadpool(refuse, signing_error="Enter the secret that signs the reports.")
     try:
         config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key})
-        webhooks.check_address(str(config.url))
+        await webhooks.check_address(str(config.url), account_id)
     except ValidationError:
-        return _webhook_page(visit, context, 422, url_error=_NO_URL, url=url)
+        return await run_in_threadpool(refuse, url_error=_NO_URL)
     except AddressRefused as refusal:
-        return _webhook_page(visit, context, 422, url_error=str(refusal), url=url)
-    with context.database.writing() as connection:
-        webhooks.configure(connection, visit.account.account_id, str(config.url), secret_key)
+        return await run_in_threadpool(refuse, url_error=str(refusal))
+
+    def store() -> None:
+        with context.database.writing() as connection:
+            webhooks.configure(connection, account_id, str(config.url), secret_key)
+
+    await run_in_threadpool(store)
     return go_to("/webhook", "webhook-set")
 
 

@@ -135,20 +135,25 @@ class JobService:
         except ObjectMissing:
             raise InvalidRequest(INVALID_UPLOAD_REF) from None
 
+    async def check_webhook(self, submission: Submission) -> None:
+        """Check the address of the job's own webhook, which may ask the network. Raises InvalidRequest."""
+        webhook = submission.form.webhook
+        if webhook is None:
+            return
+        try:
+            await self._webhooks.check_address(webhook.url, submission.account.account_id)
+        except AddressRefused as refusal:
+            raise InvalidRequest(str(refusal)) from None
+
     def precheck(self, submission: Submission) -> str | None:
         """Everything that can be refused before the audio is looked at; the storage key of an uploaded recording.
 
         Raises:
-            InvalidRequest: the webhook's address is refused, or the upload reference does not resolve.
+            InvalidRequest: the upload reference does not resolve.
             AudioTooLarge: the upload is larger than its address allowed.
             InsufficientCredits: the balance does not cover it.
         """
         form, account = submission.form, submission.account
-        if form.webhook is not None:
-            try:
-                self._webhooks.check_address(form.webhook.url)
-            except AddressRefused as refusal:
-                raise InvalidRequest(str(refusal)) from None
         context = self._context
         upload = None if form.upload_ref is None else uploads_of(context).resolve(account, form.upload_ref)
         with context.database.reading() as connection:

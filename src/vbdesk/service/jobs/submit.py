@@ -64,6 +64,7 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
     repeat = await run_in_threadpool(jobs.find_repeat, submission)
     if repeat is not None:
         return repeat
+    await jobs.check_webhook(submission)
     upload_key = await run_in_threadpool(jobs.precheck, submission)
     audio, digest = await _inspect(context, submission, upload_key)
     known = replace(submission, recording_digest=digest)

@@ -2,15 +2,12 @@
 
 from vbdesk.service.context import Context
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.service import WebhookService
 
 
 def webhooks_of(context: Context) -> WebhookService:
     """The webhooks' rules."""
-    return WebhookService(
-        context.secrets, context.clock, AddressGuard(allow_private=context.settings.allow_private_addresses)
-    )
+    return WebhookService(context.secrets, context.clock, context.guard)
 
 
 def lifecycle_of(context: Context) -> JobLifecycle:

@@ -2,10 +2,8 @@
 
 import asyncio
 import socket
-import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +15,7 @@ from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.http.multipart import UploadedFile
 from vbdesk.service.storage.spool import Spool, StreamTooLong
 from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused
+from vbdesk.service.webhooks.sender import ssl_context
 
 TIMEOUT_S = 30.0
 _HEADERS = [("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "vbdesk")]
@@ -26,8 +25,11 @@ _CONNECT_FAILURES = (httpcore.NetworkError, httpcore.TimeoutException)
 class AudioFetcher:
     """Fetches audio by URL: HTTPS only, unless private addresses are allowed; no redirects, proxies or cookies."""
 
-    def __init__(self, guard: AddressGuard, *, allow_plain_http: bool, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, guard: AddressGuard, account_id: str, *, allow_plain_http: bool, timeout_s: float = TIMEOUT_S
+    ) -> None:
         self._guard = guard
+        self._account_id = account_id
         self._schemes = ("https", "http") if allow_plain_http else ("https",)
         self._timeout_s = timeout_s
 
@@ -36,7 +38,7 @@ class AudioFetcher:
         if urlsplit(url).scheme not in self._schemes:
             raise InvalidRequest("Audio is fetched over HTTPS only. Give an address that begins with https://.")
         try:
-            await asyncio.to_thread(self._guard.check_url, url)
+            await self._guard.check_url(url, self._account_id)
         except AddressRefused as refusal:
             raise InvalidRequest(str(refusal)) from None
 
@@ -58,7 +60,8 @@ class AudioFetcher:
 
     async def _download(self, url: str, spool: Spool) -> str:
         """Fill the spool; the declared content type."""
-        pool = httpcore.AsyncConnectionPool(ssl_context=_ssl_context(), network_backend=_PinnedBackend(self._guard))
+        backend = _PinnedBackend(self._guard, self._account_id)
+        pool = httpcore.AsyncConnectionPool(ssl_context=ssl_context(), network_backend=backend)
         try:
             # One limit around everything, so that bytes that drip in do not stretch it.
             async with asyncio.timeout(self._timeout_s), pool, pool.stream("GET", url, headers=_HEADERS) as response:
@@ -88,8 +91,9 @@ class _PinnedBackend(httpcore.AsyncNetworkBackend):
     TLS still verifies the name: it comes from the URL, not from the number.
     """
 
-    def __init__(self, guard: AddressGuard) -> None:
+    def __init__(self, guard: AddressGuard, account_id: str) -> None:
         self._guard = guard
+        self._account_id = account_id
         self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -102,7 +106,7 @@ class _PinnedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first number that answers."""
         failure: Exception | None = None
-        for number in await asyncio.to_thread(self._guard.resolve, host, port):
+        for number in await self._guard.resolve(host, port, self._account_id):
             try:
                 return await self._inner.connect_tcp(number, port, timeout, local_address, socket_options)
             except _CONNECT_FAILURES as error:
@@ -114,9 +118,3 @@ class _PinnedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Never: an audio address does not reach into this computer."""
         raise httpcore.UnsupportedProtocol("Audio is not read from a socket file.")
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Made once: loading the authorities takes longer than most downloads."""
-    return httpcore.default_ssl_context()

@@ -27,7 +27,6 @@ from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.legacy.fetch import AudioFetcher
 from vbdesk.service.legacy.names import v1_condition_in_path
 from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
-from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.routes import configure_webhook
 
 
@@ -107,8 +106,8 @@ async def _submit_audio_url(
     request: Request, context: Context, account: Account, condition: str, url: str, *, diarize: bool
 ) -> V1Submitted:
     """Nothing is fetched for a repeat of an earlier call, nor for an account that cannot pay."""
-    allow_private = context.settings.allow_private_addresses
-    fetcher = AudioFetcher(AddressGuard(allow_private=allow_private), allow_plain_http=allow_private)
+    plain_http = context.settings.allow_private_addresses
+    fetcher = AudioFetcher(context.guard, account.account_id, allow_plain_http=plain_http)
     await fetcher.check(url)
     submission = _submission(request, account, condition, diarize=diarize)
     submission = replace(submission, recording_digest=hashlib.sha256(url.encode()).hexdigest())

@@ -163,7 +163,7 @@ class WebhookCourier:
                 SIGNATURE_HEADER: webhook_signature(body, secret_key),
                 DELIVERY_HEADER: delivery.delivery_id,
             }
-            return self._sender.post(delivery.url, body, headers), None
+            return self._sender.post(delivery.url, body, headers, delivery.account_id), None
         except AddressRefused as refusal:
             return None, str(refusal)
         except (

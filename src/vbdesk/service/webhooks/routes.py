@@ -1,6 +1,7 @@
 """The account's webhook over HTTP."""
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.accounts import WebhookConfig, WebhookConfigured
 from vbdesk.contract.errors import ErrorCode, ErrorDetail
@@ -16,15 +17,19 @@ ROUTERS: tuple[APIRouter, ...] = (router,)
 
 
 @router.post("/v2/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST))
-def configure_webhook(body: WebhookConfig, account: CurrentAccount, context: CurrentContext) -> WebhookConfigured:
+async def configure_webhook(body: WebhookConfig, account: CurrentAccount, context: CurrentContext) -> WebhookConfigured:
     """Report every finished job of the account to this address, signed with this key."""
     webhooks = webhooks_of(context)
     url = str(body.url)
     try:
-        webhooks.check_address(url)
+        await webhooks.check_address(url, account.account_id)
     except AddressRefused as refusal:
         detail = ErrorDetail(loc=["body", "url"], msg=str(refusal), type="address_refused")
         raise ValidationFailed([detail]) from None
-    with context.database.writing() as connection:
-        webhooks.configure(connection, account.account_id, url, body.secret_key.get_secret_value())
+
+    def store() -> None:
+        with context.database.writing() as connection:
+            webhooks.configure(connection, account.account_id, url, body.secret_key.get_secret_value())
+
+    await run_in_threadpool(store)
     return WebhookConfigured(success=True, message="Finished jobs will be reported to this address.")

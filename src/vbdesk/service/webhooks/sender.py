@@ -1,8 +1,10 @@
 """Posting a webhook: to the very address that was checked, without redirects or proxies, within a time."""
 
+import socket
 import ssl
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import httpcore
@@ -19,8 +21,8 @@ class WebhookSender:
         self._guard = guard
         self._timeout_s = timeout_s
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        """POST `body`; the answer's HTTP status. What it says beyond that is not read.
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], account_id: str) -> int:
+        """POST `body` for an account; the answer's HTTP status. What it says beyond that is not read.
 
         Raises:
             AddressRefused: the address leads into a private network (by now).
@@ -29,12 +31,19 @@ class WebhookSender:
             ValueError: the URL cannot be sent to.
         """
         ends_at = time.monotonic() + self._timeout_s
+        backend = _PinnedBackend(self._guard, account_id, ends_at)
         # A pool of its own for every delivery: no connection is reused, so every one is checked.
         with (
-            httpcore.ConnectionPool(network_backend=_PinnedBackend(self._guard, ends_at)) as pool,
+            httpcore.ConnectionPool(ssl_context=ssl_context(), network_backend=backend) as pool,
             pool.stream("POST", url, headers=list(headers.items()), content=body) as response,
         ):
             return response.status
+
+
+@cache
+def ssl_context() -> ssl.SSLContext:
+    """Made once: loading the certificate authorities takes longer than most exchanges."""
+    return httpcore.default_ssl_context()
 
 
 class _PinnedBackend(httpcore.NetworkBackend):
@@ -43,8 +52,9 @@ class _PinnedBackend(httpcore.NetworkBackend):
     TLS still verifies the name: it comes from the URL, not from the number.
     """
 
-    def __init__(self, guard: AddressGuard, ends_at: float) -> None:
+    def __init__(self, guard: AddressGuard, account_id: str, ends_at: float) -> None:
         self._guard = guard
+        self._account_id = account_id
         self._ends_at = ends_at
         self._inner = httpcore.SyncBackend()
 
@@ -58,7 +68,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         """Connect to the first number that answers."""
         failure: httpcore.NetworkError | httpcore.TimeoutException | None = None
-        for number in self._guard.resolve(host, port):
+        for number in self._guard.resolve_blocking(host, port, self._account_id):
             try:
                 stream = self._inner.connect_tcp(number, port, _left(self._ends_at), local_address, socket_options)
             except (httpcore.NetworkError, httpcore.TimeoutException) as error:
@@ -86,8 +96,17 @@ class _TimedStream(httpcore.NetworkStream):
         return self._inner.read(max_bytes, _left(self._ends_at))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write within what is left of the time."""
-        self._inner.write(buffer, _left(self._ends_at))
+        """Write within what is left of the time, also to a receiver that takes single bytes."""
+        plain_or_tls: socket.socket = self._inner.get_extra_info("socket")
+        rest = memoryview(buffer)
+        try:
+            while rest:
+                plain_or_tls.settimeout(_left(self._ends_at))
+                rest = rest[plain_or_tls.send(rest) :]
+        except TimeoutError:
+            raise httpcore.WriteTimeout("The webhook's time is over.") from None
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from None
 
     def close(self) -> None:
         """Close the connection."""

@@ -65,9 +65,9 @@ class WebhookService:
         self._clock = clock
         self._guard = guard
 
-    def check_address(self, url: str) -> None:
-        """Look at an address, which may ask the network. Raises AddressRefused."""
-        self._guard.check_url(url)
+    async def check_address(self, url: str, account_id: str) -> None:
+        """Check an address that an account names, which may ask the network. Raises AddressRefused."""
+        await self._guard.check_url(url, account_id)
 
     def seal(self, secret_key: str) -> bytes:
         """A signing secret as it is stored."""

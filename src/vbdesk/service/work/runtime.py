@@ -4,7 +4,6 @@ import threading
 
 from vbdesk.service.context import Context
 from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.work.analysis import Analysis, analyse_file, prepare
 from vbdesk.service.work.dbos_engine import DbosEngine, DbosQueue
@@ -50,9 +49,9 @@ class Runtime:
         self._executor_id = executor_id
         self._analysis = analysis
         self._prepare_child = prepare_child
-        guard = AddressGuard(allow_private=context.settings.allow_private_addresses)
+        sender = WebhookSender(context.guard)
         self._courier = WebhookCourier(
-            context.database, context.clock, context.secrets, WebhookSender(guard), context.metrics, context.tracing
+            context.database, context.clock, context.secrets, sender, context.metrics, context.tracing
         )
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
