@@ -53,7 +53,7 @@ def observed(start_service: Callable[..., Any], serve_app: Callable[..., str], e
 class Postbox:
     """Takes every delivery."""
 
-    def post(self, _url: str, _body: bytes, _headers: Any) -> int:
+    def post(self, _url: str, _body: bytes, _headers: Any, _account_id: str) -> int:
         return 204
 
 

@@ -5,12 +5,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpcore
 from opentelemetry.trace import Span, SpanKind
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
@@ -24,13 +25,14 @@ from vbdesk.service.observe.tracing import Tracing, continued, traced
 from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.guard import AddressRefused
+from vbdesk.service.webhooks.places import Places
 from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.webhooks.service import CLAIM, PURPOSE
 
 RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
 """Between an attempt and the next; after the last the delivery is given up."""
 
-AT_ONCE = 4
+PAGE = 200
 LOOK_EVERY_S = 0.25
 LONGEST_PAUSE_S = 5.0
 STOP_PATIENCE_S = 2.0
@@ -40,8 +42,28 @@ UNREADABLE = "The webhook's secret cannot be read with the keys of this service.
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
+class _Attempt:
+    """An attempt at a delivery, in a thread of its own.
+
+    Attributes:
+        delivery: as it was claimed.
+        answer: the receiver's HTTP status, or why there was none; None when the attempt never was made.
+        ended: whether the attempt is over.
+    """
+
+    delivery: Row[Any]
+    answer: tuple[int | None, str | None] | None = None
+    ended: bool = False
+    thread: threading.Thread = field(init=False)
+
+
 class WebhookCourier:
-    """Carries the deliveries that are due; several processes may do so side by side."""
+    """Carries the deliveries that are due; several processes may do so side by side.
+
+    Each account and each receiver has a few places of its own, so that receivers which do not answer delay only
+    themselves. One thread claims deliveries and records how they went; attempts have threads of their own.
+    """
 
     def __init__(
         self,
@@ -58,7 +80,9 @@ class WebhookCourier:
         self._sender = sender
         self._metrics = metrics or Metrics()
         self._tracer = (tracing or Tracing()).tracer
+        self._under_way: list[_Attempt] = []
         self._stopping = threading.Event()
+        self._wake = threading.Event()  # an attempt has ended, or it is time to stop
         self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-courier", daemon=True)
 
     def start(self) -> None:
@@ -68,78 +92,125 @@ class WebhookCourier:
     def stop(self) -> None:
         """Stop looking. An attempt that does not end soon is left behind; its delivery is tried again later."""
         self._stopping.set()
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def deliver_due(self) -> int:
-        """Try the deliveries that are due now, a few side by side, and wait for them; how many were tried."""
-        attempts = self._begin_due(AT_ONCE)
-        for attempt in attempts:
-            attempt.join()
-        return len(attempts)
+        """Try the deliveries that are due now and have a place, and wait for them; how many were tried."""
+        tried = self._begin_due()
+        for attempt in self._under_way:
+            attempt.thread.join()
+        self._record_ended()
+        return tried
 
     def _work(self) -> None:
-        under_way: list[threading.Thread] = []
         pause_s = LOOK_EVERY_S
-        while not self._stopping.wait(pause_s):
-            under_way = [attempt for attempt in under_way if attempt.is_alive()]
-            try:
-                under_way += self._begin_due(AT_ONCE - len(under_way))
-                pause_s = LOOK_EVERY_S
-            except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not
-                log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-            except Exception:  # whatever it was, the next look must come
-                log.exception("Webhook deliveries could not be begun; trying again.")
-                pause_s = LONGEST_PAUSE_S
+        while not self._stopping.is_set():
+            self._wake.wait(pause_s)
+            self._wake.clear()
+            pause_s = self._look(pause_s)
         leaves_at = time.monotonic() + STOP_PATIENCE_S
-        for attempt in under_way:
-            attempt.join(max(0.0, leaves_at - time.monotonic()))
+        for attempt in self._under_way:
+            attempt.thread.join(max(0.0, leaves_at - time.monotonic()))
+        self._look(pause_s)
 
-    def _begin_due(self, at_most: int) -> list[threading.Thread]:
+    def _look(self, pause_s: float) -> float:
+        """Record what has ended and begin what is due; the pause until the next look."""
+        try:
+            self._record_ended()
+            if not self._stopping.is_set():
+                self._begin_due()
+        except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not
+            log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
+            return min(2 * pause_s, LONGEST_PAUSE_S)
+        except Exception:  # whatever it was, the next look must come
+            log.exception("Webhook deliveries could not be begun; trying again.")
+            return LONGEST_PAUSE_S
+        return LOOK_EVERY_S
+
+    def _begin_due(self) -> int:
+        """Claim the deliveries that are due and have a place, and try them; how many."""
         now = self._clock.now()
         with self._database.reading() as connection:
-            due = repository.list_due(connection, now, at_most)
+            due = self._list_with_place(connection, now)
         if not due:
-            return []
+            return 0
         with self._database.writing() as connection:
             claimed = [delivery for delivery in due if repository.claim(connection, delivery, now + CLAIM)]
-        attempts = [threading.Thread(target=self._try, args=(delivery,), daemon=True) for delivery in claimed]
-        for attempt in attempts:
-            attempt.start()
-        return attempts
+        for delivery in claimed:
+            attempt = _Attempt(delivery)
+            attempt.thread = threading.Thread(target=self._try, args=(attempt,), daemon=True)
+            attempt.thread.start()
+            self._under_way.append(attempt)
+        return len(claimed)
 
-    def _try(self, delivery: Row[Any]) -> None:
+    def _list_with_place(self, connection: Connection, now: datetime) -> list[Row[Any]]:
+        """Deliveries that are due and have a place, longest due first, however many wait before them."""
+        places = Places(attempt.delivery for attempt in self._under_way)
+        found: list[Row[Any]] = []
+        waiting: set[tuple[str, str]] = set()
+        last = None
+        while places.free:
+            accounts = places.full_accounts
+            page = repository.list_due(connection, now, PAGE, after=last, without_accounts=accounts, without=waiting)
+            for delivery in page:
+                if places.take(delivery):
+                    found.append(delivery)
+                elif len(waiting) < PAGE:
+                    waiting.add((delivery.account_id, delivery.url))
+            if len(page) < PAGE:
+                break
+            last = page[-1]
+        return found
+
+    def _try(self, attempt: _Attempt) -> None:
         try:
-            self._attempt(delivery)
-        except SQLAlchemyError as error:  # how it went is not known any more, so it is tried again
-            log.warning("A webhook delivery could not be written down (%s).", type(error).__name__)
+            attempt.answer = self._attempt(attempt.delivery)
+        except SQLAlchemyError as error:  # it was not made, so it is made again when the claim is over
+            log.warning("A webhook delivery could not be read (%s).", type(error).__name__)
+        finally:
+            attempt.ended = True
+            self._wake.set()
 
-    def _attempt(self, delivery: Row[Any]) -> None:
+    def _attempt(self, delivery: Row[Any]) -> tuple[int | None, str | None] | None:
+        """The receiver's HTTP status, or why there was none."""
         with self._database.reading() as connection:
             job = jobs.find(connection, delivery.job_id)
         if job is None:
-            return  # erased meanwhile, and the delivery with it
+            return None  # erased meanwhile, and the delivery with it
         with self._observed(job) as span:
             status, error = self._send(delivery, job_json(job))
             if status is not None:
                 span.set_attribute("http.response.status_code", status)
+        return status, error
+
+    def _record_ended(self) -> None:
+        """Record how attempts went, all in one transaction, and free their places."""
+        ended = [attempt for attempt in self._under_way if attempt.ended]
+        answered = [(attempt.delivery, attempt.answer) for attempt in ended if attempt.answer is not None]
+        if answered:
+            with self._database.writing() as connection:
+                for delivery, (status, error) in answered:
+                    self._record(connection, delivery, status, error)
+        self._under_way = [attempt for attempt in self._under_way if attempt not in ended]
+
+    def _record(self, connection: Connection, delivery: Row[Any], status: int | None, error: str | None) -> None:
         succeeded = status is not None and 200 <= status < 300
         attempts = delivery.attempts + 1
         exhausted = attempts > len(RETRY_DELAYS_S)
         delay_s = 0 if succeeded or exhausted else RETRY_DELAYS_S[attempts - 1]
         state = repository.SENT if succeeded else repository.GIVEN_UP if exhausted else repository.PENDING
-        with self._database.writing() as connection:
-            tell(connection, DeliveryTried(state))
-            repository.record_attempt(
-                connection,
-                delivery.delivery_id,
-                state=state,
-                attempts=attempts,
-                due_at=self._clock.now() + timedelta(seconds=delay_s),
-                status=status,
-                error=error,
-            )
+        tell(connection, DeliveryTried(state))
+        repository.record_attempt(
+            connection,
+            delivery.delivery_id,
+            state=state,
+            attempts=attempts,
+            due_at=self._clock.now() + timedelta(seconds=delay_s),
+            status=status,
+            error=error,
+        )
 
     @contextmanager
     def _observed(self, job: Row[Any]) -> Iterator[Span]:

@@ -1,6 +1,6 @@
 """SQL of account webhooks and deliveries."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -59,15 +59,35 @@ def insert_delivery(
     )
 
 
-def list_due(connection: Connection, now: datetime, limit: int) -> Sequence[Row[Any]]:
-    """Deliveries whose time has come, longest due first."""
-    query = (
-        sa.select(webhook_deliveries)
-        .where(webhook_deliveries.c.state == PENDING, webhook_deliveries.c.due_at <= now)
-        .order_by(webhook_deliveries.c.due_at)
-        .limit(limit)
-    )
-    return connection.execute(query).all()
+def list_due(
+    connection: Connection,
+    now: datetime,
+    limit: int,
+    *,
+    after: Row[Any] | None = None,
+    without_accounts: Collection[str] = (),
+    without: Collection[tuple[str, str]] = (),
+) -> Sequence[Row[Any]]:
+    """Deliveries whose time has come, longest due first.
+
+    Args:
+        connection: to read with.
+        now: the present time.
+        limit: how many at most.
+        after: the last delivery of the page before this one.
+        without_accounts: accounts whose deliveries are left out.
+        without: accounts and URLs; their deliveries are left out.
+    """
+    table = webhook_deliveries.c
+    query = sa.select(webhook_deliveries).where(table.state == PENDING, table.due_at <= now)
+    if after is not None:
+        later = (table.due_at > after.due_at) | (table.delivery_id > after.delivery_id)
+        query = query.where(table.due_at >= after.due_at, later)
+    if without_accounts:
+        query = query.where(table.account_id.not_in(without_accounts))
+    if without:
+        query = query.where(sa.tuple_(table.account_id, table.url).not_in(without))
+    return connection.execute(query.order_by(table.due_at, table.delivery_id).limit(limit)).all()
 
 
 def claim(connection: Connection, delivery: Row[Any], until: datetime) -> bool:
