@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
+from vbdesk.service.disk_space import DiskReserve
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.windows import RateWindows
 from vbdesk.service.observe.metrics import Metrics
@@ -18,6 +19,7 @@ from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.uploads.in_flight import BytesInFlight
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
@@ -45,7 +47,9 @@ class Context:
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
         pressure: turns submits away while too much waits.
+        disk: how much disk space is left, and how much is held back.
         key_uses: notes in the background when keys are used.
+        in_flight: bytes that accounts are sending to this process.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
         draining: set as soon as this process was told to stop.
@@ -64,6 +68,8 @@ class Context:
     parameters: "Parameters"
     pressure: "Backpressure"
     key_uses: "KeyUses"
+    disk: DiskReserve
+    in_flight: BytesInFlight = field(default_factory=BytesInFlight)
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
     draining: threading.Event = field(default_factory=threading.Event)

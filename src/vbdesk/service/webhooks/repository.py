@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
+from vbdesk.service.db.accounts import ACTIVE, accounts
 from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 
@@ -59,11 +60,15 @@ def insert_delivery(
     )
 
 
+OF_ACTIVE = sa.exists().where(accounts.c.account_id == webhook_deliveries.c.account_id, accounts.c.state == ACTIVE)
+"""Deliveries of accounts that are let in; the others wait until their account is resumed."""
+
+
 def list_due(connection: Connection, now: datetime, limit: int) -> Sequence[Row[Any]]:
-    """Deliveries whose time has come, longest due first."""
+    """Deliveries whose time has come, longest due first; those of suspended accounts wait."""
     query = (
         sa.select(webhook_deliveries)
-        .where(webhook_deliveries.c.state == PENDING, webhook_deliveries.c.due_at <= now)
+        .where(webhook_deliveries.c.state == PENDING, webhook_deliveries.c.due_at <= now, OF_ACTIVE)
         .order_by(webhook_deliveries.c.due_at)
         .limit(limit)
     )
@@ -71,13 +76,14 @@ def list_due(connection: Connection, now: datetime, limit: int) -> Sequence[Row[
 
 
 def claim(connection: Connection, delivery: Row[Any], until: datetime) -> bool:
-    """Keep others from trying it before `until`; False when another was faster."""
+    """Keep others from trying it before `until`; False when another was faster, or the account was suspended."""
     update = (
         sa.update(webhook_deliveries)
         .where(
             webhook_deliveries.c.delivery_id == delivery.delivery_id,
             webhook_deliveries.c.state == PENDING,
             webhook_deliveries.c.due_at == delivery.due_at,
+            OF_ACTIVE,
         )
         .values(due_at=until)
     )
