@@ -135,7 +135,9 @@ def objects_of(service) -> list[str]:
 def test_a_disk_that_fills_up_during_a_submit_is_said_and_leaves_nothing(full, disk, path):
     account = full.add_account()
     client = full.client()
-    fields = {"use_case": "wellness"} if "use-case/" in path else {"condition": "anxiety"} if "n/a" in path else {}
+    fields = (
+        {"use_case": "wellness"} if "use-case/" in path else {"condition": "anxiety"} if "condition/" in path else {}
+    )
     large = noise_wav(200)  # more than one flush of the spool
     before = objects_of(full)
     assert_no_room(client.post(path, **form_that_fills(disk, account, large, **fields)))
@@ -204,7 +206,7 @@ def test_every_other_write_is_refused_on_a_full_disk_and_every_read_goes_on(full
     for path in READS:
         answer = client.get(path.format(job=job), headers=headers)
         assert answer.status_code == 200, (path, answer.text)
-    for page in ("", "/keys", "/webhook"):
+    for page in ("", "/webhook", "/keys"):
         assert person.open(f"/console{page}").status_code == 200
     made = person.send("/console/keys", name="k" * 200)
     assert made.status_code == 503
