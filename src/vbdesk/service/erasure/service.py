@@ -1,7 +1,6 @@
 """Rules of erasing: what goes, what stays, and in which order."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -239,9 +238,13 @@ class Eraser:
         """Remove objects now, as far as the store lets it; the database remembers the others."""
         removed: list[str] = []
         for key in objects:
-            with suppress(OSError, StoreUnavailable):
+            try:
                 delete_everywhere(self._storage, key)
-                removed.append(key)
+            except OSError:  # in use
+                continue
+            except StoreUnavailable:  # to ask for each of the others would take long
+                break
+            removed.append(key)
         with self._database.writing() as connection:
             repository.forget_removed(connection, removed, self._clock.now())
 
