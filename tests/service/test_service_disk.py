@@ -26,6 +26,7 @@ from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.db.jobs import jobs
 from vbdesk.service.health.findings import Health
 from vbdesk.service.health.own_place import look_at_disk
+from vbdesk.service.observe.state import StateCollector
 from vbdesk.service.settings import load_settings
 
 AUDIO = noise_wav(16)
@@ -206,6 +207,8 @@ def test_every_other_write_is_refused_on_a_full_disk_and_every_read_goes_on(full
     for path in READS:
         answer = client.get(path.format(job=job), headers=headers)
         assert answer.status_code == 200, (path, answer.text)
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/readyz").json()["reasons"] == [{"check": "store", "reason": "unreachable"}]
     for page in ("", "/webhook", "/keys"):
         assert person.open(f"/console{page}").status_code == 200
     made = person.send("/console/keys", name="k" * 200)
@@ -378,6 +381,12 @@ def test_readiness_metrics_and_doctor_tell_of_the_reserve_while_writes_still_wor
     assert answer.status_code == 503
     assert answer.json()["reasons"] == [{"check": "disk", "reason": "low"}]
     assert client.post("/v2/groups", json={"group_id": "still-written"}).status_code == 201
+    told = {
+        metric.name: metric.samples[0].value
+        for metric in StateCollector(service.context).collect()
+        if metric.name.startswith("vbdesk_disk")
+    }
+    assert (told["vbdesk_disk_free_bytes"], told["vbdesk_disk_reserve_bytes"]) == (100 * 1024**2 - 1, 100 * 1024**2)
     disk, _ = look_at_disk(service.context.settings)
     assert disk.health is Health.MEND
     assert "0.1 GiB are held back" in disk.sentence
@@ -393,6 +402,8 @@ def test_a_reserve_of_zero_holds_back_nothing_and_a_database_elsewhere_is_looked
     assert elsewhere.written_folders == [tmp_path, tmp_path / "other"]
     server = load_settings(tmp_path, database_url="postgresql+psycopg://u@h/n")
     assert server.written_folders == [tmp_path]
+    _, missing, _ = look_at_disk(elsewhere)
+    assert (missing.health, "cannot be read" in missing.sentence) == (Health.MEND, True)
 
 
 # A disk that is not ours: errors as the server's driver and the system raise them

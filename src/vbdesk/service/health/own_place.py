@@ -96,7 +96,10 @@ def look_at_sandbox() -> Finding:
 
 
 def _look_at_reserve(folder: Path, reserve: int) -> Finding:
-    free = shutil.disk_usage(folder).free
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return mend("disk", f"The free space at {folder} cannot be read: {error.strerror}.")
     words = f"{free / 1024**3:.1f} GiB are free at {folder}, and {reserve / 1024**3:.1f} GiB are held back"
     if free < max(reserve, 1):
         return mend("disk", f"{words}: make room now, recordings are refused until then.")
