@@ -206,12 +206,23 @@ def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Callable[..., RunningService]]:
-    """Starts services: `start_service(clock=..., page_size=3)`; all of them end with the test."""
+    """Starts services: `start_service(clock=..., page_size=3)`; all of them end with the test.
+
+    `data_dir` is an existing folder; without a database it gets one.
+    """
     stops: list[Callable[[], None]] = []
 
-    def start(*, clock: Any = None, queue: Any = None, inspector: Any = DIRECT, **settings: Any) -> RunningService:
-        data_dir = tmp_path / f"service-{len(stops)}"
-        data_dir.mkdir()
+    def start(
+        *,
+        clock: Any = None,
+        queue: Any = None,
+        inspector: Any = DIRECT,
+        data_dir: Path | None = None,
+        **settings: Any,
+    ) -> RunningService:
+        if data_dir is None:
+            data_dir = tmp_path / f"service-{len(stops)}"
+            data_dir.mkdir()
         settings = {**make_database(data_dir), **settings}
         service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
         stops.append(stop)

@@ -111,7 +111,7 @@ def test_accounts_are_listed_for_people_and_programs(tmp_path, account):
     [listed] = answer("account", "list", "--data-dir", tmp_path)
     assert listed["name"] == "Desk"
     headings, line = run("account", "list", "--data-dir", tmp_path).stdout.splitlines()
-    assert headings.split() == ["account_id", "name", "plan", "credits", "created_at"]
+    assert headings.split() == ["account_id", "name", "plan", "credits", "created_at", "state"]
     assert line.split()[:4] == [account["account_id"], "Desk", "enterprise", "1000000000"]
     assert headings.index("plan") == line.index("enterprise")
 

@@ -72,10 +72,61 @@ def list_accounts(data_dir: DataDir, as_json: AsJson = False) -> None:
 
 @_account.command("rotate-secret")
 def rotate_secret(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
-    """Give an account another secret key, shown now and never again. The one before ends at once, API keys go on."""
+    """Give an account another secret key, shown now and never again.
+
+    The one before and the account's console sessions end at once, API keys go on.
+    """
     with _opened(data_dir) as service:
         secret_key = service.accounts.rotate_secret(service.connection, account)
     show({"account_id": account, "secret_key": secret_key}, as_json)
+
+
+@_account.command("suspend")
+def suspend_account(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """Let an account in no more, at once and until it is resumed: its keys, its console, its upload addresses.
+
+    Accepted jobs are run to their end; their webhooks wait. Nothing is deleted.
+    """
+    with _opened(data_dir) as service:
+        service.accounts.suspend(service.connection, account)
+    show({"account_id": account, "state": "suspended"}, as_json)
+
+
+@_account.command("resume")
+def resume_account(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """Let a suspended account in again, with the keys and sessions it had. Webhooks that waited are delivered."""
+    with _opened(data_dir) as service:
+        service.accounts.resume(service.connection, account)
+    show({"account_id": account, "state": "active"}, as_json)
+
+
+@_account.command("end-sessions")
+def end_sessions(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """Sign an account out of the console everywhere, at once."""
+    with _opened(data_dir) as service:
+        ended = service.accounts.end_sessions(service.connection, account)
+    show({"account_id": account, "sessions_ended": ended}, as_json)
+
+
+@_account.command("delete")
+def delete_account(
+    data_dir: DataDir,
+    account: AccountId,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an account with recordings, results, groups, uploads, webhooks, keys and sessions. It cannot be undone.
+
+    The ledger keeps its amounts. A deletion that breaks off is completed by the service, or by the same command.
+    """
+    with _eraser(data_dir) as eraser:
+        content = asdict(eraser.count_account(account))
+        if not yes:
+            counted = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in content.items())
+            typer.echo(f"This removes for ever: {counted}.", err=True)
+            typer.confirm(f"Delete the account {account}?", abort=True, err=True)
+        erasure = eraser.erase_account(account)
+    show({**asdict(erasure), "removed": content} if as_json else asdict(erasure), as_json)
 
 
 @_key.command("create")
@@ -117,6 +168,7 @@ def grant_credits(
 ) -> None:
     """Add credits to an account."""
     with _opened(data_dir) as service:
+        service.accounts.require(service.connection, account)
         balance = service.credits.grant(service.connection, account, amount)
     show({"account_id": account, "credits": balance}, as_json)
 

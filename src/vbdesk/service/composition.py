@@ -10,6 +10,7 @@ from vbdesk.service.clock import Clock, SystemClock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
+from vbdesk.service.disk_space import DiskReserve
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
@@ -18,7 +19,7 @@ from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.observe.tracing import open_tracing
 from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
-from vbdesk.service.settings import Settings
+from vbdesk.service.settings import MIB, Settings
 from vbdesk.service.storage.opening import open_addresses, open_store
 from vbdesk.service.webhooks.guard import AddressGuard
 
@@ -89,6 +90,7 @@ def open_context(
         pressure=Backpressure(settings.queue_limit),
         guard=AddressGuard(allow_private=settings.allow_private_addresses),
         key_uses=KeyUses(database, clock),
+        disk=DiskReserve(settings.written_folders, settings.disk_reserve_mb * MIB),
         metrics=metrics,
         tracing=open_tracing(settings),
     )

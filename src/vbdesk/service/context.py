@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
+from vbdesk.service.disk_space import DiskReserve
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.windows import RateWindows
 from vbdesk.service.observe.metrics import Metrics
@@ -18,6 +19,7 @@ from vbdesk.service.secret_box import SecretBox
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.uploads.in_flight import BytesInFlight
 from vbdesk.service.webhooks.guard import AddressGuard
 
 if TYPE_CHECKING:
@@ -47,7 +49,9 @@ class Context:
         parameters: of the longitudinal method, these signs included.
         pressure: turns submits away while too much waits.
         guard: decides on addresses that callers name, and bounds the lookups of their names.
+        disk: how much disk space is left, and how much is held back.
         key_uses: notes in the background when keys are used.
+        in_flight: bytes that accounts are sending to this process.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
         draining: set as soon as this process was told to stop.
@@ -67,6 +71,8 @@ class Context:
     pressure: "Backpressure"
     guard: AddressGuard
     key_uses: "KeyUses"
+    disk: DiskReserve
+    in_flight: BytesInFlight = field(default_factory=BytesInFlight)
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
     draining: threading.Event = field(default_factory=threading.Event)

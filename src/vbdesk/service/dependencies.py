@@ -98,6 +98,7 @@ def _admit(
         with context.database.reading() as connection:
             account = request.state.account = _authenticate(connection, request, context, credential, account_id, token)
             if bucket is Bucket.ANALYZE:
+                context.disk.require()
                 context.pressure.check(connection, account.account_id)
             limit = context.settings.rate_limits[account.plan][bucket]
             retry_after_s = context.rates.hit(account.account_id, bucket.value, limit, context.clock.now())

@@ -6,7 +6,9 @@ ServiceError
 ├── NotFound                404
 ├── Conflict                409
 ├── RateLimited             429, says when to come back
-│   └── ServiceBusy         429
+│   ├── ServiceBusy         429
+│   └── QuotaExceeded       429
+├── OutOfSpace              503, says when to come back
 ├── InvalidRequest          400
 ├── InvalidUseCase          400
 ├── ValidationFailed        422, with `detail`
@@ -30,6 +32,8 @@ class ServiceError(Exception):
 
     code: ClassVar[ErrorCode]
     default_message: ClassVar[str]
+    retry_after_s: int | None = None
+    """Whole seconds after which the same request may pass; None where time alone changes nothing."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.default_message)
@@ -81,6 +85,28 @@ class ServiceBusy(RateLimited):
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
         self.message = f"The service is busy: many of your recordings wait already. Try again in {retry_after_s} s."
+
+
+class QuotaExceeded(RateLimited):
+    """The account's uploads that no job has taken yet fill its quota."""
+
+    def __init__(self, quota_bytes: int, retry_after_s: int) -> None:
+        super().__init__(retry_after_s)
+        self.message = (
+            f"Your uploads that are not analysed yet may take {quota_bytes // 1024**2} MB together. "
+            f"Submit them for analysis, or try again in {retry_after_s} s."
+        )
+
+
+class OutOfSpace(ServiceError):
+    """A disk of the service is full, or so nearly full that it takes no new recordings."""
+
+    code = ErrorCode.SERVICE_UNAVAILABLE
+    default_message = (
+        "The service is short of disk space. Nothing was stored or charged. Results can still be read. "
+        "Try again in a minute."
+    )
+    retry_after_s = 60
 
 
 class InvalidRequest(ServiceError):

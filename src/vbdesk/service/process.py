@@ -27,6 +27,7 @@ from vbdesk.service.composition import close_context, open_context, open_databas
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.db.session import Database
+from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.observe.tracing import TracingMissing
 from vbdesk.service.parent import parent_gone
@@ -102,16 +103,35 @@ def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -
     with ExitStack() as stack:
         database = _migrated_database(settings)
         stack.callback(database.close)
-        queue = DbosQueue(settings.resolved_database_url)
-        stack.callback(queue.close)
         signs = offered_signs(settings)
         try:
+            queue = DbosQueue(settings.resolved_database_url)
+            stack.callback(queue.close)
             context = open_context(settings, database, queue, inspector, SystemClock(), storage_origin, signs)
             context.storage.clear_incoming()
         except (SecretsDamaged, StoreUnusable, TracingMissing) as error:
             raise StartRefused(str(error)) from None
+        except (SQLAlchemyError, OSError) as error:
+            if is_disk_full(error):
+                raise _disk_full(settings) from None
+            raise
         stack.callback(close_context, context)
         yield context, queue
+
+
+def start_work(runtime: RuntimeKeeper, settings: Settings) -> None:
+    """Start what works in the background. Raises StartRefused when the disk is full."""
+    try:
+        runtime.start()
+    except (SQLAlchemyError, OSError) as error:
+        if is_disk_full(error):
+            raise _disk_full(settings) from None
+        raise
+
+
+def _disk_full(settings: Settings) -> StartRefused:
+    place = settings.data_dir if not settings.database_url else f"{settings.data_dir} or of the database"
+    return StartRefused(f"The disk of {place} is full. Make room, then start again.")
 
 
 def _migrated_database(settings: Settings) -> Database:
@@ -127,6 +147,8 @@ def _migrated_database(settings: Settings) -> Database:
         raise StartRefused(str(error)) from None
     except SQLAlchemyError as error:
         database.close()
+        if is_disk_full(error):
+            raise _disk_full(settings) from None
         kind = type(error).__name__  # the message itself may show the database's address and password
         raise StartRefused(
             f"The database cannot be opened or brought up to date ({kind}). See that it runs, and that database_url "

@@ -25,6 +25,7 @@ from vbdesk.service.process import (
     locked,
     opened,
     signals_raise,
+    start_work,
 )
 from vbdesk.service.servers import origin_of, run_servers
 from vbdesk.service.settings import Settings
@@ -65,7 +66,7 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         context, queue = stack.enter_context(opened(settings, inspector, origin))
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
-        runtime.start()
+        start_work(runtime, settings)
         app = create_app(context)
         operations = None
         if ops_socket is not None:

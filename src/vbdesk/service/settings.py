@@ -28,12 +28,16 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from vbdesk.contract.limits import PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
+from vbdesk.contract.limits import MAX_AUDIO_BYTES, PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.resource_files import resource
 from vbdesk.service.storage.location import Location, is_cloud, read_location
 from vbdesk.signs.plugins.source import PluginSource
 
 SETTINGS_FILE = "vbdesk.toml"
+MIB = 1024**2
+
+UPLOAD_QUOTA_MB = {Plan.STANDARD: 512, Plan.ENTERPRISE: 16_384}
+"""Room for 16 and for 512 of the largest recordings."""
 
 
 class TokenCosts(BaseModel):
@@ -55,6 +59,10 @@ def _shipped_costs() -> TokenCosts:
 
 def _shipped_rate_limits() -> dict[Plan, dict[Bucket, PositiveInt]]:
     return {plan: dict(buckets) for plan, buckets in REQUESTS_PER_WINDOW.items()}
+
+
+def _shipped_quotas() -> dict[Plan, PositiveInt]:
+    return dict(UPLOAD_QUOTA_MB)
 
 
 class Settings(BaseSettings):
@@ -95,6 +103,8 @@ class Settings(BaseSettings):
         norms_file: Norms of the site's own, in place of those that ship; results name their version.
         narrative_language: Language of the summaries, as a BCP 47 tag.
         audio_retention_days: Days that raw audio is kept; results stay.
+        disk_reserve_mb: Free disk space, in MiB, below which no new recordings are taken; 0 holds back nothing.
+        upload_quota_mb: MiB that an account's uploads may take until jobs take them, per plan.
     """
 
     model_config = SettingsConfigDict(env_prefix="VBDESK_", frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -129,6 +139,8 @@ class Settings(BaseSettings):
     norms_file: Path | None = None
     narrative_language: str = "en"
     audio_retention_days: PositiveFloat = 30.0
+    disk_reserve_mb: NonNegativeInt = 512
+    upload_quota_mb: dict[Plan, PositiveInt] = Field(default_factory=_shipped_quotas)
 
     @field_validator("database_url", mode="after")
     @classmethod
@@ -212,6 +224,14 @@ class Settings(BaseSettings):
         """A limit that the operator does not name keeps the interface's value."""
         return {plan: {**buckets, **given.get(plan, {})} for plan, buckets in REQUESTS_PER_WINDOW.items()}
 
+    @field_validator("upload_quota_mb", mode="after")
+    @classmethod
+    def _fill_quotas(cls, given: dict[Plan, int]) -> dict[Plan, int]:
+        """A plan that the operator does not name keeps its default. Raises ValueError."""
+        if any(quota * MIB < MAX_AUDIO_BYTES for quota in given.values()):
+            raise ValueError("Give at least 32, the size of one recording")
+        return {**UPLOAD_QUOTA_MB, **given}
+
     @field_validator("token_costs", mode="before")
     @classmethod
     def _fill_token_costs(cls, given: Any) -> Any:
@@ -249,6 +269,16 @@ class Settings(BaseSettings):
     def database_file(self) -> Path:
         """Where the embedded database lies, if that is the one."""
         return self.data_dir / "vbdesk.db"
+
+    def quota_bytes(self, plan: Plan) -> int:
+        """What an account's uploads may take until jobs take them."""
+        return self.upload_quota_mb[plan] * MIB
+
+    @property
+    def written_folders(self) -> list[Path]:
+        """Folders that the service writes to; they may be on different disks."""
+        database = sa.make_url(self.database_url).database if self.database_url.startswith("sqlite") else None
+        return [self.data_dir] if database is None else [self.data_dir, Path(database).absolute().parent]
 
     @property
     def plugin_source(self) -> PluginSource:

@@ -20,6 +20,7 @@ from vbdesk.service.process import (
     live,
     opened,
     signals_raise,
+    start_work,
 )
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.embedded import embedded_origin
@@ -61,7 +62,7 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
             log.warning("Recordings are looked for in %s, which must be the folder of the API too.", settings.data_dir)
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
-        runtime.start()
+        start_work(runtime, settings)
         operations = None
         if ops_socket is not None:
             ops_app = create_ops_app(context, worker_readiness(context, runtime))

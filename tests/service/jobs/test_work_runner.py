@@ -1,5 +1,6 @@
 """Running one job in a slot: good ends, bad ends, and shutdowns in between."""
 
+import errno
 import threading
 import time
 from contextlib import contextmanager
@@ -21,10 +22,11 @@ from worker_tasks import (
 )
 
 from vbdesk.service.jobs import repository
-from vbdesk.service.storage.store import StoreUnavailable
+from vbdesk.service.storage.store import StoreFull, StoreUnavailable
 from vbdesk.service.work import executors
 from vbdesk.service.work.port import HandedBack
 from vbdesk.service.work.runner import STORE_PATIENCE, JobRunner
+from vbdesk.service.work.slot import Slot
 from vbdesk.service.work.slots import SlotPool
 
 
@@ -168,6 +170,8 @@ def test_a_job_that_ends_within_the_grace_is_waited_for(bench):
 class AbsentStore:
     """A store that cannot be reached for its first calls."""
 
+    error = StoreUnavailable
+
     def __init__(self, store, refusals):
         self._store = store
         self.refusals = refusals
@@ -175,7 +179,7 @@ class AbsentStore:
     def local_copy(self, key):
         if self.refusals:
             self.refusals -= 1
-            raise StoreUnavailable("The store is away.")
+            raise self.error("The store is away.")
         return self._store.local_copy(key)
 
 
@@ -199,6 +203,47 @@ def test_a_job_that_waited_for_its_recording_for_a_day_fails(make_bench):
     with runner(bench, analyse_at_once, context=away) as jobs:
         jobs.run(job_id)
     assert (bench.status(job_id), bench.credits()) == ("failed", 100_000)
+
+
+class FullStore(AbsentStore):
+    """Says that there is no disk space to fetch a recording to."""
+
+    error = StoreFull
+
+
+def test_a_job_waits_for_disk_space_as_long_as_it_takes(make_bench):
+    bench = make_bench()
+    context = bench.service.context
+    job_id = bench.submit()
+    context.clock.advance(STORE_PATIENCE.total_seconds() + 1)
+    full = replace(context, storage=FullStore(context.storage, refusals=2))
+    with runner(bench, analyse_at_once, context=full) as jobs:
+        jobs.run(job_id)
+    assert (bench.status(job_id), starts_of(bench, job_id)) == ("done", 1)
+
+
+@pytest.mark.parametrize("where", ["borrow", "run"])
+def test_a_disk_without_room_for_the_analysis_itself_does_not_fail_the_job(make_bench, monkeypatch, where):
+    bench = make_bench()
+    job_id = bench.submit()
+    owner = SlotPool if where == "borrow" else Slot
+    whole, refusals = getattr(owner, where), iter(range(5))
+
+    def first_fail(*args, **more):
+        if next(refusals, None) is not None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return whole(*args, **more)
+
+    monkeypatch.setattr(owner, where, first_fail)
+    monkeypatch.setattr("vbdesk.service.work.runner.FIRST_RETRY_S", 0.01)
+    with runner(bench, analyse_at_once) as jobs:
+        jobs.run(job_id)
+    assert (bench.status(job_id), starts_of(bench, job_id)) == ("done", 1)
+
+
+def starts_of(bench, job_id):
+    with bench.service.context.database.reading() as connection:
+        return repository.find(connection, job_id).starts
 
 
 class BrokenDatabase:

@@ -1,15 +1,19 @@
 """The sweeper: overdue runs, old and orphaned audio, and one sweeper at a time."""
 
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
 
 from vbdesk.contract.ids import made_at, new_id
+from vbdesk.service.db.groups import groups
 from vbdesk.service.db.jobs import executors as executor_rows
 from vbdesk.service.db.jobs import leases as lease_rows
+from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.jobs.orphans import sweep_orphans
+from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.work import executors
 from vbdesk.service.work.leases import DURATION
 from vbdesk.service.work.sweeper import SEARCH_EVERY_S, Sweeper
@@ -117,6 +121,44 @@ def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_liv
         sweeper.sweep()
         assert bench.status(job_id) == status
         bench.service.clock.advance(DURATION.total_seconds())
+
+
+def test_no_run_is_ended_as_overdue_while_its_outcome_may_wait_for_disk_space(make_bench, monkeypatch):
+    bench = make_bench(job_timeout_s=0.2)
+    job_id = bench.submit()
+    bench.start(job_id)
+    bench.service.clock.advance(130)
+    sign_on(bench, "bench")
+    sweeper = sweeper_of(bench)
+    disk = bench.service.context.disk
+    free = [disk.reserve_bytes - 1]
+    full = replace(bench.service.context, disk=replace(disk, measure=lambda _folder: free[0]))
+    sweeper._context = full
+    for _ in range(3):
+        assert sweeper.sweep()
+        time.sleep(0.25)
+    assert bench.status(job_id) == "running"
+    free[0] = 10 * disk.reserve_bytes
+    sweeper.sweep()
+    assert bench.status(job_id) == "running"  # it gets its time from now on
+    time.sleep(0.25)
+    sweeper.sweep()
+    assert bench.status(job_id) == "timed-out"
+
+
+def test_a_tidying_goes_on_with_deletions_that_broke_off(make_bench):
+    bench = make_bench()
+    bench.submit_to("jane-doe")
+    context, account_id = bench.service.context, bench.account.account_id
+    eraser = Eraser(context.database, context.storage, lifecycle_of(context), context.clock)
+    context.database.write(lambda connection: eraser._end_account(connection, account_id))
+    assert bench.client.get("/v2/jobs").status_code == 401
+    assert list(context.storage.keys("audio"))
+    sweeper_of(bench).tidy()
+    assert list(context.storage.keys("audio")) == []
+    with context.database.reading() as connection:
+        assert connection.execute(sa.select(groups)).all() == []
+        assert [(line.kind, line.jobs) for line in list_erasures(connection)] == [("account", 1)]
 
 
 def test_one_sweeper_at_a_time_and_the_next_when_it_is_gone(bench):

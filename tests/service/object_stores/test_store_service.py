@@ -1,5 +1,6 @@
 """A service whose recordings lie elsewhere: nothing changes for its callers, and audio does not pass through it."""
 
+import errno
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -12,7 +13,7 @@ from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import open_database
 from vbdesk.service.erasure.wiring import open_eraser
 from vbdesk.service.jobs.orphans import sweep_orphans
-from vbdesk.service.jobs.retention import remove_old_audio
+from vbdesk.service.jobs.retention import remove_erased_audio, remove_old_audio
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.uploads.wiring import uploads_of
 
@@ -156,3 +157,64 @@ def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_
     clock.ahead = 40 * DAY_S
     assert remove_old_audio(context) == 1
     assert folders(cloud) == ["quarantine", "store-id"]
+
+
+def test_a_deleted_account_leaves_nothing_in_the_bucket_not_even_what_is_put_later(cloud, service, clock):
+    account, other = service.add_account(), service.add_account()
+    api, others = service.client(account), service.client(other)
+    analyze(api, uploaded(api)[0])
+    uploaded(api)
+    open_grant = api.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
+    kept = analyze(others, uploaded(others)[0]).json()["job_id"]
+    others_objects = 2
+    context = service.context
+    eraser = open_eraser(context.settings, context.database, clock)
+    eraser.erase_account(account.account_id)
+    assert len(folders(cloud)) == 1 + others_objects
+    put = httpx.put(open_grant["upload_url"], content=SPEECH, headers=open_grant["required_headers"], trust_env=False)
+    assert put.status_code == 200  # the bucket cannot know
+    clock.ahead += 7200
+    assert sweep_orphans(context).quarantined == 0
+    assert remove_erased_audio(context) > 0
+    assert len(folders(cloud)) == 1 + others_objects
+    assert others.get(f"/v2/jobs/{kept}").status_code == 200
+
+
+def test_a_bucket_that_is_away_during_a_deletion_is_cleared_when_it_is_back(cloud, service, clock):
+    account = service.add_account()
+    api = service.client(account)
+    analyze(api, uploaded(api)[0])
+    uploaded(api)
+    context = service.context
+    eraser = open_eraser(context.settings, context.database, clock)
+    cloud.feel(refuse=1.0)
+    eraser.erase_account(account.account_id)
+    cloud.feel()
+    assert len(folders(cloud)) == 4
+    assert api.get("/v2/jobs").status_code == 401
+    remove_erased_audio(context)
+    assert len(folders(cloud)) == 1
+
+
+def test_the_quota_counts_what_lies_in_the_bucket(cloud, start_service, clock):
+    service = start_service(clock=clock, upload_quota_mb={"enterprise": 64}, **cloud.settings)
+    api = service.client(service.add_account())
+    for _ in range(5):
+        upload_ref, put = uploaded(api)  # reserves half of the quota, takes little of it
+        assert put.status_code == 200
+    mint = {"content_type": "audio/flac"}
+    assert [api.post("/v2/audio/uploads", json=mint).status_code for _ in range(2)] == [200, 429]
+    assert analyze(api, upload_ref).status_code == 200
+
+
+def test_a_machine_without_room_for_a_recording_on_its_way_answers_503(cloud, service, api, monkeypatch):
+    upload_ref, _ = uploaded(api)
+
+    def full(**_where):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("vbdesk.service.storage.remote.tempfile.mkstemp", full)
+    answer = analyze(api, upload_ref)
+    assert (answer.status_code, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+    monkeypatch.undo()
+    assert analyze(api, upload_ref).status_code == 200

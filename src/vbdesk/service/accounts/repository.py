@@ -1,11 +1,13 @@
 """SQL of accounts and API keys."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.service.db.accounts import accounts, api_keys
+from vbdesk.service.db.accounts import ACTIVE, DELETED, DELETING, accounts, api_keys
+from vbdesk.service.db.console import console_sessions
 from vbdesk.service.db.credits import credit_balances
 
 
@@ -33,14 +35,51 @@ def store_secret_key(connection: Connection, account_id: str, secret_key_hash: b
     return connection.execute(sa.update(accounts).where(mine).values(secret_key_hash=secret_key_hash)).rowcount == 1
 
 
-def list_accounts(connection: Connection) -> list[sa.Row[str, str, str, int, datetime]]:
-    """`(account_id, name, plan, credits, created_at)` of every account, oldest first."""
+def read_state(connection: Connection, account_id: str, *, to_edit: bool = False, alone: bool = False) -> str | None:
+    """The account's state; None where there is no such account.
+
+    `to_edit` keeps it as it is until the transaction ends, `alone` also keeps others from asking so meanwhile. Rows
+    that belong to the account can be added all the time.
+    """
+    query = sa.select(accounts.c.state).where(accounts.c.account_id == account_id)
+    if to_edit or alone:
+        query = query.with_for_update(key_share=alone, read=not alone)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def change_state(connection: Connection, account_id: str, before: Collection[str], state: str) -> bool:
+    """Move the account from one of the states `before`; False when it is in none of them."""
+    mine = (accounts.c.account_id == account_id) & accounts.c.state.in_(before)
+    return connection.execute(sa.update(accounts).where(mine).values(state=state)).rowcount == 1
+
+
+def begin_deletion(connection: Connection, account_id: str, no_hash: bytes, now: datetime) -> None:
+    """Let nobody in any more, for good, and forget what the account is called."""
+    live = (accounts.c.account_id == account_id) & accounts.c.state.not_in((DELETING, DELETED))
+    connection.execute(
+        sa.update(accounts).where(live).values(state=DELETING, name="", secret_key_hash=no_hash, ended_at=now)
+    )
+
+
+def delete_keys(connection: Connection, account_id: str) -> None:
+    """Forget the account's API keys."""
+    connection.execute(sa.delete(api_keys).where(api_keys.c.account_id == account_id))
+
+
+def delete_sessions(connection: Connection, account_id: str) -> int:
+    """End the account's console sessions; how many."""
+    return connection.execute(sa.delete(console_sessions).where(console_sessions.c.account_id == account_id)).rowcount
+
+
+def list_accounts(connection: Connection) -> list[sa.Row[str, str, str, int, datetime, str]]:
+    """`(account_id, name, plan, credits, created_at, state)` of every account, oldest first."""
     columns = (
         accounts.c.account_id,
         accounts.c.name,
         accounts.c.plan,
         credit_balances.c.credits,
         accounts.c.created_at,
+        accounts.c.state,
     )
     query = sa.select(*columns).join_from(accounts, credit_balances).order_by(accounts.c.account_id)
     return list(connection.execute(query))
@@ -75,7 +114,7 @@ _CREDENTIALS = (
         ),
         isouter=True,
     )
-    .where(accounts.c.account_id == sa.bindparam("account_id"))
+    .where(accounts.c.account_id == sa.bindparam("account_id"), accounts.c.state == ACTIVE)
 )
 
 
@@ -84,7 +123,8 @@ def find_credentials(
 ) -> sa.Row[str, str, bytes, bytes | None, datetime | None] | None:
     """`(account_id, plan, secret_key_hash, key_hash, last_used_at)`.
 
-    The last two are None unless the account has this key and it is not revoked.
+    None also when the account is suspended or deleted. The last two are None unless the account has this key and it is
+    not revoked.
     """
     return connection.execute(_CREDENTIALS, {"account_id": account_id, "key_id": key_id}).one_or_none()
 

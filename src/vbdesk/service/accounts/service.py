@@ -12,6 +12,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts import credentials, repository
 from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
 from vbdesk.service.errors import NotFound, Unauthorized
 
 NOTED_FOR = timedelta(hours=1)
@@ -62,6 +63,7 @@ class AccountListed:
     plan: Plan
     credits: int
     created_at: datetime
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +105,36 @@ class AccountService:
     def list_accounts(self, connection: Connection) -> list[AccountListed]:
         """Every account, oldest first."""
         return [
-            AccountListed(row.account_id, row.name, Plan(row.plan), row.credits, row.created_at)
+            AccountListed(row.account_id, row.name, Plan(row.plan), row.credits, row.created_at, row.state)
             for row in repository.list_accounts(connection)
         ]
 
     def rotate_secret(self, connection: Connection, account_id: str) -> str:
-        """Another secret key in place of the account's. Raises NotFound when there is no such account."""
+        """Another secret key in place of the account's; console sessions end with the old one. Raises NotFound."""
+        self.require(connection, account_id)
         secret_key = credentials.new_secret_key()
-        if not repository.store_secret_key(connection, account_id, credentials.hash_of(secret_key)):
-            raise NotFound("There is no account with this id.")
+        repository.store_secret_key(connection, account_id, credentials.hash_of(secret_key))
+        repository.delete_sessions(connection, account_id)
         return secret_key
+
+    def suspend(self, connection: Connection, account_id: str) -> None:
+        """Let the account in no more, until it is resumed; nothing is deleted. Raises NotFound."""
+        self.require(connection, account_id)
+        repository.change_state(connection, account_id, (ACTIVE,), SUSPENDED)
+
+    def resume(self, connection: Connection, account_id: str) -> None:
+        """Let a suspended account in again. Raises NotFound."""
+        self.require(connection, account_id)
+        repository.change_state(connection, account_id, (SUSPENDED,), ACTIVE)
+
+    def end_sessions(self, connection: Connection, account_id: str) -> int:
+        """End the account's console sessions; how many. Raises NotFound."""
+        self.require(connection, account_id)
+        return repository.delete_sessions(connection, account_id)
 
     def create_key(self, connection: Connection, account_id: str, name: str) -> NewKey:
         """Make an API key. Raises NotFound when there is no such account."""
-        self._require(connection, account_id)
+        self.require(connection, account_id)
         key_id = new_id()
         api_key = credentials.new_api_key(key_id)
         repository.insert_key(
@@ -131,7 +149,7 @@ class AccountService:
 
     def list_keys(self, connection: Connection, account_id: str) -> list[KeyListed]:
         """The account's keys, oldest first. Raises NotFound when there is no such account."""
-        self._require(connection, account_id)
+        self.require(connection, account_id)
         return [KeyListed(*row) for row in repository.list_keys(connection, account_id)]
 
     def revoke_key(self, connection: Connection, account_id: str, key_id: str) -> None:
@@ -166,6 +184,22 @@ class AccountService:
         for key_id in sorted(used_at):
             repository.note_use(connection, key_id, used_at[key_id])
 
-    def _require(self, connection: Connection, account_id: str) -> None:
-        if repository.find_account(connection, account_id) is None:
+    def require(self, connection: Connection, account_id: str) -> None:
+        """See that there is such an account. Raises NotFound, also when it was deleted."""
+        state = repository.read_state(connection, account_id)
+        if state is None:
             raise NotFound("There is no account with this id.")
+        if state in (DELETING, DELETED):
+            raise NotFound("The account was deleted.")
+
+
+def require_active(connection: Connection, account_id: str, *, alone: bool = False) -> None:
+    """See that the account is still let in, and keep it so until the transaction ends.
+
+    For requests that were let in before: a body may take minutes to arrive. With `alone` others who ask so wait.
+
+    Raises:
+        Unauthorized: it was suspended or deleted meanwhile.
+    """
+    if repository.read_state(connection, account_id, to_edit=True, alone=alone) != ACTIVE:
+        raise Unauthorized

@@ -5,6 +5,7 @@ from typing import cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 
@@ -15,7 +16,8 @@ from vbdesk.service.console.forms import FormRefused
 from vbdesk.service.console.pages import go_to, page
 from vbdesk.service.console.visits import SESSION_COOKIE, SignInNeeded
 from vbdesk.service.context import Context
-from vbdesk.service.errors import NotFound, ProcessingFailed, RateLimited, ServiceError
+from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.errors import NotFound, OutOfSpace, ProcessingFailed, ServiceError
 from vbdesk.service.http.protection import Protected
 
 _FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
@@ -69,9 +71,15 @@ def _form_refused(_request: Request, _error: Exception) -> Response:
 def _service_error(_request: Request, error: Exception) -> Response:
     refusal = cast(ServiceError, error)
     response = _refusal(HTTP_STATUS[refusal.code], refusal.message)
-    if isinstance(refusal, RateLimited):
+    if refusal.retry_after_s is not None:
         response.headers["Retry-After"] = str(refusal.retry_after_s)
     return response
+
+
+def _disk_full_or_crash(request: Request, error: Exception) -> Response:
+    if not is_disk_full(error):
+        raise error
+    return _service_error(request, OutOfSpace())
 
 
 def _framework_error(_request: Request, error: Exception) -> Response:
@@ -95,6 +103,8 @@ _HANDLERS = {
     SignInNeeded: _sign_in_needed,
     FormRefused: _form_refused,
     ServiceError: _service_error,
+    OSError: _disk_full_or_crash,
+    DBAPIError: _disk_full_or_crash,
     HTTPException: _framework_error,
     RequestValidationError: _no_such_page,  # only ids in addresses are validated
     Exception: _crash,

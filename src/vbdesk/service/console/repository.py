@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobType
-from vbdesk.service.db.accounts import accounts
+from vbdesk.service.db.accounts import ACTIVE, accounts
 from vbdesk.service.db.console import console_sessions
 from vbdesk.service.db.credits import credit_entries
 from vbdesk.service.db.jobs import jobs
@@ -25,12 +25,13 @@ def insert_session(connection: Connection, token_hash: bytes, account_id: str, n
 def find_session(
     connection: Connection, token_hash: bytes, begun_after: datetime, seen_after: datetime
 ) -> Row[str, str, datetime] | None:
-    """`(account_id, plan, last_seen_at)` of a session that is neither too old nor too long unused."""
+    """`(account_id, plan, last_seen_at)` of a session, neither too old nor too long unused, of an active account."""
     query = (
         sa.select(accounts.c.account_id, accounts.c.plan, console_sessions.c.last_seen_at)
         .join_from(console_sessions, accounts)
         .where(
             console_sessions.c.token_hash == token_hash,
+            accounts.c.state == ACTIVE,
             console_sessions.c.created_at > begun_after,
             console_sessions.c.last_seen_at > seen_after,
         )

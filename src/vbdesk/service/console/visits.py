@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from sqlalchemy.exc import DBAPIError
 
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.console.forms import Cookie, check_token, form_token, read_form
 from vbdesk.service.console.sessions import SessionService
+from vbdesk.service.context import Context
 from vbdesk.service.dependencies import CurrentContext
+from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.errors import RateLimited
 
 MAX_REQUESTS_PER_WINDOW = 120
@@ -52,9 +55,18 @@ def _signed_in(request: Request, context: CurrentContext) -> Visit:
     if retry_after_s:
         raise RateLimited(retry_after_s)
     if not session.noted:
+        _note_use(context, sessions, token)
+    return Visit(session.account, token, form_token(context.secrets, token))
+
+
+def _note_use(context: Context, sessions: SessionService, token: str) -> None:
+    """A page can be read on a full disk too; the session then ends sooner than it would."""
+    try:
         with context.database.writing() as connection:
             sessions.note_use(connection, token)
-    return Visit(session.account, token, form_token(context.secrets, token))
+    except DBAPIError as error:
+        if not is_disk_full(error):
+            raise
 
 
 CurrentVisit = Annotated[Visit, Depends(_signed_in)]

@@ -4,6 +4,9 @@ import sqlalchemy as sa
 
 from vbdesk.service.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
 
+ACTIVE, SUSPENDED, DELETING, DELETED = "active", "suspended", "deleting", "deleted"
+"""States of an account. Only an active one is let in; `deleting` goes to `deleted` and nowhere else."""
+
 accounts = sa.Table(
     "accounts",
     metadata,
@@ -12,7 +15,11 @@ accounts = sa.Table(
     sa.Column("plan", sa.String(20), nullable=False),
     sa.Column("secret_key_hash", sa.LargeBinary(32), nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("state", sa.String(10), nullable=False, server_default=ACTIVE),
+    sa.Column("ended_at", UtcDateTime),
 )
+"""A deleted account stays as a row without a name and keys: the ledger names it. `ended_at` is when its deletion began.
+"""
 
 api_keys = sa.Table(
     "api_keys",

@@ -12,6 +12,6 @@ erasures = sa.Table(
     sa.Column("kind", sa.String(10), nullable=False),
     sa.Column("jobs", sa.Integer, nullable=False),
     sa.Column("erased_at", UtcDateTime, nullable=False),
-    sa.CheckConstraint("kind IN ('job', 'group')", name="known_kind"),
+    sa.CheckConstraint("kind IN ('job', 'group', 'account')", name="known_kind"),
 )
 """That something was erased, when, and how many jobs; not what: names of groups may name people."""

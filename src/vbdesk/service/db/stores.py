@@ -35,4 +35,8 @@ erased_objects = sa.Table(
     sa.Column("object_key", sa.String(KEY_LENGTH), primary_key=True),
     sa.Column("erased_at", UtcDateTime, nullable=False),
 )
-"""Objects of erased jobs that the store still has to remove; a row goes when its object is gone."""
+"""Objects of erased jobs that the store still has to remove; a row goes when its object is gone.
+
+`erased_at` lies in the future for an upload whose address is still open: a file may yet be put there, and is removed
+again.
+"""

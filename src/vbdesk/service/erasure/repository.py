@@ -7,12 +7,15 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from vbdesk.service.db.accounts import DELETED, DELETING, accounts, api_keys
+from vbdesk.service.db.console import console_sessions
 from vbdesk.service.db.erasures import erasures
-from vbdesk.service.db.groups import cohort_snapshots, memberships
-from vbdesk.service.db.jobs import idempotency_keys, jobs
+from vbdesk.service.db.groups import cohort_snapshots, groups, memberships
+from vbdesk.service.db.jobs import idempotency_keys, job_days, jobs
 from vbdesk.service.db.stores import erased_objects, quarantined_objects
 from vbdesk.service.db.uploads import uploads
 from vbdesk.service.db.upsert import insert_into
+from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 from vbdesk.service.jobs.repository import AnyRow
 
 _KEPT_OF_A_JOB = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
@@ -44,10 +47,82 @@ def hold_jobs(connection: Connection, job_ids: Collection[str]) -> None:
     connection.execute(query.with_for_update()).all()
 
 
-def delete_jobs(connection: Connection, job_ids: Collection[str]) -> None:
-    """Remove the jobs with their results, memberships, webhook deliveries and idempotency keys."""
+def delete_jobs(connection: Connection, job_ids: Collection[str]) -> int:
+    """Remove the jobs with results, memberships, webhook deliveries and idempotency keys; how many there were."""
     connection.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.job_id.in_(job_ids)))
-    connection.execute(sa.delete(jobs).where(jobs.c.job_id.in_(job_ids)))
+    return connection.execute(sa.delete(jobs).where(jobs.c.job_id.in_(job_ids))).rowcount
+
+
+def list_account_groups(connection: Connection, account_id: str, limit: int) -> list[str]:
+    """Keys of some of the account's groups."""
+    query = sa.select(groups.c.group_key).where(groups.c.account_id == account_id).limit(limit)
+    return list(connection.execute(query).scalars())
+
+
+def list_account_jobs(connection: Connection, account_id: str, limit: int) -> Sequence[AnyRow]:
+    """`job_id`, `audio_key` and `upload_ref` of some of the account's jobs."""
+    return connection.execute(sa.select(*_KEPT_OF_A_JOB).where(jobs.c.account_id == account_id).limit(limit)).all()
+
+
+def list_account_uploads(connection: Connection, account_id: str, limit: int) -> list[str]:
+    """Some of the account's uploads."""
+    query = sa.select(uploads.c.upload_ref).where(uploads.c.account_id == account_id).limit(limit)
+    return list(connection.execute(query).scalars())
+
+
+def find_address_ends(connection: Connection, upload_refs: Collection[str]) -> dict[str, datetime]:
+    """Until when each of these uploads may be put to the store."""
+    query = sa.select(uploads.c.upload_ref, uploads.c.expires_at).where(uploads.c.upload_ref.in_(upload_refs))
+    return {row.upload_ref: row.expires_at for row in connection.execute(query)}
+
+
+_LAST_OF_AN_ACCOUNT = (
+    webhook_deliveries, account_webhooks, cohort_snapshots, idempotency_keys, job_days, api_keys, console_sessions,
+)  # fmt: skip
+"""What goes with the account's jobs, groups and uploads. The ledger and the record of erasures stay."""
+
+
+def delete_rest_of_account(connection: Connection, account_id: str) -> None:
+    """Remove what is left of an account that has no jobs, groups and uploads."""
+    for table in _LAST_OF_AN_ACCOUNT:
+        connection.execute(sa.delete(table).where(table.c.account_id == account_id))
+
+
+def count_account(connection: Connection, account_id: str) -> dict[str, int]:
+    """How much there is of an account, by kind."""
+    counted = {
+        "jobs": jobs.c.account_id,
+        "groups": groups.c.account_id,
+        "uploads": uploads.c.account_id,
+        "api_keys": api_keys.c.account_id,
+        "console_sessions": console_sessions.c.account_id,
+        "webhook_deliveries": webhook_deliveries.c.account_id,
+    }
+    found = {
+        name: connection.execute(sa.select(sa.func.count()).where(column == account_id)).scalar_one()
+        for name, column in counted.items()
+    }
+    kept = sa.select(sa.func.count()).where(jobs.c.account_id == account_id, jobs.c.audio_key.is_not(None))
+    return {"recordings": connection.execute(kept).scalar_one(), **found}
+
+
+def list_ended_accounts(connection: Connection, deleted_after: datetime) -> list[str]:
+    """Accounts whose deletion is not complete, or is so recent that requests of before may have added something."""
+    recent = (accounts.c.state == DELETED) & (accounts.c.ended_at > deleted_after)
+    query = sa.select(accounts.c.account_id).where((accounts.c.state == DELETING) | recent)
+    return list(connection.execute(query.order_by(accounts.c.account_id)).scalars())
+
+
+def find_of_account(connection: Connection, account_id: str) -> AnyRow | None:
+    """The audit line of the account's deletion."""
+    query = sa.select(erasures).where(erasures.c.account_id == account_id, erasures.c.kind == "account")
+    return connection.execute(query.order_by(erasures.c.erasure_id).limit(1)).one_or_none()
+
+
+def add_erased_jobs(connection: Connection, account_id: str, count: int) -> None:
+    """Add to the audit line of the account's deletion."""
+    line = (erasures.c.account_id == account_id) & (erasures.c.kind == "account")
+    connection.execute(sa.update(erasures).where(line).values(jobs=erasures.c.jobs + count))
 
 
 def delete_uploads(connection: Connection, upload_refs: Collection[str]) -> None:
@@ -62,10 +137,11 @@ def owe_removal(connection: Connection, object_keys: Collection[str], erased_at:
         connection.execute(insert.on_conflict_do_nothing())
 
 
-def forget_removed(connection: Connection, object_keys: Collection[str]) -> None:
-    """Forget objects that are gone."""
-    for table in (erased_objects, quarantined_objects):
-        connection.execute(sa.delete(table).where(table.c.object_key.in_(object_keys)))
+def forget_removed(connection: Connection, object_keys: Collection[str], now: datetime) -> None:
+    """Forget objects that are gone, except where a file may still be put to an address that was signed before."""
+    still_open = erased_objects.c.erased_at > now
+    connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key.in_(object_keys), ~still_open))
+    connection.execute(sa.delete(quarantined_objects).where(quarantined_objects.c.object_key.in_(object_keys)))
 
 
 def forget_in_snapshot(connection: Connection, account_id: str, group_keys: Collection[str]) -> None:

@@ -1,15 +1,17 @@
 """Rules of erasing: what goes, what stays, and in which order."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
+from vbdesk.service.accounts import repository as accounts
+from vbdesk.service.accounts.credentials import NO_HASH
 from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.db.accounts import DELETED, DELETING
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure import repository
 from vbdesk.service.errors import NotFound
@@ -20,13 +22,20 @@ from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.uploads.service import upload_key
 
+AT_ONCE = 200
+LATE = timedelta(days=1)
+"""How long a request that was let in before may take to add something to a deleted account."""
+
+PUT_LASTS = timedelta(hours=1)
+"""How long a file may arrive after its address ended: the store looks at the address when the request begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
     """An audit line.
 
     Attributes:
-        kind: `job` or `group`.
+        kind: `job`, `group` or `account`.
         jobs: how many jobs are gone.
     """
 
@@ -37,8 +46,21 @@ class Erasure:
     erased_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class AccountContent:
+    """How much there is of an account that its deletion would remove."""
+
+    recordings: int
+    jobs: int
+    groups: int
+    uploads: int
+    api_keys: int
+    console_sessions: int
+    webhook_deliveries: int
+
+
 class Eraser:
-    """Erases jobs and groups, whatever state they are in; also while a service runs on the same database.
+    """Erases jobs, groups and accounts, whatever state they are in; also while a service runs on the same database.
 
     What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
     stay captured: the ledger keeps its amounts. Rows go first and files after the commit, also those in quarantine. A
@@ -83,19 +105,92 @@ class Eraser:
 
         return self._without_files(*self._database.write(erase))
 
+    def count_account(self, account_id: str) -> AccountContent:
+        """What a deletion of the account would remove. Raises NotFound."""
+        with self._database.reading() as connection:
+            if accounts.read_state(connection, account_id) is None:
+                raise NotFound("There is no account with this id.")
+            return AccountContent(**repository.count_account(connection, account_id))
+
+    def erase_account(self, account_id: str) -> Erasure:
+        """Delete an account and all that belongs to it, except the amounts in the ledger.
+
+        The first transaction lets nobody in any more. The rest goes in small steps, each whole: a call after a crash
+        goes on where that one ended. Raises NotFound.
+        """
+        self._database.write(lambda connection: self._end_account(connection, account_id))
+        removed = 0
+        for step in (self._erase_some_groups, self._erase_some_jobs, self._erase_some_uploads):
+            while count := step(account_id):
+                removed += count
+        with self._database.writing() as connection:
+            repository.delete_rest_of_account(connection, account_id)
+            accounts.change_state(connection, account_id, (DELETING,), DELETED)
+            erasure = repository.find_of_account(connection, account_id)
+        if removed:
+            self._database.scrub()
+        assert erasure is not None  # noqa: S101  (the first transaction wrote it)
+        return Erasure(**erasure._mapping)
+
+    def finish_accounts(self) -> None:
+        """Go on with deletions that broke off, and remove what requests of before added to deleted accounts."""
+        with self._database.reading() as connection:
+            ended = repository.list_ended_accounts(connection, self._clock.now() - LATE)
+        for account_id in ended:
+            self.erase_account(account_id)
+
+    def _end_account(self, connection: Connection, account_id: str) -> None:
+        if accounts.read_state(connection, account_id, alone=True) is None:
+            raise NotFound("There is no account with this id.")
+        now = self._clock.now()
+        accounts.begin_deletion(connection, account_id, NO_HASH, now)
+        accounts.delete_keys(connection, account_id)
+        accounts.delete_sessions(connection, account_id)
+        if repository.find_of_account(connection, account_id) is None:
+            repository.insert(
+                connection, erasure_id=new_id(), account_id=account_id, kind="account", jobs=0, erased_at=now
+            )
+
+    def _erase_some_groups(self, account_id: str) -> int:
+        def erase(connection: Connection) -> int:
+            group_keys = repository.list_account_groups(connection, account_id, AT_ONCE)
+            groups.lock(connection, group_keys)
+            for group_key in group_keys:
+                groups.delete(connection, group_key)
+            return len(group_keys)
+
+        return self._database.write(erase)
+
+    def _erase_some_jobs(self, account_id: str) -> int:
+        def erase(connection: Connection) -> tuple[int, list[str]]:
+            found = repository.list_account_jobs(connection, account_id, AT_ONCE)
+            groups.lock(connection, repository.list_concerned_groups(connection, [row.job_id for row in found]))
+            count = self._delete_jobs(connection, found)
+            repository.add_erased_jobs(connection, account_id, count)
+            return len(found), _objects_of(found)
+
+        count, objects = self._database.write(erase)
+        self._remove(objects)
+        return count
+
+    def _erase_some_uploads(self, account_id: str) -> int:
+        def erase(connection: Connection) -> list[str]:
+            upload_refs = repository.list_account_uploads(connection, account_id, AT_ONCE)
+            self._delete_uploads(connection, upload_refs)
+            return [upload_key(upload_ref) for upload_ref in upload_refs]
+
+        objects = self._database.write(erase)
+        self._remove(objects)
+        return len(objects)
+
     def _erase(
         self, connection: Connection, account_id: str, kind: str, found: Sequence[AnyRow], *group_keys: str
     ) -> Erasure:
         job_ids = [row.job_id for row in found]
         concerned = sorted({*repository.list_concerned_groups(connection, job_ids), *group_keys})
         groups.lock(connection, concerned)
-        repository.hold_jobs(connection, job_ids)
-        for job_id in job_ids:
-            self._credits.release(connection, job_id)
-        repository.delete_jobs(connection, job_ids)
-        repository.delete_uploads(connection, [row.upload_ref for row in found if row.upload_ref])
+        self._delete_jobs(connection, found)
         now = self._clock.now()
-        repository.owe_removal(connection, _objects_of(found), now)
         for group_key in concerned:
             groups.clear_states(connection, group_key)
             groups.touch_history(connection, group_key)
@@ -113,16 +208,45 @@ class Eraser:
         )
         return erasure
 
+    def _delete_jobs(self, connection: Connection, found: Sequence[AnyRow]) -> int:
+        """Remove jobs with the uploads they came by, give back what they held, and owe their objects; how many jobs."""
+        job_ids = [row.job_id for row in found]
+        repository.hold_jobs(connection, job_ids)
+        for job_id in job_ids:
+            self._credits.release(connection, job_id)
+        count = repository.delete_jobs(connection, job_ids)
+        repository.owe_removal(connection, [row.audio_key for row in found if row.audio_key], self._clock.now())
+        self._delete_uploads(connection, [row.upload_ref for row in found if row.upload_ref])
+        return count
+
+    def _delete_uploads(self, connection: Connection, upload_refs: Sequence[str]) -> None:
+        """Remove uploads and owe their objects for as long as something can be put to their addresses."""
+        now = self._clock.now()
+        ends = repository.find_address_ends(connection, upload_refs)
+        repository.delete_uploads(connection, upload_refs)
+        for upload_ref in upload_refs:
+            ends_at = ends.get(upload_ref, now)
+            owed_until = ends_at + PUT_LASTS if ends_at >= now else now
+            repository.owe_removal(connection, [upload_key(upload_ref)], owed_until)
+
     def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
         self._database.scrub()
-        removed: list[str] = []
-        for key in _objects_of(found):
-            with suppress(OSError, StoreUnavailable):
-                delete_everywhere(self._storage, key)
-                removed.append(key)
-        with self._database.writing() as connection:
-            repository.forget_removed(connection, removed)
+        self._remove(_objects_of(found))
         return erasure
+
+    def _remove(self, objects: Sequence[str]) -> None:
+        """Remove objects now, as far as the store lets it; the database remembers the others."""
+        removed: list[str] = []
+        for key in objects:
+            try:
+                delete_everywhere(self._storage, key)
+            except OSError:  # in use
+                continue
+            except StoreUnavailable:  # to ask for each of the others would take long
+                break
+            removed.append(key)
+        with self._database.writing() as connection:
+            repository.forget_removed(connection, removed, self._clock.now())
 
 
 def _objects_of(found: Sequence[AnyRow]) -> list[str]:

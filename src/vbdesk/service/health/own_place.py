@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from importlib.util import find_spec
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -11,11 +12,11 @@ from vbdesk.service.db.session import Database
 from vbdesk.service.health.findings import Finding, mend, note, ok
 from vbdesk.service.resealing import any_sealed, count_seals
 from vbdesk.service.secret_box import SecretsDamaged, key_file_of, missing_but_needed, open_secrets
-from vbdesk.service.settings import SETTINGS_FILE, Settings
+from vbdesk.service.settings import MIB, SETTINGS_FILE, Settings
 from vbdesk.service.work.sandbox import offered
 
 LITTLE_ROOM_BYTES = 1024**3
-NO_ROOM_BYTES = 256 * 1024**2  # some recordings on their way in, and the database's own files
+NO_ROOM_BYTES = 256 * 1024**2  # of temporary files; recordings pass elsewhere
 
 _EXTRAS = {"boto3": "cloud", "google.cloud.storage": "cloud", "opentelemetry.sdk": "telemetry"}
 
@@ -69,7 +70,11 @@ def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
 
 def look_at_disk(settings: Settings) -> list[Finding]:
     """Room in the data folder and where recordings are looked at."""
-    return [_look_at_room("disk", settings.data_dir), _look_at_room("disk of temporary files", tempfile.gettempdir())]
+    reserve = settings.disk_reserve_mb * MIB
+    return [
+        *(_look_at_reserve(folder, reserve) for folder in settings.written_folders),
+        _look_at_room("disk of temporary files", tempfile.gettempdir()),
+    ]
 
 
 def look_at_extras(settings: Settings) -> Finding:
@@ -90,11 +95,24 @@ def look_at_sandbox() -> Finding:
     return ok("sandbox", has.sentence) if has.complete else note("sandbox", has.sentence)
 
 
+def _look_at_reserve(folder: Path, reserve: int) -> Finding:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return mend("disk", f"The free space at {folder} cannot be read: {error.strerror}.")
+    words = f"{free / 1024**3:.1f} GiB are free at {folder}, and {reserve / 1024**3:.1f} GiB are held back"
+    if free < max(reserve, 1):
+        return mend("disk", f"{words}: make room now, recordings are refused until then.")
+    if free < reserve + LITTLE_ROOM_BYTES:
+        return note("disk", f"{words}: make room soon.")
+    return ok("disk", f"{words}.")
+
+
 def _look_at_room(topic: str, folder: "str | os.PathLike[str]") -> Finding:
     free = shutil.disk_usage(folder).free
     words = f"{free / 1024**3:.1f} GiB are free at {folder}"
     if free < NO_ROOM_BYTES:
-        return mend(topic, f"{words}: make room now, submits fail without.")
+        return mend(topic, f"{words}: make room now, the service cannot work without.")
     return note(topic, f"{words}: make room soon.") if free < LITTLE_ROOM_BYTES else ok(topic, f"{words}.")
 
 

@@ -19,7 +19,7 @@ PATIENCE_S = 10.0
 _TOPIC = "database and object store"
 _PROBE = b"vbdesk doctor"
 _CONTENT_TYPE = "audio/wav"
-_FOLDER = "uploads"  # files of nobody are swept away from there, should the doctor be interrupted
+_FOLDER = "probes"  # not among the uploads: an address there holds for an account only
 
 
 def look_at_store(store: ObjectStore) -> Finding:

@@ -10,7 +10,7 @@ from vbdesk.service.db.jobs import jobs, leases
 from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.health.findings import Finding, mend, note, ok
 from vbdesk.service.settings import Settings
-from vbdesk.service.webhooks.repository import PENDING
+from vbdesk.service.webhooks.repository import OF_ACTIVE, PENDING
 from vbdesk.service.work.queue_state import QueueState, read_queue_state
 from vbdesk.service.work.sweeper import TASK
 
@@ -85,7 +85,7 @@ def _look_at_set_aside(connection: Connection) -> Finding:
 
 def _look_at_webhooks(connection: Connection, now: datetime) -> Finding:
     query = sa.select(sa.func.count(), sa.func.min(webhook_deliveries.c.due_at))
-    pending, due_at = connection.execute(query.where(webhook_deliveries.c.state == PENDING)).one()
+    pending, due_at = connection.execute(query.where(webhook_deliveries.c.state == PENDING, OF_ACTIVE)).one()
     if not pending:
         return ok("webhooks", "None is owed.")
     if due_at < now - WEBHOOK_LATE:

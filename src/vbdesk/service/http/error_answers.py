@@ -7,13 +7,15 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode, ErrorDetail, error_body
-from vbdesk.service.errors import AudioRejected, ProcessingFailed, RateLimited, ServiceError, ValidationFailed
+from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.errors import AudioRejected, OutOfSpace, ProcessingFailed, ServiceError, ValidationFailed
 from vbdesk.service.observe.requests import REFUSED
-from vbdesk.service.storage.store import StoreUnavailable
+from vbdesk.service.storage.store import StoreFull, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,8 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _framework_error)
     app.add_exception_handler(StoreUnavailable, _store_unavailable)
+    app.add_exception_handler(OSError, _disk_full_or_crash)
+    app.add_exception_handler(DBAPIError, _disk_full_or_crash)
     app.add_exception_handler(Exception, _crash)
 
 
@@ -44,7 +48,7 @@ async def _service_error(request: Request, error: Exception) -> JSONResponse:
     body = error_body(error.code, error.message)
     if isinstance(error, ValidationFailed):
         body = body.model_copy(update={"detail": error.detail})
-    headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, RateLimited) else None
+    headers = None if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
     return _answer(body, headers)
 
 
@@ -101,7 +105,15 @@ _FRAMEWORK_BODIES = {
 
 async def _store_unavailable(request: Request, error: Exception) -> JSONResponse:
     log.warning("%s on %s", error, _route_of(request))
-    return await _service_error(request, ProcessingFailed(_STORE_UNAVAILABLE))
+    refusal = OutOfSpace() if isinstance(error, StoreFull) else ProcessingFailed(_STORE_UNAVAILABLE)
+    return await _service_error(request, refusal)
+
+
+async def _disk_full_or_crash(request: Request, error: Exception) -> JSONResponse:
+    if not is_disk_full(error):
+        raise error
+    log.error("No disk space is left for %s.", _route_of(request))
+    return await _service_error(request, OutOfSpace())
 
 
 async def _crash(request: Request, error: Exception) -> JSONResponse:

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ValidationFailed
-from vbdesk.service.storage.spool import Spool, StreamTooLong
+from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 
 FORM_FIELDS = frozenset(
     {
@@ -63,15 +63,19 @@ class Form:
 
 
 @asynccontextmanager
-async def received_form(request: Request, folder: Path, file_field: str = "audio") -> AsyncIterator[Form]:
+async def received_form(
+    request: Request, folder: Path, file_field: str = "audio", take: TakeBytes = take_all
+) -> AsyncIterator[Form]:
     """Read the form; its file lies in `folder` and is removed at the end of the block unless moved away.
+
+    `take` may refuse bytes of the file before they are written.
 
     Raises:
         InvalidRequest: not a multipart form, or a broken one.
         ValidationFailed: a field is too long or not text, or there are two files.
         AudioTooLarge: the body is so large that its file must be; it is not read on.
     """
-    reader = _Reader(request, folder, file_field)
+    reader = _Reader(request, folder, file_field, take)
     try:
         yield await reader.read()
     finally:
@@ -102,9 +106,10 @@ class _Preamble:
 class _Reader:
     """Turns the parser's callbacks into fields and a file. The callbacks only collect; writing is awaited between."""
 
-    def __init__(self, request: Request, folder: Path, file_field: str) -> None:
+    def __init__(self, request: Request, folder: Path, file_field: str, take: TakeBytes) -> None:
         self._request = request
         self._folder = folder
+        self._take = take
         self._file_field = file_field
         self._fields: dict[str, bytearray] = {}
         self._spool: Spool | None = None
@@ -190,7 +195,7 @@ class _Reader:
         if self._part == self._file_field:
             if self._spool is not None:
                 raise _invalid(self._part, "Send one file only.", "too_many_files")
-            self._spool = Spool(self._folder, MAX_AUDIO_BYTES)
+            self._spool = Spool(self._folder, MAX_AUDIO_BYTES, self._take)
             self._file_is_named = bool(options.get(b"filename"))
             self._file_type = self._headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
         elif self._part in FORM_FIELDS:

@@ -49,7 +49,8 @@ def remove_erased_audio(context: Context) -> int:
             delete_everywhere(context.storage, key)
         except OSError:
             continue
+        over = (erased_objects.c.object_key == key) & (erased_objects.c.erased_at <= context.clock.now())
         with context.database.writing() as connection:
-            connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key == key))
+            connection.execute(sa.delete(erased_objects).where(over))
         removed += 1
     return removed

@@ -3,23 +3,24 @@
 import hashlib
 import hmac
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.idempotency import KEPT_S
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
-from vbdesk.service.accounts.service import Account
+from vbdesk.service.accounts.service import Account, require_active
 from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db.facts import JobAccepted, tell
+from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.erasure.repository import owe_removal
 from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.http.paging import Page
@@ -32,6 +33,7 @@ from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
 from vbdesk.service.observe.tracing import trace_parent
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
+from vbdesk.service.uploads import repository as uploads
 from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.webhooks.guard import AddressRefused
 
@@ -187,17 +189,35 @@ class JobService:
         except ServiceError:
             self._discard(audio_key)
             raise
+        except DBAPIError as error:
+            if is_disk_full(error) and not self._is_stored(job_id):
+                self._discard(audio_key)
+            raise
         return Submitted(as_submitted(row), submission.form.recorded_at)
 
     def _discard(self, audio_key: str) -> None:
-        """Remove audio of no job. What stays, here or after a fault that leaves the commit in doubt, is swept later."""
-        with suppress(StoreUnavailable):
+        """Remove audio of no job, or have it removed later without quarantine: it may be that of an ended account.
+
+        What stays after a fault that leaves the commit in doubt is swept later.
+        """
+        try:
             self._context.storage.delete(audio_key)
+        except (StoreUnavailable, OSError):
+            with self._context.database.writing() as connection:
+                owe_removal(connection, [audio_key], self._clock.now())
+
+    def _is_stored(self, job_id: str) -> bool:
+        with self._context.database.reading() as connection:
+            return repository.find(connection, job_id) is not None
 
     def _keep_audio(self, form: AnalyzeForm, job_id: str, upload_key: str | None) -> str:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
         if form.audio is not None:
-            self._context.storage.adopt(audio_key, form.audio.path)
+            try:
+                self._context.storage.adopt(audio_key, form.audio.path)
+            except OSError:  # it may have its name already
+                self._discard(audio_key)
+                raise
         elif upload_key is not None:
             try:
                 self._context.storage.link(upload_key, audio_key)
@@ -210,6 +230,9 @@ class JobService:
     ) -> None:
         account, form = submission.account, submission.form
         now = self._clock.now()
+        require_active(connection, account.account_id)
+        if form.upload_ref is not None:
+            uploads.settle(connection, {form.upload_ref: 0})
         group_key = None
         if submission.group_id is not None:  # before the credits: whoever ends a job takes them in this order too
             group_key = self._groups.ensure(connection, account, submission.group_id)

@@ -13,7 +13,7 @@ from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ServiceError
 from vbdesk.service.groups.service import require_valid_id
-from vbdesk.service.http.multipart import received_form
+from vbdesk.service.http.account_form import account_form
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import read_analyze_form
 from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of_file
@@ -34,7 +34,7 @@ async def submit(request: Request, context: Context, account: Account, target: T
     Raises:
         ServiceError: with the first thing that is wrong, in the order shape, size, credits, audio.
     """
-    async with received_form(request, context.storage.incoming) as form:
+    async with account_form(request, context, account) as form:
         asked = read_analyze_form(form)
         submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
         return (await submit_form(context, submission)).job
@@ -45,7 +45,7 @@ async def submit_to_group(
 ) -> GroupJob:
     """The same, registering the job into a group, which is created if new."""
     require_valid_id(group_id)
-    async with received_form(request, context.storage.incoming) as form:
+    async with account_form(request, context, account) as form:
         asked = read_analyze_form(form, in_group=True)
         key = idempotency_key(request)
         submitted = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))

@@ -11,8 +11,9 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.account_form import account_form
 from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
-from vbdesk.service.http.multipart import Form, received_form
+from vbdesk.service.http.multipart import Form
 from vbdesk.service.jobs.form import read_analyze_form
 from vbdesk.service.jobs.service import Submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form, submit_to_group
@@ -77,7 +78,7 @@ async def analyze_condition_in_group(
 
 
 async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], Target]) -> Job:
-    async with received_form(request, context.storage.incoming) as form:
+    async with account_form(request, context, account) as form:
         target = target_in(form)
         asked = read_analyze_form(form)
         submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))

@@ -13,7 +13,7 @@ import httpcore
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.http.multipart import UploadedFile
-from vbdesk.service.storage.spool import Spool, StreamTooLong
+from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused
 from vbdesk.service.webhooks.sender import ssl_context
 
@@ -43,15 +43,17 @@ class AudioFetcher:
             raise InvalidRequest(str(refusal)) from None
 
     @asynccontextmanager
-    async def fetch(self, url: str, folder: Path) -> AsyncIterator[UploadedFile]:
+    async def fetch(self, url: str, folder: Path, take: TakeBytes = take_all) -> AsyncIterator[UploadedFile]:
         """The recording as a file in `folder`, removed at the end of the block unless moved away.
+
+        `take` may refuse bytes before they are written.
 
         Raises:
             InvalidRequest: the address is refused, cannot be reached, does not answer 200, or takes too long.
             AudioTooLarge: there are more bytes than allowed; no more of them are read.
         """
         await self.check(url)
-        spool = Spool(folder, MAX_AUDIO_BYTES)
+        spool = Spool(folder, MAX_AUDIO_BYTES, take)
         try:
             content_type = await self._download(url, spool)
             yield UploadedFile(spool.path, content_type, spool.size)

@@ -18,8 +18,8 @@ from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import read_credits
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.errors import ValidationFailed
+from vbdesk.service.http.account_form import account_form, taking_bytes
 from vbdesk.service.http.description import AUDIO, AUDIO_REFUSALS, form, refusals
-from vbdesk.service.http.multipart import received_form
 from vbdesk.service.http.paging import PageNumber
 from vbdesk.service.jobs.form import AnalyzeForm
 from vbdesk.service.jobs.service import JobService, Submission, require
@@ -95,7 +95,7 @@ async def analyze_and_diarize_audio_url(
 async def _submit_audio(
     request: Request, context: Context, account: Account, condition: str, *, diarize: bool
 ) -> V1Submitted:
-    async with received_form(request, context.storage.incoming) as received:
+    async with account_form(request, context, account) as received:
         if received.audio is None:
             raise ValidationFailed([ErrorDetail(loc=["body", "audio"], msg="Send the recording.", type="missing")])
         submission = _submission(request, account, condition, diarize=diarize)
@@ -116,8 +116,9 @@ async def _submit_audio_url(
     if repeat is not None:
         return V1Submitted(job_id=repeat.job.job_id)
     await run_in_threadpool(jobs.precheck, submission)
-    async with fetcher.fetch(url, context.storage.incoming) as audio:
-        return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
+    with taking_bytes(context, account) as take:
+        async with fetcher.fetch(url, context.storage.incoming, take) as audio:
+            return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
 
 
 def _submission(request: Request, account: Account, condition: str, *, diarize: bool) -> Submission:

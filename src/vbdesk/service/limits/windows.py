@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from vbdesk.contract.limits import RATE_WINDOW_S
 from vbdesk.service.db.session import Database
+from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.limits.memory import MemoryRateWindows
 
 _LOCK_NUMBER = 0x7662_7261_7465  # "vbrate"; advisory locks have numbers for names
 
@@ -116,6 +118,7 @@ class SharedRateWindows:
         self._one_by_one = database.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._window_s = window_s
         self._servers_clock = servers_clock
+        self._own = MemoryRateWindows(window_s)
 
     def create_tables(self) -> None:
         """Make the tables and the function; processes that start together take turns."""
@@ -125,8 +128,17 @@ class SharedRateWindows:
                 connection.execute(sa.text(statement))
 
     def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
-        """Count one request of `owner` at `now`; see `RateWindows.hit`."""
-        wait_s = self._count((owner, bucket, limit, self._window_s, self._moment(now)))
+        """Count one request of `owner` at `now`; see `RateWindows.hit`.
+
+        On a full disk of the server nothing can be counted there, but much can still be read: this process then counts
+        what it answers itself.
+        """
+        try:
+            wait_s = self._count((owner, bucket, limit, self._window_s, self._moment(now)))
+        except sa.exc.OperationalError as error:
+            if not is_disk_full(error):
+                raise
+            return self._own.hit(owner, bucket, limit, now)
         return max(1, min(math.ceil(wait_s), math.ceil(self._window_s))) if wait_s else 0
 
     def _moment(self, now: datetime) -> float | None:
@@ -156,6 +168,7 @@ class SharedRateWindows:
 
     def remove_past(self, now: datetime) -> None:
         """Remove counters that count nothing any more, lest strangers' addresses pile up."""
+        self._own.remove_past(now)
         with self._one_by_one.connect() as connection:
             connection.execute(_REMOVE_PAST, {"moment": self._moment(now), "window_s": self._window_s})
 

@@ -96,7 +96,7 @@ class Readiness:
 
 def api_readiness(context: Context) -> Readiness:
     """Whether a process can answer requests."""
-    return Readiness(context.draining.is_set, _outside(context), {})
+    return Readiness(context.draining.is_set, _outside(context), {"disk": _disk(context)})
 
 
 def worker_readiness(context: Context, jobs: RunsJobs) -> Readiness:
@@ -115,8 +115,16 @@ def worker_readiness(context: Context, jobs: RunsJobs) -> Readiness:
         if not jobs.children_start:
             raise NotReady("cannot_start")
 
-    inside = {"engine": engine, "heartbeat": heartbeat, "children": children}
+    inside = {"disk": _disk(context), "engine": engine, "heartbeat": heartbeat, "children": children}
     return Readiness(context.draining.is_set, _outside(context), inside)
+
+
+def _disk(context: Context) -> Check:
+    def disk() -> None:
+        if context.disk.is_reached():
+            raise NotReady("low")
+
+    return disk
 
 
 def _outside(context: Context) -> dict[str, tuple[Check, float]]:

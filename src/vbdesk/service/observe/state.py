@@ -18,7 +18,7 @@ from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.repository import UNFINISHED
 from vbdesk.service.observe.metrics import LEDGER_KINDS
-from vbdesk.service.webhooks.repository import PENDING
+from vbdesk.service.webhooks.repository import OF_ACTIVE, PENDING
 from vbdesk.service.work.queue_state import QueueState, read_queue_state
 
 
@@ -45,7 +45,7 @@ def read_state(connection: Connection, now: datetime) -> State:
     """Look; every query keeps to unfinished things by an index, or to one row an account."""
     pending, oldest = connection.execute(
         sa.select(sa.func.count(), sa.func.min(webhook_deliveries.c.created_at)).where(
-            webhook_deliveries.c.state == PENDING
+            webhook_deliveries.c.state == PENDING, OF_ACTIVE
         )
     ).one()
     held = (
@@ -74,6 +74,7 @@ class StateCollector(Collector):
         self._pool = context.database.engine.pool
         self._draining = context.draining
         self._metrics = context.metrics
+        self._disk = context.disk
         self.state: State | None = None
         self.failing: dict[str, bool] = {}
 
@@ -89,6 +90,10 @@ class StateCollector(Collector):
         for check, fails in self.failing.items():
             ready.add_metric([check], not fails)
         yield ready
+        free_bytes = self._disk.free_bytes()
+        if free_bytes is not None:
+            yield _gauge("vbdesk_disk_free_bytes", "Free space of the disk that has least.", free_bytes)
+        yield _gauge("vbdesk_disk_reserve_bytes", "Free space that is held back.", self._disk.reserve_bytes)
         if isinstance(self._pool, QueuePool):
             in_use = self._pool.checkedout()
             yield _gauge("vbdesk_database_connections_in_use", "Connections to the database in use.", in_use)

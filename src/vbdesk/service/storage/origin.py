@@ -1,11 +1,14 @@
 """The object store's own origin: takes files at signed addresses, answers refusals in XML."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 from xml.sax.saxutils import escape
 
+from sqlalchemy.exc import DBAPIError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -15,22 +18,53 @@ from starlette.routing import Route
 
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, STORED_SHA256
 from vbdesk.service.clock import Clock
+from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.errors import OutOfSpace
 from vbdesk.service.http.unreadable import UNREADABLE, Refusal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
-from vbdesk.service.storage.spool import Spool, StreamTooLong
+from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
 _XML = "application/xml"
 _TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the address allows.")
+_ADDRESS_ENDED = AddressRefused(403, "AccessDenied", "The address does not hold any more. Ask for a new one.")
+_SLOW_DOWN = AddressRefused(503, "SlowDown", "Files are being put to this address already. Try again later.")
+_NO_ROOM = AddressRefused(503, "ServiceUnavailable", "The store is short of disk space. Try again later.")
+RETRY_AFTER_S = 60
 _TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
 
 
-def create_storage_app(store: ObjectStore, signer: UploadSigner, clock: Clock) -> Starlette:
-    """The origin as an ASGI application."""
-    origin = _Origin(store, signer, clock)
+AT_ONCE_TO_ONE_ADDRESS = 16
+"""Files on their way to one address: the caller's own repeats, but not a hundred of them."""
+
+
+class UploadGate(Protocol):
+    """Says to which addresses files may still be put: a signature alone cannot be taken back."""
+
+    def admits(self, key: str) -> bool:
+        """Whether a file may be put there now."""
+        ...
+
+    def note_stored(self, key: str, size: int) -> bool:
+        """Note the file that was just stored; False when it must not stay."""
+        ...
+
+
+def create_storage_app(
+    store: ObjectStore, signer: UploadSigner, clock: Clock, gate: UploadGate, take: TakeBytes = take_all
+) -> Starlette:
+    """The origin as an ASGI application; `take` may refuse bytes for want of room."""
+    origin = _Origin(store, signer, clock, gate, take)
     app = Starlette(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
-        exception_handlers={AddressRefused: _refusal, HTTPException: _framework_refusal, Exception: _crash},
+        exception_handlers={
+            AddressRefused: _refusal,
+            HTTPException: _framework_refusal,
+            OutOfSpace: _out_of_space,
+            OSError: _disk_full_or_crash,
+            DBAPIError: _disk_full_or_crash,
+            Exception: _crash,
+        },
     )
     app.state.unreadable = Refusal(_XML, _xml_body("InvalidRequest", UNREADABLE, {}))
     return app
@@ -41,9 +75,15 @@ class _Origin:
     store: ObjectStore
     signer: UploadSigner
     clock: Clock
+    gate: UploadGate
+    take: TakeBytes
+    under_way: Counter[str] = field(default_factory=Counter)
 
     async def put(self, request: Request) -> Response:
-        """Take one file: signature first, then length, then whether it is the first; nothing is left of a refusal."""
+        """Take one file: signature, length, whether the address still holds, whether the file is the first.
+
+        Nothing is left of a refusal.
+        """
         raw_path = request.scope["raw_path"].decode("ascii", "replace").partition("?")[0]
         self.signer.check(PutRequest(raw_path, request.url.query, request.headers), self.clock.now())
         key: str = request.path_params["key"]
@@ -51,16 +91,30 @@ class _Origin:
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > most:
             raise _TOO_LARGE
+        if not await run_in_threadpool(self.gate.admits, key):
+            raise _ADDRESS_ENDED
         if await run_in_threadpool(self.store.exists, key):
             raise await run_in_threadpool(self._written_already, key)
-        spool = Spool(self.store.incoming, most)
+        if self.under_way[key] >= AT_ONCE_TO_ONE_ADDRESS:
+            raise _SLOW_DOWN
+        self.under_way[key] += 1
+        try:
+            return await self._receive(request, key, least, most)
+        finally:
+            self.under_way[key] -= 1
+            if not self.under_way[key]:
+                del self.under_way[key]
+
+    async def _receive(self, request: Request, key: str, least: int, most: int) -> Response:
+        self.take(0)  # before there is a file
+        spool = Spool(self.store.incoming, most, self.take)
         try:
             async for chunk in request.stream():
                 await spool.write(chunk)
             await spool.finish()
             if spool.size < least:
                 raise _TOO_SMALL
-            await run_in_threadpool(self.store.adopt, key, spool.path)
+            await run_in_threadpool(self._store, key, spool)
         except StreamTooLong:
             raise _TOO_LARGE from None
         except ObjectExists:
@@ -70,6 +124,15 @@ class _Origin:
         finally:
             spool.discard()
         return Response(status_code=200)
+
+    def _store(self, key: str, spool: Spool) -> None:
+        """Keep the file, unless its account ended while it came: an erasure looks for it before or after this."""
+        if not self.gate.admits(key):
+            raise _ADDRESS_ENDED
+        self.store.adopt(key, spool.path)
+        if not self.gate.note_stored(key, spool.size):
+            self.store.delete(key)
+            raise _ADDRESS_ENDED
 
     def _written_already(self, key: str) -> AddressRefused:
         """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""
@@ -93,7 +156,18 @@ def _xml(
 
 async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, AddressRefused)  # noqa: S101  (narrows the handler's type)
-    return _xml(error.status, error.code, error.message, error.details)
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if error.status == 503 else None
+    return _xml(error.status, error.code, error.message, error.details, headers)
+
+
+async def _out_of_space(request: Request, error: Exception) -> Response:
+    return await _refusal(request, _NO_ROOM)
+
+
+async def _disk_full_or_crash(request: Request, error: Exception) -> Response:
+    if not is_disk_full(error):
+        raise error
+    return await _refusal(request, _NO_ROOM)
 
 
 async def _framework_refusal(request: Request, error: Exception) -> Response:

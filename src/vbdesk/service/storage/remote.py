@@ -11,8 +11,9 @@ from typing import BinaryIO, Protocol
 from uuid import uuid4
 
 from vbdesk.privacy import make_private
+from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.storage.incoming import clear_abandoned
-from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable, checked_key
 
 PROBES_FOLDER = "probes"
 _PROBE = b"Written to see whether the store takes, keeps and gives back files."
@@ -77,7 +78,8 @@ def _needing_room() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreUnavailable(f"The folder for files on their way takes none: {error.strerror}.") from None
+        kind = StoreFull if is_disk_full(error) else StoreUnavailable
+        raise kind(f"The folder for files on their way takes none: {error.strerror}.") from None
 
 
 class RemoteObjectStore:

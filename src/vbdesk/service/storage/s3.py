@@ -14,7 +14,7 @@ from botocore.session import get_session
 
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
 from vbdesk.service.storage.remote import Patience
-from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
+from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable, StoreUnusable
 
 _WITHOUT_CREDENTIALS = "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give a role."
 _WITHOUT_REGION = "A bucket of Amazon S3 lies in a region, which is part of every signature. Set storage_region."
@@ -23,6 +23,7 @@ _STREAMS = 3  # how often a download that breaks off is begun
 _CHUNK_BYTES = 256 * 1024
 _MARK = "vbdesk-write"
 _LENGTH_RANGE = "content-length-range"
+_FULL = frozenset({"XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"})  # of MinIO, Ceph, OpenStack
 
 
 def make_client(region: str | None, endpoint: str | None, patience: Patience) -> Any:
@@ -162,7 +163,8 @@ class S3Bucket:
         except ClientError as error:
             if _code_of(error) == "NoSuchKey":
                 raise ObjectMissing from None
-            raise StoreUnavailable(f"The object store refuses a request ({_code_of(error)}).") from None
+            kind = StoreFull if _code_of(error) in _FULL else StoreUnavailable
+            raise kind(f"The object store refuses a request ({_code_of(error)}).") from None
         except BotoCoreError as error:
             raise StoreUnavailable(f"The object store cannot be reached ({type(error).__name__}).") from None
 

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -9,8 +10,16 @@ from starlette.concurrency import run_in_threadpool
 _FLUSH_BYTES = 1024 * 1024
 
 
+TakeBytes = Callable[[int], None]
+"""Asked before so many bytes are written. Raises the refusal when there is no room for them."""
+
+
 class StreamTooLong(Exception):
     """More bytes came than allowed."""
+
+
+def take_all(_count: int) -> None:
+    """Refuse nothing."""
 
 
 class Spool:
@@ -21,16 +30,17 @@ class Spool:
         size: Bytes so far.
     """
 
-    def __init__(self, folder: Path, limit: int) -> None:
+    def __init__(self, folder: Path, limit: int, take: TakeBytes = take_all) -> None:
         descriptor, name = tempfile.mkstemp(dir=folder)
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._pending = bytearray()
         self._limit = limit
+        self._take = take
         self.path = Path(name)
         self.size = 0
 
     async def write(self, data: bytes) -> None:
-        """Append `data`. Raises StreamTooLong when it goes past the limit."""
+        """Append `data`. Raises StreamTooLong when it goes past the limit, and what `take` raises."""
         self.size += len(data)
         if self.size > self._limit:
             raise StreamTooLong
@@ -50,6 +60,7 @@ class Spool:
 
     async def _flush(self) -> None:
         pending, self._pending = self._pending, bytearray()
+        self._take(len(pending))
         await run_in_threadpool(_write_all, self._file.fileno(), pending)
 
 

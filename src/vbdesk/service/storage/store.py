@@ -21,6 +21,10 @@ class StoreUnavailable(Exception):
     """The store is away or refuses: nothing is known of the object. Try again later; one sentence, without secrets."""
 
 
+class StoreFull(StoreUnavailable):
+    """No disk space is left in the store, or on the way to it."""
+
+
 class StoreUnusable(Exception):
     """The store of these settings cannot be used from here; one sentence for the operator."""
 

@@ -1,11 +1,12 @@
 """SQL of upload references."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
+from vbdesk.service.db.accounts import ACTIVE, accounts
 from vbdesk.service.db.uploads import uploads
 
 
@@ -18,6 +19,7 @@ def insert(
     created_at: datetime,
     expires_at: datetime,
     usable_until: datetime,
+    held_bytes: int = 0,
 ) -> None:
     """Store a minted reference."""
     connection.execute(
@@ -28,6 +30,7 @@ def insert(
             created_at=created_at,
             expires_at=expires_at,
             usable_until=usable_until,
+            held_bytes=held_bytes,
         )
     )
 
@@ -38,6 +41,60 @@ def find_content_type(connection: Connection, account_id: str, upload_ref: str, 
         uploads.c.upload_ref == upload_ref, uploads.c.account_id == account_id, uploads.c.usable_until >= now
     )
     return connection.execute(query).scalar_one_or_none()
+
+
+def is_open(connection: Connection, upload_ref: str) -> bool:
+    """Whether there is such an upload, of an account that is let in."""
+    query = (
+        sa.select(uploads.c.upload_ref)
+        .join_from(uploads, accounts)
+        .where(uploads.c.upload_ref == upload_ref, accounts.c.state == ACTIVE)
+    )
+    return connection.execute(query).first() is not None
+
+
+def counts(connection: Connection, upload_ref: str) -> bool:
+    """Whether the upload counts against its account's quota."""
+    query = sa.select(uploads.c.upload_ref).where(uploads.c.upload_ref == upload_ref, uploads.c.held_bytes > 0)
+    return connection.execute(query).first() is not None
+
+
+_COUNTED = uploads.c.held_bytes > sa.literal_column("0")  # word for word the condition of the index
+
+
+def _held(account_id: str, now: datetime) -> sa.ColumnElement[bool]:
+    return sa.and_(uploads.c.account_id == account_id, _COUNTED, uploads.c.usable_until >= now)
+
+
+def sum_held(connection: Connection, account_id: str, now: datetime) -> int:
+    """Bytes of the account's uploads that no job has taken; open addresses count what they may take."""
+    query = sa.select(sa.func.coalesce(sa.func.sum(uploads.c.held_bytes), 0)).where(_held(account_id, now))
+    return int(connection.execute(query).scalar_one())
+
+
+def list_unsettled(
+    connection: Connection, account_id: str, now: datetime, limit: int, *, only_expired: bool
+) -> Sequence[Row[str, datetime]]:
+    """`upload_ref` and `expires_at` of counted uploads of which nobody knows whether their file came, oldest first."""
+    query = sa.select(uploads.c.upload_ref, uploads.c.expires_at).where(_held(account_id, now), ~uploads.c.settled)
+    if only_expired:
+        query = query.where(uploads.c.expires_at < now)
+    return connection.execute(query.order_by(uploads.c.expires_at).limit(limit)).all()
+
+
+def settle(connection: Connection, sizes: Mapping[str, int]) -> None:
+    """Let uploads count what they hold for good."""
+    for upload_ref, size in sizes.items():
+        mine = uploads.c.upload_ref == upload_ref
+        connection.execute(sa.update(uploads).where(mine).values(held_bytes=size, settled=True))
+
+
+def find_next_release(connection: Connection, account_id: str, now: datetime) -> datetime | None:
+    """When the first of the counted uploads stops counting by itself."""
+    ends_at = sa.case((uploads.c.settled, uploads.c.usable_until), else_=uploads.c.expires_at)
+    query = sa.select(sa.func.min(ends_at)).where(_held(account_id, now))
+    found: datetime | None = connection.execute(query).scalar_one()
+    return found
 
 
 def existing(connection: Connection, upload_refs: Collection[str]) -> set[str]:

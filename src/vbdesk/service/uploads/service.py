@@ -1,17 +1,21 @@
 """Uploads: minted, put to the store by signed address, then analysed any number of times for a day."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.ids import new_id
-from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
 from vbdesk.contract.uploads import UploadGrant, UploadRequest
-from vbdesk.service.accounts.service import Account
+from vbdesk.service.accounts.service import Account, require_active
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.facts import UploadMinted, tell
 from vbdesk.service.db.session import Database
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest
+from vbdesk.service.errors import AudioTooLarge, InvalidRequest, QuotaExceeded
 from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddresses
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
@@ -22,6 +26,7 @@ USABLE = timedelta(hours=24)
 
 UPLOADS_FOLDER = "uploads"
 AT_ONCE = 200
+A_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,16 @@ class UploadService:
     """Rules of uploads. The store may be far away: no connection to the database is held while it is asked."""
 
     def __init__(
-        self, database: Database, store: ObjectStore, addresses: UploadAddresses, clock: Clock, valid_s: float
+        self,
+        database: Database,
+        store: ObjectStore,
+        addresses: UploadAddresses,
+        clock: Clock,
+        valid_s: float,
+        quotas: Mapping[Plan, int] | None = None,
     ) -> None:
+        """Prepare; `quotas` are bytes by plan, and a plan without one has none."""
+        self._quotas = quotas or {}
         self._database = database
         self._store = store
         self._addresses = addresses
@@ -50,6 +63,8 @@ class UploadService:
 
         Raises:
             AudioTooLarge: the caller announces more than may be taken.
+            QuotaExceeded: the account's uploads that no job has taken leave no room for it.
+            Unauthorized: the account has ended meanwhile.
         """
         length = ANY_AUDIO
         if body.size_bytes is not None:
@@ -59,23 +74,71 @@ class UploadService:
         now = self._clock.now()
         upload_ref = new_id()
         address = self._addresses.mint(upload_key(upload_ref), body.content_type, length, now, self._valid_s)
-        with self._database.writing() as connection:
-            repository.insert(
-                connection,
-                upload_ref=upload_ref,
-                account_id=account.account_id,
-                content_type=body.content_type,
-                created_at=now,
-                expires_at=address.expires_at,
-                usable_until=address.expires_at + USABLE,
-            )
-            tell(connection, UploadMinted())
+
+        def store() -> None:
+            with self._database.writing() as connection:
+                require_active(connection, account.account_id, alone=True)
+                self._require_quota(connection, account, length.most, now)
+                repository.insert(
+                    connection,
+                    upload_ref=upload_ref,
+                    account_id=account.account_id,
+                    content_type=body.content_type,
+                    created_at=now,
+                    expires_at=address.expires_at,
+                    usable_until=address.expires_at + USABLE,
+                    held_bytes=length.most,
+                )
+                tell(connection, UploadMinted())
+
+        # Addresses that expired unused are looked up with every mint, so that few are ever left.
+        self._settle(account, now, A_FEW, only_expired=True)
+        try:
+            store()
+        except QuotaExceeded:
+            self._settle(account, now, AT_ONCE)
+            store()
         return UploadGrant(
             upload_url=address.url,
             upload_ref=upload_ref,
             expires_at=address.expires_at,
             required_headers=address.required_headers,
         )
+
+    def _require_quota(self, connection: Connection, account: Account, wanted: int, now: datetime) -> None:
+        quota = self._quotas.get(account.plan)
+        if quota is None or repository.sum_held(connection, account.account_id, now) + wanted <= quota:
+            return
+        release_at = repository.find_next_release(connection, account.account_id, now)
+        wait_s = (release_at - now).total_seconds() if release_at else 0.0
+        raise QuotaExceeded(quota, max(1, math.ceil(wait_s)))
+
+    def _settle(self, account: Account, now: datetime, limit: int, *, only_expired: bool = False) -> None:
+        """Look in the store for files of reserved addresses: each then counts its size, or nothing.
+
+        An address that is still open keeps its reservation until its file is there.
+        """
+        with self._database.reading() as connection:
+            unsettled = repository.list_unsettled(connection, account.account_id, now, limit, only_expired=only_expired)
+        sizes: dict[str, int] = {}
+        for row in unsettled:
+            size = self._find_size(upload_key(row.upload_ref))
+            if size is not None or row.expires_at < now:
+                sizes[row.upload_ref] = size or 0
+        if sizes:
+            with self._database.writing() as connection:
+                repository.settle(connection, sizes)
+
+    def _find_size(self, key: str) -> int | None:
+        """Size of the file; None where there is none. One that is too large is removed."""
+        try:
+            size = self._store.size(key)
+        except ObjectMissing:
+            return None
+        if size > MAX_AUDIO_BYTES:
+            self._store.delete(key)
+            return 0
+        return size
 
     def resolve(self, account: Account, upload_ref: str) -> StoredAudio:
         """The uploaded file behind a reference.

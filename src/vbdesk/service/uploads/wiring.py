@@ -6,5 +6,8 @@ from vbdesk.service.uploads.service import UploadService
 
 def uploads_of(context: Context) -> UploadService:
     """The rules of uploads, over this context's store."""
-    valid_s = context.settings.upload_valid_s
-    return UploadService(context.database, context.storage, context.addresses, context.clock, valid_s)
+    settings = context.settings
+    quotas = {plan: settings.quota_bytes(plan) for plan in settings.upload_quota_mb}
+    return UploadService(
+        context.database, context.storage, context.addresses, context.clock, settings.upload_valid_s, quotas
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
+from vbdesk.service.db.accounts import ACTIVE, accounts
 from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 
@@ -59,6 +60,10 @@ def insert_delivery(
     )
 
 
+OF_ACTIVE = sa.exists().where(accounts.c.account_id == webhook_deliveries.c.account_id, accounts.c.state == ACTIVE)
+"""Deliveries of accounts that are let in; the others wait until their account is resumed."""
+
+
 def list_due(
     connection: Connection,
     now: datetime,
@@ -68,7 +73,7 @@ def list_due(
     without_accounts: Collection[str] = (),
     without: Collection[tuple[str, str]] = (),
 ) -> Sequence[Row[Any]]:
-    """Deliveries whose time has come, longest due first.
+    """Deliveries whose time has come, longest due first; those of suspended accounts wait.
 
     Args:
         connection: to read with.
@@ -79,7 +84,7 @@ def list_due(
         without: accounts and URLs; their deliveries are left out.
     """
     table = webhook_deliveries.c
-    query = sa.select(webhook_deliveries).where(table.state == PENDING, table.due_at <= now)
+    query = sa.select(webhook_deliveries).where(table.state == PENDING, table.due_at <= now, OF_ACTIVE)
     if after is not None:
         later = (table.due_at > after.due_at) | (table.delivery_id > after.delivery_id)
         query = query.where(table.due_at >= after.due_at, later)
@@ -91,13 +96,14 @@ def list_due(
 
 
 def claim(connection: Connection, delivery: Row[Any], until: datetime) -> bool:
-    """Keep others from trying it before `until`; False when another was faster."""
+    """Keep others from trying it before `until`; False when another was faster, or the account was suspended."""
     update = (
         sa.update(webhook_deliveries)
         .where(
             webhook_deliveries.c.delivery_id == delivery.delivery_id,
             webhook_deliveries.c.state == PENDING,
             webhook_deliveries.c.due_at == delivery.due_at,
+            OF_ACTIVE,
         )
         .values(due_at=until)
     )

@@ -14,12 +14,13 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, Ti
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.service.context import Context
+from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import Run
 from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.observe.runs import ANALYSE, FETCH, SETTLE, RunStages, observed_run
-from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
+from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable
 from vbdesk.service.work.analysis import Analysed, Analysis, AnalysisRequest
 from vbdesk.service.work.port import HandedBack
 from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
@@ -47,6 +48,10 @@ class HeldElsewhere(Exception):
 
 class NoChildStarts(Exception):
     """The computer cannot start what analyses; that is no fault of the job."""
+
+
+WAITED_FOR = (SQLAlchemyError, StoreUnavailable, HeldElsewhere, NoChildStarts)
+"""Faults that end by themselves or by somebody's hand; a full disk is one more."""
 
 
 @dataclass
@@ -126,11 +131,11 @@ class JobRunner:
                 ended = self._try(attempt)
             except SlotClosed:
                 raise HandedBack from None
-            except (SQLAlchemyError, StoreUnavailable, HeldElsewhere, NoChildStarts) as error:
-                log.warning("Job %s waits for what it needs (%s).", job_id, type(error).__name__)
-                ended = False
-                self._stopping.wait(next(pauses))
-            except Exception:
+            except Exception as error:
+                if isinstance(error, WAITED_FOR) or is_disk_full(error):
+                    log.warning("Job %s waits for what it needs (%s).", job_id, type(error).__name__)
+                    self._stopping.wait(next(pauses))
+                    continue
                 log.exception("Job %s met a fault of the service; it failed.", job_id)
                 self._record(self._lifecycle.fail, job_id, attempt.hold)
                 ended = True
@@ -162,8 +167,10 @@ class JobRunner:
         job_id = attempt.job_id
         try:
             analysed = self._analyse(slot, run, stages)
-        except (SlotClosed, StoreUnavailable) as cut_short:
-            if isinstance(cut_short, StoreUnavailable) and self._is_too_old(run):
+        except (SlotClosed, StoreUnavailable, OSError) as cut_short:
+            if isinstance(cut_short, OSError) and not is_disk_full(cut_short):
+                raise
+            if isinstance(cut_short, StoreUnavailable) and self._is_too_old(run, cut_short):
                 self._record(self._lifecycle.fail, job_id, run.hold)
                 return True
             self._record(self._lifecycle.hand_back, job_id, run.hold)
@@ -185,8 +192,9 @@ class JobRunner:
         self._require_over(job_id)
         return True
 
-    def _is_too_old(self, run: Run) -> bool:
-        return self._context.clock.now() - run.created_at > STORE_PATIENCE
+    def _is_too_old(self, run: Run, fault: StoreUnavailable) -> bool:
+        """Whether the job has waited for its recording for too long; for disk space it waits as long as it takes."""
+        return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_PATIENCE
 
     def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
         """Write down how a run ended, as soon as the database lets us: it should not have run in vain."""

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from vbdesk.contract.ids import new_id
 from vbdesk.service.context import Context
 from vbdesk.service.credits.repository import read_ledger
+from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.groups.cohort import CohortSnapshots
 from vbdesk.service.jobs import orphans, repository, retention
 from vbdesk.service.jobs.wiring import lifecycle_of
@@ -56,6 +57,7 @@ class Sweeper:
         self._engine = engine
         self._holder = new_id()
         self._lifecycle = lifecycle_of(context)
+        self._eraser = Eraser(context.database, context.storage, self._lifecycle, context.clock)
         self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
         self._time = shared_time or ProcessTime(context.clock)
         self._steady_since = self._last_round = -math.inf
@@ -107,7 +109,7 @@ class Sweeper:
         return True
 
     def tidy(self) -> None:
-        """One round of what may happen within the hour: old audio, keys, runs, cohort snapshots; daily, orphans."""
+        """One round of what may happen within the hour: deletions, old audio, keys, runs, snapshots; daily, orphans."""
         context, now = self._context, self._context.clock.now()
         with context.database.writing() as connection:
             repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
@@ -122,6 +124,7 @@ class Sweeper:
     def _tidy_store(self) -> None:
         if not may_remove(self._context):
             return
+        self._eraser.finish_accounts()
         retention.remove_erased_audio(self._context)
         retention.remove_old_audio(self._context, self._stopping.is_set)
         if self._monotonic() >= self._next_search:
@@ -148,8 +151,12 @@ class Sweeper:
         """End runs that their slots did not end in time.
 
         A computer that slept finds every run overdue when it wakes, while the slots count only the time awake. So a
-        run is left alone until it was seen overdue for as long as a run may take.
+        run is left alone until it was seen overdue for as long as a run may take. While disk space is short none is
+        ended: the outcome of a run may be waiting for room.
         """
+        if self._context.disk.is_reached():
+            self._overdue_since.clear()
+            return
         now = self._monotonic()
         self._overdue_since = {job_id: self._overdue_since.get(job_id, now) for job_id in job_ids}
         for job_id, since in self._overdue_since.items():
