@@ -1,6 +1,7 @@
 """The object store's own origin: takes files at signed addresses, answers refusals in XML."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from vbdesk.service.storage.spool import Spool, StreamTooLong
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
 _XML = "application/xml"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write. Callers name headers in addresses, and answers repeat these names."""
 _TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the address allows.")
 _TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
 
@@ -81,8 +84,12 @@ class _Origin:
 
 def _xml_body(code: str, message: str, details: dict[str, str]) -> bytes:
     inner = {"Code": code, "Message": message, **details}
-    elements = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in inner.items())
+    elements = "".join(f"<{name}>{_text(value)}</{name}>" for name, value in inner.items())
     return f'<?xml version="1.0" encoding="UTF-8"?><Error>{elements}</Error>'.encode()
+
+
+def _text(value: str) -> str:
+    return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", value))
 
 
 def _xml(
