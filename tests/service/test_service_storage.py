@@ -18,6 +18,7 @@ from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.errors import InvalidRequest
+from vbdesk.service.storage import origin
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing
 from vbdesk.service.uploads.wiring import uploads_of
@@ -301,3 +302,13 @@ def test_whatever_an_address_says_the_answer_is_xml(service, name: bytes, path: 
 def test_a_name_with_control_characters_is_told_without_them(service):
     answer = httpx.put(f"{service.storage_url}/x?{SIGNED_QUERY}a%0Bb%1F%EF%BF%BFc%09", content=b"x", trust_env=False)
     assert ET.fromstring(answer.content).findtext("ParameterName") == "a\ufffdb\ufffd\ufffdc\t"
+
+
+def test_a_refusal_does_not_keep_the_requests_that_were_refused(service, client):
+    """An exception that is made once and raised again collects the frames of all requests."""
+    grant = client.post("/v2/audio/uploads", json={"content_type": "audio/wav", "size_bytes": 5}).json()
+    for _ in range(3):
+        assert code_of(put(grant, b"sounds")) == "EntityTooLarge"
+        assert code_of(put(grant, b"soun")) == "EntityTooSmall"
+    kept = [one for one in vars(origin).values() if isinstance(one, BaseException)]
+    assert all(one.__traceback__ is None for one in kept)

@@ -35,4 +35,7 @@ erased_objects = sa.Table(
     sa.Column("object_key", sa.String(KEY_LENGTH), primary_key=True),
     sa.Column("erased_at", UtcDateTime, nullable=False),
 )
-"""Objects of erased jobs that the store still has to remove; a row goes when its object is gone."""
+"""Objects of erased jobs that the store still has to remove; a row goes when its object is gone.
+
+The row of an upload stays until no signed address can write the object again.
+"""

@@ -18,7 +18,8 @@ from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.jobs.repository import AnyRow
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
-from vbdesk.service.uploads.service import upload_key
+from vbdesk.service.storage.withdrawal import withdraw
+from vbdesk.service.uploads.service import is_upload, upload_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Eraser:
 
     What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
     stay captured: the ledger keeps its amounts. Rows go first and files after the commit, also those in quarantine. A
-    file that cannot be removed now, because it is being read or the store is away, is remembered until it is gone.
+    file that cannot be removed now, because it is being read or the store is away, is remembered until it is gone. The
+    addresses of uploads are withdrawn, and remembered until they have ended.
     """
 
     def __init__(self, database: Database, storage: ObjectStore, lifecycle: JobLifecycle, clock: Clock) -> None:
@@ -118,8 +120,11 @@ class Eraser:
         removed: list[str] = []
         for key in _objects_of(found):
             with suppress(OSError, StoreUnavailable):
-                delete_everywhere(self._storage, key)
-                removed.append(key)
+                if is_upload(key):
+                    withdraw(self._storage, key)
+                else:
+                    delete_everywhere(self._storage, key)
+                    removed.append(key)
         with self._database.writing() as connection:
             repository.forget_removed(connection, removed)
         return erasure

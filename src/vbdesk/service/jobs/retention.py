@@ -8,7 +8,10 @@ import sqlalchemy as sa
 from vbdesk.service.context import Context
 from vbdesk.service.db.stores import erased_objects
 from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.jobs.orphans import StoreContext
 from vbdesk.service.storage.quarantine import delete_everywhere
+from vbdesk.service.storage.withdrawal import ADDRESSES_END_AFTER, is_withdrawn, withdraw
+from vbdesk.service.uploads.service import is_upload
 
 AT_ONCE = 200
 
@@ -33,23 +36,28 @@ def remove_old_audio(context: Context, is_stopping: Callable[[], bool] = _never)
             return removed
 
 
-def remove_erased_audio(context: Context) -> int:
+def remove_erased_audio(context: StoreContext) -> int:
     """Remove what erasures left in the store because it was away or in use; how many objects.
 
-    An object that is still in use is left to the next round.
+    An object that is still in use is left to the next round. An upload whose address may still hold is withdrawn, and
+    remembered until it has ended.
 
     Raises:
         StoreUnavailable: the store is still away.
     """
     with context.database.reading() as connection:
-        keys = list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
+        owed = connection.execute(sa.select(erased_objects.c.object_key, erased_objects.c.erased_at)).all()
     removed = 0
-    for key in keys:
+    for key, erased_at in owed:
+        still_signed = is_upload(key) and context.clock.now() - erased_at < ADDRESSES_END_AFTER
+        if still_signed and is_withdrawn(context.storage, key):
+            continue
         try:
-            delete_everywhere(context.storage, key)
+            (withdraw if still_signed else delete_everywhere)(context.storage, key)
         except OSError:
             continue
-        with context.database.writing() as connection:
-            connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key == key))
         removed += 1
+        if not still_signed:
+            with context.database.writing() as connection:
+                connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key == key))
     return removed

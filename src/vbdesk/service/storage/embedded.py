@@ -5,10 +5,12 @@ from starlette.applications import Starlette
 from vbdesk.service.context import Context
 from vbdesk.service.storage.addresses import EmbeddedAddresses
 from vbdesk.service.storage.origin import create_storage_app
+from vbdesk.service.uploads.wiring import uploads_of
 
 
 def embedded_origin(context: Context) -> Starlette | None:
     """Where callers put recordings, if that is with us; None where they put them into a cloud."""
     if not isinstance(context.addresses, EmbeddedAddresses):
         return None
-    return create_storage_app(context.storage, context.addresses.signer, context.clock)
+    uploads = uploads_of(context)
+    return create_storage_app(context.storage, context.addresses.signer, context.clock, uploads.is_awaited)

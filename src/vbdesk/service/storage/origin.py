@@ -2,9 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from starlette.applications import Starlette
@@ -24,13 +26,19 @@ from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStor
 _XML = "application/xml"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no way to write. Callers name headers in addresses, and answers repeat these names."""
-_TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the address allows.")
-_TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
+# Made for each request: an exception that is raised again and again keeps every frame that it passed, with its request.
+_too_large = partial(AddressRefused, 400, "EntityTooLarge", "The file is larger than the address allows.")
+_withdrawn = partial(
+    AddressRefused, 403, "AccessDenied", "What belongs to this address was erased. Ask for a new address."
+)
+_too_small = partial(AddressRefused, 400, "EntityTooSmall", "The file is smaller than the address allows.")
 
 
-def create_storage_app(store: ObjectStore, signer: UploadSigner, clock: Clock) -> Starlette:
-    """The origin as an ASGI application."""
-    origin = _Origin(store, signer, clock)
+def create_storage_app(
+    store: ObjectStore, signer: UploadSigner, clock: Clock, is_awaited: Callable[[str], bool]
+) -> Starlette:
+    """The origin as an ASGI application. It takes what `is_awaited` by its key: an erasure ends an address early."""
+    origin = _Origin(store, signer, clock, is_awaited)
     app = Starlette(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
         exception_handlers={AddressRefused: _refusal, HTTPException: _framework_refusal, Exception: _crash},
@@ -44,6 +52,7 @@ class _Origin:
     store: ObjectStore
     signer: UploadSigner
     clock: Clock
+    is_awaited: Callable[[str], bool]
 
     async def put(self, request: Request) -> Response:
         """Take one file: signature first, then length, then whether it is the first; nothing is left of a refusal."""
@@ -53,7 +62,9 @@ class _Origin:
         least, most = (int(bound) for bound in request.headers[LENGTH_RANGE_HEADER].split(","))
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > most:
-            raise _TOO_LARGE
+            raise _too_large()
+        if not await run_in_threadpool(self.is_awaited, key):
+            raise _withdrawn()
         if await run_in_threadpool(self.store.exists, key):
             raise await run_in_threadpool(self._written_already, key)
         spool = Spool(self.store.incoming, most)
@@ -62,10 +73,10 @@ class _Origin:
                 await spool.write(chunk)
             await spool.finish()
             if spool.size < least:
-                raise _TOO_SMALL
-            await run_in_threadpool(self.store.adopt, key, spool.path)
+                raise _too_small()
+            await run_in_threadpool(self._keep, key, spool.path)
         except StreamTooLong:
-            raise _TOO_LARGE from None
+            raise _too_large() from None
         except ObjectExists:
             raise await run_in_threadpool(self._written_already, key) from None
         except ClientDisconnect:
@@ -73,6 +84,17 @@ class _Origin:
         finally:
             spool.discard()
         return Response(status_code=200)
+
+    def _keep(self, key: str, path: Path) -> None:
+        """Store the file, unless what it belongs to was erased meanwhile.
+
+        An erasure removes the row first and the object afterwards. So the row is asked for once the object is there:
+        whichever comes last sees the other, and removes the object.
+        """
+        self.store.adopt(key, path)
+        if not self.is_awaited(key):
+            self.store.delete(key)
+            raise _withdrawn()
 
     def _written_already(self, key: str) -> AddressRefused:
         """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""

@@ -77,6 +77,14 @@ class UploadService:
             required_headers=address.required_headers,
         )
 
+    def is_awaited(self, key: str) -> bool:
+        """Whether an upload with this key in the store was granted, and not erased since."""
+        if not is_upload(key):
+            return False
+        upload_ref = key.removeprefix(upload_key(""))
+        with self._database.reading() as connection:
+            return bool(repository.existing(connection, [upload_ref]))
+
     def resolve(self, account: Account, upload_ref: str) -> StoredAudio:
         """The uploaded file behind a reference.
 
@@ -119,3 +127,8 @@ class UploadService:
 def upload_key(upload_ref: str) -> str:
     """Where the file lies in the object store."""
     return f"{UPLOADS_FOLDER}/{upload_ref}"
+
+
+def is_upload(key: str) -> bool:
+    """Whether this is the key of an upload."""
+    return key.startswith(f"{UPLOADS_FOLDER}/")
