@@ -51,8 +51,10 @@ def open_context(
     clock: Clock,
     storage_origin: str,
     plugin_signs: Mapping[str, TimeScale] | None = None,
+    *,
+    is_api: bool = True,
 ) -> Context:
-    """Everything the app and the engine lean on.
+    """Everything the app and the engine lean on; `is_api` where callers bring recordings to this process.
 
     Raises:
         SecretsDamaged: the service's own keys cannot be read.
@@ -61,14 +63,17 @@ def open_context(
     """
     # here: who opens the database alone wants neither numpy nor FastAPI
     from vbdesk.longitudinal.parameters import shipped_parameters
-    from vbdesk.service.store_identity import require_match_at_start
+    from vbdesk.service.store_identity import require_match_at_start, require_shared_folder
     from vbdesk.service.work.pressure import Backpressure
 
     metrics = Metrics()
     database.listener = metrics.note
     storage = MeasuredStore(open_store(settings), metrics)
     try:
-        require_match_at_start(database, storage)
+        if is_api or settings.storage_location is not None:
+            require_match_at_start(database, storage)
+        else:
+            require_shared_folder(database, storage)
         secrets = open_secrets(settings, partial(any_sealed, database))
     except Exception:
         storage.close()
