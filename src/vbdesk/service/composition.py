@@ -1,7 +1,11 @@
 """The service put together from its settings."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
+
+from sqlalchemy import make_url
 
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.privacy import FILE_MODE, make_private
@@ -25,8 +29,10 @@ from vbdesk.service.storage.opening import open_addresses, open_store
 def open_database(settings: Settings) -> Database:
     """The database of `settings`; its folder is made, its tables are the migrations' affair."""
     make_private(settings.data_dir)
-    if not settings.database_url:
-        settings.database_file.touch(mode=FILE_MODE)  # SQLite's log files follow it
+    url = make_url(settings.resolved_database_url)
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        with suppress(FileNotFoundError):  # there is no such folder, as SQLite will say
+            Path(url.database).touch(mode=FILE_MODE)  # SQLite's log files follow it
     return Database(create_engine(settings.resolved_database_url))
 
 
