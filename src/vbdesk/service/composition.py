@@ -11,6 +11,7 @@ from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.accounts.key_uses import KeyUses
 from vbdesk.service.clock import Clock, SystemClock
+from vbdesk.service.console.session_uses import SessionUses
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
@@ -98,6 +99,7 @@ def open_context(
         parameters=shipped_parameters().with_signs(plugin_signs or {}),
         pressure=Backpressure(settings.queue_limit),
         key_uses=KeyUses(database, clock),
+        session_uses=SessionUses(database, clock),
         metrics=metrics,
         tracing=open_tracing(settings),
     )
@@ -106,6 +108,7 @@ def open_context(
 def close_context(context: Context) -> None:
     """Close what `open_context` and `open_database` opened."""
     context.key_uses.close()
+    context.session_uses.close()
     context.tracing.close()
     context.rates.close()
     context.storage.close()

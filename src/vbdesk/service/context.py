@@ -22,6 +22,7 @@ from vbdesk.service.storage.store import ObjectStore
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
     from vbdesk.service.accounts.key_uses import KeyUses
+    from vbdesk.service.console.session_uses import SessionUses
     from vbdesk.service.work.pressure import Backpressure
 
 
@@ -46,6 +47,7 @@ class Context:
         parameters: of the longitudinal method, these signs included.
         pressure: turns submits away while too much waits.
         key_uses: notes in the background when keys are used.
+        session_uses: finds sessions of the console, and notes in the background when they are used.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
         draining: set as soon as this process was told to stop.
@@ -64,6 +66,7 @@ class Context:
     parameters: "Parameters"
     pressure: "Backpressure"
     key_uses: "KeyUses"
+    session_uses: "SessionUses"
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
     draining: threading.Event = field(default_factory=threading.Event)

@@ -46,8 +46,9 @@ class _Forms(HTMLParser):
 
 
 class Person:
-    def __init__(self, client: httpx.Client) -> None:
+    def __init__(self, client: httpx.Client, service: Any = None) -> None:
         self.client = client
+        self.service = service
         self.page = httpx.Response(0)
 
     def open(self, path: str = "/console") -> httpx.Response:
@@ -88,6 +89,15 @@ def person(make_person: Callable[[], Person], account: Any) -> Person:
     """The holder of `account`, signed in."""
     holder = make_person()
     assert holder.sign_in(account).status_code == 200
+    return holder
+
+
+@pytest.fixture
+def own_person(start_service: Callable[..., Any]) -> Person:
+    """Somebody who is signed in at a service of the test's own, which is `own_person.service`."""
+    service = start_service()
+    holder = Person(service.client(), service)
+    assert holder.sign_in(service.add_account()).status_code == 200
     return holder
 
 

@@ -22,18 +22,12 @@ def insert_session(connection: Connection, token_hash: bytes, account_id: str, n
     )
 
 
-def find_session(
-    connection: Connection, token_hash: bytes, begun_after: datetime, seen_after: datetime
-) -> Row[str, str, datetime] | None:
-    """`(account_id, plan, last_seen_at)` of a session that is neither too old nor too long unused."""
+def find_session(connection: Connection, token_hash: bytes, begun_after: datetime) -> Row[str, str, datetime] | None:
+    """`(account_id, plan, last_seen_at)` of a session that is not too old."""
     query = (
         sa.select(accounts.c.account_id, accounts.c.plan, console_sessions.c.last_seen_at)
         .join_from(console_sessions, accounts)
-        .where(
-            console_sessions.c.token_hash == token_hash,
-            console_sessions.c.created_at > begun_after,
-            console_sessions.c.last_seen_at > seen_after,
-        )
+        .where(console_sessions.c.token_hash == token_hash, console_sessions.c.created_at > begun_after)
     )
     return connection.execute(query).one_or_none()
 

@@ -7,7 +7,6 @@ from fastapi import Depends, Request
 
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.console.forms import Cookie, check_token, form_token, read_form
-from vbdesk.service.console.sessions import SessionService
 from vbdesk.service.dependencies import CurrentContext
 from vbdesk.service.errors import RateLimited
 
@@ -42,18 +41,13 @@ class Visit:
 
 def _signed_in(request: Request, context: CurrentContext) -> Visit:
     token = SESSION_COOKIE.read(request)
-    sessions = SessionService(context.clock)
-    with context.database.reading() as connection:
-        session = sessions.find(connection, token)
+    session = context.session_uses.use(token)
     if session is None:
         raise SignInNeeded(ended=bool(token))
     account_id = session.account.account_id
     retry_after_s = context.rates.hit(account_id, "console", MAX_REQUESTS_PER_WINDOW, context.clock.now())
     if retry_after_s:
         raise RateLimited(retry_after_s)
-    if not session.noted:
-        with context.database.writing() as connection:
-            sessions.note_use(connection, token)
     return Visit(session.account, token, form_token(context.secrets, token))
 
 
