@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -46,6 +47,15 @@ def write_no_core_files() -> None:
 def for_owner_alone(path: str, flags: int) -> int:
     """An opener for `open` that creates a file which only its owner reads and writes, whatever the umask."""
     return os.open(path, flags, FILE_MODE)
+
+
+def create_private(path: Path) -> BinaryIO:
+    """Create an empty file for its owner alone, whatever the umask, and open it to write. Raises OSError.
+
+    What lies under the name goes first. A link that somebody puts there is not followed: it makes this fail.
+    """
+    path.unlink(missing_ok=True)
+    return open(path, "xb", opener=for_owner_alone)
 
 
 def make_private(folder: Path) -> None:

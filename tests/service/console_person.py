@@ -28,8 +28,9 @@ class _Forms(HTMLParser):
 
 
 class Person:
-    def __init__(self, client: httpx.Client) -> None:
+    def __init__(self, client: httpx.Client, service: Any = None) -> None:
         self.client = client
+        self.service = service
         self.page = httpx.Response(0)
 
     def open(self, path: str = "/console") -> httpx.Response:

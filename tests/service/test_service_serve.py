@@ -18,12 +18,23 @@ import typer
 from typer.testing import CliRunner
 
 from vbdesk.cli.serve import serve
+from vbdesk.service.process import StartRefused
+from vbdesk.service.serve import serve as serve_here
+from vbdesk.service.settings import load_settings
 
 START_LIMIT_S = 60
 END_LIMIT_S = 60
 
 if sys.platform == "win32":
     pytest.skip("ends processes by POSIX signals", allow_module_level=True)
+
+
+class Reached(Exception):
+    """The ports were had."""
+
+
+def stop_here(*_arguments):
+    raise Reached
 
 
 @dataclass
@@ -118,6 +129,46 @@ def test_a_taken_port_is_told_in_one_line(tmp_path):
         result = run_here("--data-dir", tmp_path, "--port", taken.getsockname()[1], "--storage-port", 0)
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "Choose another port" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"port": 0, "storage_port": 0}, None),
+        ({}, "port and storage_port"),
+        ({"host": "::1"}, "port and storage_port"),
+        ({"storage_port": 0, "ops_port": 0}, "port and ops_port"),
+        ({"port": 0, "ops_port": 0}, "storage_port and ops_port"),
+        ({"storage_port": 0, "ops_port": 0, "host": "0.0.0.0"}, "port and ops_port"),
+        ({"storage_port": 0, "ops_port": 0, "host": "127.0.0.2"}, None),
+        ({"storage_url": "s3://bucket"}, None),
+    ],
+)
+def test_one_port_for_two_purposes_is_refused_in_one_sentence(tmp_path, monkeypatch, given, named):
+    """A port of 0 in `given` stays 0, all others are one port that is free."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ports = {"port": port, "storage_port": port, "ops_port": None}
+    ports |= {name: value for name, value in given.items() if name in ports}
+    if "ops_port" in given:
+        ports["ops_port"] = port
+    monkeypatch.setattr("vbdesk.service.serve.opened", stop_here)
+    settings = load_settings(tmp_path, **{**given, **ports})
+    if named is None:
+        with pytest.raises(Reached):
+            serve_here(settings)
+        return
+    with pytest.raises(StartRefused) as refused:
+        serve_here(settings)
+    assert str(refused.value) == f"{named} are both {port}. Give each a port of its own, or 0 for a free one."
+
+
+def test_the_command_says_so_too(tmp_path):
+    result = run_here("--data-dir", tmp_path, "--port", 8093, "--storage-port", 8093)
+    assert result.exit_code == 1
+    assert result.stderr.strip().count("\n") == 0
+    assert "port and storage_port are both 8093" in result.stderr
 
 
 @pytest.mark.parametrize("option", [("--port", "70000"), ("--workers", "-1")])

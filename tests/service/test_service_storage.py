@@ -7,15 +7,18 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.clock import SystemClock
 from vbdesk.service.errors import InvalidRequest
+from vbdesk.service.storage import origin
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing
 from vbdesk.service.uploads.wiring import uploads_of
@@ -275,3 +278,37 @@ def test_only_what_is_long_abandoned_is_cleared_from_the_way_in(tmp_path):
     os.utime(left, (time.time() - 7200,) * 2)
     store.clear_incoming()
     assert list(store.incoming.iterdir()) == [under_way]
+
+
+SIGNED_QUERY = "X-Vbdesk-Algorithm=VBDESK4-HMAC-SHA256&X-Vbdesk-SignedHeaders="
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(min_size=1, max_size=60), st.binary(max_size=20))
+@example(b"\x00", b"")
+@example(b"\x0b\x1f\x7f", b"\x08")
+@example("\ufffe\uffff\ud7ff\U0010ffff".encode(), b"")
+@example(b"\xed\xa0\x80", b"\xff")
+@example(b"<&>]]>", b"a")
+def test_whatever_an_address_says_the_answer_is_xml(service, name: bytes, path: bytes):
+    """XML 1.0 has no way to write most control characters, and a refusal repeats names that the caller chose."""
+    address = f"{service.storage_url}/{quote(path)}?{SIGNED_QUERY}{quote(name)}"
+    for method in ("PUT", "POST"):
+        answer = httpx.request(method, address, content=b"x", trust_env=False, timeout=60)
+        assert answer.status_code in {400, 403, 404, 405}
+        assert code_of(answer)
+
+
+def test_a_name_with_control_characters_is_told_without_them(service):
+    answer = httpx.put(f"{service.storage_url}/x?{SIGNED_QUERY}a%0Bb%1F%EF%BF%BFc%09", content=b"x", trust_env=False)
+    assert ET.fromstring(answer.content).findtext("ParameterName") == "a\ufffdb\ufffd\ufffdc\t"
+
+
+def test_a_refusal_does_not_keep_the_requests_that_were_refused(service, client):
+    """An exception that is made once and raised again collects the frames of all requests."""
+    grant = client.post("/v2/audio/uploads", json={"content_type": "audio/wav", "size_bytes": 5}).json()
+    for _ in range(3):
+        assert code_of(put(grant, b"sounds")) == "EntityTooLarge"
+        assert code_of(put(grant, b"soun")) == "EntityTooSmall"
+    kept = [one for one in vars(origin).values() if isinstance(one, BaseException)]
+    assert all(one.__traceback__ is None for one in kept)

@@ -12,7 +12,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -265,6 +265,86 @@ def test_every_kind_of_process_refuses_to_start_on_the_store_of_another_database
         pass
     with pytest.raises(StoreMismatch):
         open_eraser(wrong.settings, wrong.database, SystemClock())
+
+
+@pytest.fixture
+def shared_database(tmp_path, postgresql) -> Iterator[Callable[[str], Place]]:
+    """Makes folders of their own for one database of a server."""
+    settings = postgresql.make(None)
+    with ExitStack() as stack:
+
+        def make(name: str) -> Place:
+            place = Place(tmp_path / name, **settings)
+            stack.callback(place.database.close)
+            return place
+
+        yield make
+
+
+def start_worker(place: Place):
+    return opened(place.settings, None, "", is_api=False)  # type: ignore[arg-type]
+
+
+def test_a_worker_with_a_folder_of_its_own_does_not_start(shared_database, monkeypatch):
+    monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
+    api, other = shared_database("api"), shared_database("other")
+    with opened(api.settings, None, ""):  # type: ignore[arg-type]
+        pass
+    store_id = api.id()
+    with pytest.raises(StartRefused) as refused, start_worker(other):
+        pass
+    assert "is not the one in which the API of this database keeps them" in str(refused.value)
+    assert (other.id(), other.id_in_database()) == (None, store_id)
+    with start_worker(api):
+        pass
+
+
+def test_the_command_of_a_worker_with_a_folder_of_its_own_says_so_in_one_line(shared_database, monkeypatch):
+    api, other = shared_database("api"), shared_database("other")
+    with opened(api.settings, None, ""):  # type: ignore[arg-type]
+        pass
+    monkeypatch.setenv("VBDESK_DATABASE_URL", other.settings.database_url)
+    command = [sys.executable, "-m", "vbdesk", "worker", "--data-dir", str(other.settings.data_dir)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=START_LIMIT_S, check=False)
+    assert done.returncode == 1
+    assert "Give this process the data folder of vbdesk serve" in done.stderr.strip().split("\n")[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_worker_gives_no_folder_an_id_and_waits_for_the_api_that_does(shared_database, monkeypatch):
+    monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
+    place, other = shared_database("one"), shared_database("other")
+    with pytest.raises(StartRefused), start_worker(place):
+        pass
+    assert (place.id(), place.id_in_database()) == (None, None)
+
+    def begin_api(_seconds: float) -> None:
+        monkeypatch.undo()
+        require_match(place.database, place.store)
+
+    monkeypatch.setattr(store_identity.time, "sleep", begin_api)
+    with start_worker(place):
+        pass
+    assert place.id() == place.id_in_database() != other.id()
+
+
+def test_a_worker_starts_on_a_folder_whose_recordings_the_database_knows(shared_database):
+    """Such as one of a release without ids, or one that was restored from copies."""
+    place = shared_database("one")
+    place.put_upload()
+    with start_worker(place):
+        pass
+    assert place.id() == place.id_in_database() is not None
+
+
+def test_an_operator_with_another_folder_erases_nothing(shared_database, monkeypatch):
+    monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
+    api, other = shared_database("api"), shared_database("other")
+    require_match(api.database, api.store)
+    with pytest.raises(StoreMismatch):
+        open_eraser(other.settings, other.database, SystemClock())
+    assert other.id() is None
+    open_eraser(api.settings, api.database, SystemClock())
 
 
 def test_an_id_that_cannot_be_written_or_read_is_trouble_of_the_store(make_place, monkeypatch):

@@ -39,6 +39,23 @@ def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
     show({**asdict(found), "state": found.state.value}, as_json)
 
 
+@database.command("backup")
+def back_up_database(
+    data_dir: DataDir,
+    to: Annotated[Path, typer.Option(help="File of the copy; one that is there already is replaced.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy the embedded database into a file for its owner alone. The service may run."""
+    from vbdesk.service.db.backup import BackupFailed, back_up
+
+    with opened_database(data_dir, migrate=False) as (settings, opened):
+        try:
+            size = back_up(opened, settings.data_dir, to)
+        except BackupFailed as failure:
+            fail(str(failure))
+    show({"file": str(to), "size_bytes": size}, as_json)
+
+
 @database.command("adopt-store")
 def adopt_store(
     data_dir: DataDir,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vbdesk.privacy import make_private
+from vbdesk.privacy import create_private, make_private
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, original_key
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, checked_key
@@ -88,6 +88,6 @@ def _files(folder: Path) -> list[Path]:
 def _copy_whole(source: Path, target: Path) -> None:
     make_private(target.parent)
     unfinished = target.with_name(target.name + _UNFINISHED)
-    shutil.copyfile(source, unfinished)
-    unfinished.chmod(0o600)
+    with source.open("rb") as file, create_private(unfinished) as copy:
+        shutil.copyfileobj(file, copy)
     unfinished.replace(target)

@@ -1,12 +1,17 @@
 """The service put together from its settings."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
+
+from sqlalchemy import make_url
 
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.accounts.key_uses import KeyUses
 from vbdesk.service.clock import Clock, SystemClock
+from vbdesk.service.console.session_uses import SessionUses
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
@@ -27,8 +32,10 @@ from vbdesk.service.webhooks.guard import AddressGuard
 def open_database(settings: Settings) -> Database:
     """The database of `settings`; its folder is made, its tables are the migrations' affair."""
     make_private(settings.data_dir)
-    if not settings.database_url:
-        settings.database_file.touch(mode=FILE_MODE)  # SQLite's log files follow it
+    url = make_url(settings.resolved_database_url)
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        with suppress(FileNotFoundError):  # there is no such folder, as SQLite will say
+            Path(url.database).touch(mode=FILE_MODE)  # SQLite's log files follow it
     return Database(create_engine(settings.resolved_database_url))
 
 
@@ -53,8 +60,10 @@ def open_context(
     clock: Clock,
     storage_origin: str,
     plugin_signs: Mapping[str, TimeScale] | None = None,
+    *,
+    is_api: bool = True,
 ) -> Context:
-    """Everything the app and the engine lean on.
+    """Everything the app and the engine lean on; `is_api` where callers bring recordings to this process.
 
     Raises:
         SecretsDamaged: the service's own keys cannot be read.
@@ -63,14 +72,17 @@ def open_context(
     """
     # here: who opens the database alone wants neither numpy nor FastAPI
     from vbdesk.longitudinal.parameters import shipped_parameters
-    from vbdesk.service.store_identity import require_match_at_start
+    from vbdesk.service.store_identity import require_match_at_start, require_shared_folder
     from vbdesk.service.work.pressure import Backpressure
 
     metrics = Metrics()
     database.listener = metrics.note
     storage = MeasuredStore(open_store(settings), metrics)
     try:
-        require_match_at_start(database, storage)
+        if is_api or settings.storage_location is not None:
+            require_match_at_start(database, storage)
+        else:
+            require_shared_folder(database, storage)
         secrets = open_secrets(settings, partial(any_sealed, database))
     except Exception:
         storage.close()
@@ -91,6 +103,7 @@ def open_context(
         guard=AddressGuard(allow_private=settings.allow_private_addresses),
         key_uses=KeyUses(database, clock),
         disk=DiskReserve(settings.written_folders, settings.disk_reserve_mb * MIB),
+        session_uses=SessionUses(database, clock),
         metrics=metrics,
         tracing=open_tracing(settings),
     )
@@ -99,6 +112,7 @@ def open_context(
 def close_context(context: Context) -> None:
     """Close what `open_context` and `open_database` opened."""
     context.key_uses.close()
+    context.session_uses.close()
     context.tracing.close()
     context.rates.close()
     context.storage.close()

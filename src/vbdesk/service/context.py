@@ -25,6 +25,7 @@ from vbdesk.service.webhooks.guard import AddressGuard
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
     from vbdesk.service.accounts.key_uses import KeyUses
+    from vbdesk.service.console.session_uses import SessionUses
     from vbdesk.service.work.pressure import Backpressure
 
 
@@ -51,6 +52,7 @@ class Context:
         guard: decides on addresses that callers name, and bounds the lookups of their names.
         disk: how much disk space is left, and how much is held back.
         key_uses: notes in the background when keys are used.
+        session_uses: finds sessions of the console, and notes in the background when they are used.
         in_flight: bytes that accounts are sending to this process.
         metrics: what this process counts.
         tracing: where its spans go; nowhere by default.
@@ -71,6 +73,7 @@ class Context:
     pressure: "Backpressure"
     guard: AddressGuard
     key_uses: "KeyUses"
+    session_uses: "SessionUses"
     disk: DiskReserve
     in_flight: BytesInFlight = field(default_factory=BytesInFlight)
     metrics: Metrics = field(default_factory=Metrics)

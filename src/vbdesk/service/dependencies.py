@@ -4,6 +4,7 @@ FastAPI reads and parses a body before it runs dependencies. Credentials and rat
 checked by the route class, around FastAPI's own handling: 401, then 429, then 404 for a name in the path.
 """
 
+import ipaddress
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
@@ -23,7 +24,10 @@ from vbdesk.service.http.description import refusals
 from vbdesk.service.http.json_body import bounded_json
 
 MAX_UNAUTHORIZED_PER_WINDOW = 60
-"""401 answers that one address gets within the window before it is told to wait."""
+"""401 answers that one address gets within the window before it is told to wait; of IPv6, one network."""
+
+IPV6_NETWORK_BITS = 64
+"""The smallest network that providers give to a caller, who has every address in it."""
 
 _CREDENTIAL_HEADERS = {Credential.API_KEY: API_KEY_HEADER, Credential.SECRET_KEY: SECRET_KEY_HEADER}
 
@@ -132,11 +136,28 @@ def _authenticate(
     try:
         return AccountService(context.clock).authenticate(connection, credential, account_id, token)
     except Unauthorized:
-        address = request.client.host if request.client else "unknown"
+        source = source_of(request.client.host if request.client else "unknown")
         retry_after_s = context.rates.hit(
-            f"address {address}", "unauthorized", MAX_UNAUTHORIZED_PER_WINDOW, context.clock.now()
+            f"address {source}", "unauthorized", MAX_UNAUTHORIZED_PER_WINDOW, context.clock.now()
         )
         if retry_after_s:
             context.metrics.rate_limited.labels("unauthorized").inc()
             raise RateLimited(retry_after_s) from None
         raise
+
+
+def source_of(address: str) -> str:
+    """The one who counts as the sender of what comes from an address.
+
+    An IPv6 address counts as its network, and an IPv4 address that is written as IPv6 counts as IPv4. A text that is no
+    address, which a proxy may send, counts as itself.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])  # without the name of the network interface
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, IPV6_NETWORK_BITS), strict=False))

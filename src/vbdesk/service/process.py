@@ -94,7 +94,9 @@ def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
 
 
 @contextmanager
-def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -> Iterator[tuple[Context, DbosQueue]]:
+def opened(
+    settings: Settings, inspector: AudioInspector, storage_origin: str, *, is_api: bool = True
+) -> Iterator[tuple[Context, DbosQueue]]:
     """What a process leans on, over a database brought up to date; closed after the block.
 
     Raises:
@@ -107,7 +109,8 @@ def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -
         try:
             queue = DbosQueue(settings.resolved_database_url)
             stack.callback(queue.close)
-            context = open_context(settings, database, queue, inspector, SystemClock(), storage_origin, signs)
+            clock = SystemClock()
+            context = open_context(settings, database, queue, inspector, clock, storage_origin, signs, is_api=is_api)
             context.storage.clear_incoming()
         except (SecretsDamaged, StoreUnusable, TracingMissing) as error:
             raise StartRefused(str(error)) from None

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -18,6 +19,7 @@ from vbdesk.service.context import Context
 from vbdesk.service.observe.ops import create_ops_app
 from vbdesk.service.process import (
     OperationsPort,
+    StartRefused,
     announced,
     bound,
     bound_for_operations,
@@ -39,6 +41,7 @@ log = logging.getLogger(__name__)
 
 _DRAIN_S = 5.0
 _HOUSEKEEPING_S = 3600.0
+_ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared, not bound)
 
 
 def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | None = None) -> None:
@@ -50,8 +53,10 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         parent_pid: Process whose end is ours.
 
     Raises:
-        StartRefused: the folder is being served already, a port cannot be had, or the stored data cannot be opened.
+        StartRefused: the folder is being served already, a port cannot be had, two ports are one, or the stored data
+            cannot be opened.
     """
+    _require_different_ports(settings)
     with ExitStack() as stack:
         stack.enter_context(signals_raise())
         stack.enter_context(locked(settings.data_dir))
@@ -82,6 +87,19 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         )
         with suppress(KeyboardInterrupt):
             asyncio.run(live(context, runtime, settings.drain_s or _DRAIN_S, parent_pid, answer, operations))
+
+
+def _require_different_ports(settings: Settings) -> None:
+    """Refuse one port for two purposes: the system lets both sockets have it and fails only when they listen."""
+    ports = [("port", settings.host, settings.port)]
+    if settings.storage_location is None:
+        ports.append(("storage_port", settings.host, settings.storage_port))
+    if settings.ops_port is not None:
+        ports.append(("ops_port", settings.ops_host, settings.ops_port))
+    for (one, host, port), (other, other_host, other_port) in combinations(ports, 2):
+        meet = host == other_host or not _ALL_ADDRESSES.isdisjoint((host, other_host))
+        if port == other_port != 0 and meet:
+            raise StartRefused(f"{one} and {other} are both {port}. Give each a port of its own, or 0 for a free one.")
 
 
 async def _answer_requests(

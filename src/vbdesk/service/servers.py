@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from vbdesk.service.http.dawdlers import Patience
 from vbdesk.service.http.drain import DrainRefusedBodies
+from vbdesk.service.http.no_store import NoStore
 from vbdesk.service.http.target import PlainTargets
 from vbdesk.service.http.unreadable import protocol_for
 
@@ -85,7 +86,7 @@ async def run_servers(
 
 def _configuration(app: ASGIApp, patience: Patience, trusted_proxies: Sequence[IPvAnyNetwork]) -> uvicorn.Config:
     return uvicorn.Config(
-        DrainRefusedBodies(PlainTargets(app)),
+        NoStore(DrainRefusedBodies(PlainTargets(app))),
         lifespan="off",
         ws="none",
         http=protocol_for(app, patience),

@@ -28,12 +28,17 @@ from vbdesk.service.storage.store import (
 
 STORE_ID_KEY = "store-id"
 LOOKS, LOOK_AGAIN_S = 4, 1.0
+FIRST_START_LOOKS = 30
 SAMPLE = 100
 """Objects of each folder that are looked up where a store has no id."""
 
 _WAYS_OUT = (
     "Restore the part that is wrong from a backup, or, if the two do belong together, run vbdesk admin database "
     "adopt-store."
+)
+_NOT_SHARED = (
+    "The folder of the recordings is not the one in which the API of this database keeps them. Give this process the "
+    "data folder of vbdesk serve, and start that first; or keep recordings in a bucket (storage_url)."
 )
 _TOGETHER = "The database and the object store do not belong together"
 
@@ -153,6 +158,31 @@ def require_match_at_start(database: Database, store: ObjectStore) -> None:
         require_match(database, store)
     except StoreUnavailable as error:
         log.warning("%s Whether it belongs to the database is checked before anything is removed there.", error)
+
+
+def require_shared_folder(database: Database, store: ObjectStore) -> None:
+    """See that the folder of the recordings is the one of the API, which alone gives an empty one the database's id.
+
+    An empty folder of a worker would otherwise get the id too: the worker then finds no recording, and fails every job.
+    Where the API has never run it may be starting at this moment, and is waited for.
+
+    Raises:
+        StoreMismatch: it is another folder.
+    """
+    try:
+        for look in range(FIRST_START_LOOKS):
+            if is_paired(database, store):
+                return
+            if take_sample(database, store).known:  # of a release without ids, or restored
+                require_match_at_start(database, store)
+                return
+            if look >= LOOKS and _id_in(database) is not None:
+                break
+            time.sleep(LOOK_AGAIN_S)
+        mismatch = find_mismatch(database, store)
+    except StoreUnavailable as error:
+        raise StoreMismatch(str(error)) from None
+    raise StoreMismatch(mismatch or _NOT_SHARED)
 
 
 def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adoption:

@@ -23,7 +23,6 @@ from vbdesk.service.process import (
     start_work,
 )
 from vbdesk.service.settings import Settings
-from vbdesk.service.storage.embedded import embedded_origin
 from vbdesk.service.work.keeper import RuntimeKeeper, keep_runtime
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,8 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
         parent_pid: Process whose end is ours.
 
     Raises:
-        StartRefused: the database is SQLite, there is nothing to work with, or the stored data cannot be opened.
+        StartRefused: the database is SQLite, there is nothing to work with, the folder of the recordings is not that of
+            the API, or the stored data cannot be opened.
     """
     if not settings.database_url.startswith("postgresql"):
         raise StartRefused("Workers need PostgreSQL: set database_url, or let vbdesk serve alone do the work.")
@@ -57,9 +57,7 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
     with ExitStack() as stack:
         stack.enter_context(signals_raise())
         ops_socket = stack.enter_context(bound_for_operations(settings))
-        context, queue = stack.enter_context(opened(settings, _NoInspector(), storage_origin=""))
-        if embedded_origin(context) is not None:
-            log.warning("Recordings are looked for in %s, which must be the folder of the API too.", settings.data_dir)
+        context, queue = stack.enter_context(opened(settings, _NoInspector(), storage_origin="", is_api=False))
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         start_work(runtime, settings)

@@ -39,6 +39,15 @@ def person(make_person: Callable[[], Person], account: Any) -> Person:
     return holder
 
 
+@pytest.fixture
+def own_person(start_service: Callable[..., Any]) -> Person:
+    """Somebody who is signed in at a service of the test's own, which is `own_person.service`."""
+    service = start_service()
+    holder = Person(service.client(), service)
+    assert holder.sign_in(service.add_account()).status_code == 200
+    return holder
+
+
 @dataclass
 class Bench:
     """Submits jobs of `account`, and ends them in the worker's stead."""

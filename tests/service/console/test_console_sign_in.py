@@ -1,10 +1,15 @@
 """Who gets into the console, for how long, and what no other page can make it do."""
 
 import sqlite3
-from contextlib import closing
+import threading
+import time
+from contextlib import closing, contextmanager
 
 import pytest
+import sqlalchemy as sa
 
+from vbdesk.service.console import repository
+from vbdesk.service.db.console import console_sessions
 from vbdesk.service.http.protection import PROTECTION
 
 
@@ -255,3 +260,82 @@ def test_pages_hold_no_script_and_no_style_of_their_own(person, path):
 
 def test_the_console_is_not_in_the_description_of_the_api(client):
     assert not any("console" in path for path in client.get("/openapi.json").json()["paths"])
+
+
+@contextmanager
+def sessions_written_by_another(service):
+    """Another process writes to the table, so that the use of a session cannot be noted."""
+    engine = sa.create_engine(service.context.settings.resolved_database_url)
+    with engine.connect() as connection:
+        sqlite = engine.dialect.name == "sqlite"
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if sqlite else "LOCK TABLE console_sessions IN EXCLUSIVE MODE")
+        yield
+        connection.rollback()
+    engine.dispose()
+
+
+def last_seen(service):
+    with service.context.database.reading() as connection:
+        return connection.execute(sa.select(console_sessions.c.last_seen_at)).scalar_one()
+
+
+def wait_until_seen(service, moment):
+    ends_at = time.monotonic() + 60
+    while last_seen(service) != moment:
+        assert time.monotonic() < ends_at
+        threading.Event().wait(0.02)
+
+
+def test_a_page_does_not_wait_for_the_note_that_its_session_is_used(own_person):
+    service, person = own_person.service, own_person
+    service.clock.advance(120)
+    before = last_seen(service)
+    with sessions_written_by_another(service):
+        for page in ("/console", "/console/keys", "/console/webhook"):
+            assert person.open(page).status_code == 200
+        assert last_seen(service) == before
+    wait_until_seen(service, service.clock.now())
+
+
+def test_a_session_in_use_lasts_while_its_use_cannot_be_written(own_person):
+    service, person = own_person.service, own_person
+    with sessions_written_by_another(service):
+        for _ in range(3):
+            service.clock.advance(29 * 60)
+            assert str(person.open().url).endswith("/console")
+    wait_until_seen(service, service.clock.now())
+    service.clock.advance(30 * 60)
+    assert "Your session has ended" in person.open().text
+
+
+def test_a_page_does_not_fail_when_the_use_of_its_session_cannot_be_noted(own_person, monkeypatch, caplog):
+    service, person = own_person.service, own_person
+    monkeypatch.setattr(service.context.session_uses._notes, "_retry_s", 0.05)
+    write = repository.touch_session
+
+    def fail(connection, *_arguments):
+        connection.execute(sa.text("UPDATE nowhere SET nothing = 1"))
+
+    monkeypatch.setattr(repository, "touch_session", fail)
+    service.clock.advance(120)
+    assert person.open().status_code == 200
+    ends_at = time.monotonic() + 60
+    while "Uses of console sessions cannot be noted" not in caplog.text:
+        assert time.monotonic() < ends_at
+        threading.Event().wait(0.02)
+    monkeypatch.setattr(repository, "touch_session", write)
+    wait_until_seen(service, service.clock.now())
+
+
+def test_signing_out_ends_a_session_whose_use_is_not_written_yet(own_person, monkeypatch):
+    service, person = own_person.service, own_person
+    goes_on = threading.Event()
+    monkeypatch.setattr(service.context.session_uses._notes, "_write_times", lambda *_: goes_on.wait(60))
+    token = person.client.cookies["vbdesk-console"]
+    service.clock.advance(120)
+    assert person.open().status_code == 200
+    goes_on.set()
+    person.send("/console/sign-out")
+    other = service.client()
+    other.cookies.set("vbdesk-console", token)
+    assert other.get("/console").headers["location"] == "/console/sign-in?notice=ended"

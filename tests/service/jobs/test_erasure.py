@@ -2,6 +2,7 @@
 
 import json
 import threading
+import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from vbdesk.service.db.groups import cohort_snapshots
 from vbdesk.service.erasure.wiring import open_eraser
 from vbdesk.service.errors import NotFound
 from vbdesk.service.jobs.orphans import sweep_orphans
+from vbdesk.service.jobs.retention import remove_erased_audio
 from vbdesk.service.work.runner import JobRunner
 from vbdesk.service.work.slots import SlotPool
 
@@ -92,6 +94,107 @@ def test_the_upload_that_a_job_came_by_goes_with_it(bench, eraser):
     assert bench.stored_audio() == [kept]  # another job on the same recording is another request
     again = bench.post(audio=None, audio_upload_ref=grant["upload_ref"])
     assert (again.status_code, again.json()["message"]) == (400, "Invalid audio_upload_ref")
+
+
+def put(bench, grant, content=None):
+    """PUT the recording to the granted address."""
+    content = SPEECH.read_bytes() if content is None else content
+    return bench.service.client().put(grant["upload_url"], content=content, headers=grant["required_headers"])
+
+
+def uploads_left(bench) -> list[str]:
+    """Objects and half-written files of uploads, wherever they lie in the store."""
+    storage = bench.service.context.storage
+    return [*storage.keys("uploads"), *storage.keys("quarantine"), *map(str, storage.incoming.iterdir())]
+
+
+@pytest.fixture
+def emptied(bench):
+    """A bench in whose store nothing of earlier tests lies."""
+    storage = bench.service.context.storage
+    for key in [*storage.keys("uploads"), *storage.keys("quarantine")]:
+        storage.delete(key)
+    return bench
+
+
+@pytest.mark.parametrize("kind", ["job", "group"])
+def test_the_address_of_an_erased_upload_refuses_a_later_file(emptied, eraser, kind):
+    bench = emptied
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    assert put(bench, grant).status_code == 200
+    job_id = bench.submit_to("subj", audio=None, audio_upload_ref=grant["upload_ref"])
+    if kind == "job":
+        eraser.erase_job(bench.account.account_id, job_id)
+    else:
+        eraser.erase_group(bench.account.account_id, "subj")
+    refused = put(bench, grant)
+    assert (refused.status_code, ET.fromstring(refused.content).findtext("Code")) == (403, "AccessDenied")
+    assert uploads_left(bench) == []
+    other = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    assert put(bench, other).status_code == 200, "other addresses of the account go on"
+
+
+def test_a_file_on_its_way_while_its_job_is_erased_is_refused(emptied, eraser):
+    """Two files come to one address. The slow one is under way when the fast one is stored, submitted and erased."""
+    bench = emptied
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    begun, erased = threading.Event(), threading.Event()
+
+    def slowly():
+        yield b"first"
+        begun.set()
+        assert erased.wait(60)
+        yield b"last"
+
+    with ThreadPoolExecutor(1) as pool:
+        late = pool.submit(put, bench, grant, slowly())
+        assert begun.wait(60)
+        assert put(bench, grant).status_code == 200
+        job_id = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"])
+        eraser.erase_job(bench.account.account_id, job_id)
+        erased.set()
+        assert late.result(60).status_code == 403
+    assert uploads_left(bench) == []
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_erasure_at_the_moment_at_which_a_file_is_stored_leaves_nothing(emptied, eraser, monkeypatch, moment):
+    bench, storage = emptied, emptied.service.context.storage
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    assert put(bench, grant).status_code == 200
+    job_id = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"])
+    storage.delete(f"uploads/{grant['upload_ref']}")  # so that the address takes another file
+    adopt = type(storage).adopt
+
+    def adopt_while_erasing(store, key, path):
+        if moment == "before":
+            eraser.erase_job(bench.account.account_id, job_id)
+        adopt(store, key, path)
+        if moment == "after":
+            eraser.erase_job(bench.account.account_id, job_id)
+
+    monkeypatch.setattr(type(storage), "adopt", adopt_while_erasing)
+    assert put(bench, grant).status_code == 403
+    assert uploads_left(bench) == []
+
+
+def test_a_file_that_a_killed_service_stored_during_an_erasure_goes_at_the_next_round(emptied, eraser):
+    """Stored, and the process killed before it saw the erasure: the object is removed as erased, without quarantine."""
+    bench, context = emptied, emptied.service.context
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    assert put(bench, grant).status_code == 200
+    job_id = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"])
+    eraser.erase_job(bench.account.account_id, job_id)
+    left = context.storage.incoming / "left"
+    left.write_bytes(b"sound")
+    context.storage.adopt(f"uploads/{grant['upload_ref']}", left)
+    bench.service.clock.advance(2 * 24 * 3600)
+    assert sweep_orphans(context).quarantined == 0
+    assert remove_erased_audio(context) == 1
+    assert uploads_left(bench) == []
+    bench.service.clock.advance(8 * 24 * 3600)
+    remove_erased_audio(context)
+    assert rows_with(bench, grant["upload_ref"]) == set()
 
 
 def test_a_waiting_job_gives_back_what_it_held_and_lets_others_go_on(bench, eraser):

@@ -1,12 +1,18 @@
 """A subject over time: the fields of a job, their order, the trajectory and the aggregate."""
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
 
+from vbdesk.service.db.groups import group_states
 from vbdesk.service.groups import repository as groups
+from vbdesk.service.groups import states
 from vbdesk.service.groups.cohort import CohortSnapshots
+from vbdesk.service.groups.states import StateKind
 
 FIELDS = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
 
@@ -184,11 +190,15 @@ def test_an_unchanged_group_is_not_computed_again_until_a_minute_has_passed(benc
 def test_a_recompute_that_takes_long_answers_running_then_done(bench, monkeypatch):
     monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 0.1)
     bench.finish(bench.submit_to("g"))
-    context = bench.service.context
-    with context.database.writing() as connection:
-        groups.lock(connection, connection.execute(sa.text("SELECT group_key FROM groups")).scalars().all())
-        # the state cannot be stored as long as someone else writes
-        running = bench.get("/v2/groups/g/longitudinal")
+    compute, goes_on = states._COMPUTE[StateKind.TRAJECTORY], threading.Event()
+
+    def compute_slowly(*arguments):
+        assert goes_on.wait(60)
+        return compute(*arguments)
+
+    monkeypatch.setitem(states._COMPUTE, StateKind.TRAJECTORY, compute_slowly)
+    running = bench.get("/v2/groups/g/longitudinal")
+    goes_on.set()
     assert running == {
         "status": "running",
         "group_id": "g",
@@ -200,6 +210,108 @@ def test_a_recompute_that_takes_long_answers_running_then_done(bench, monkeypatc
     while (read := bench.get("/v2/groups/g/longitudinal"))["status"] == "running":
         time.sleep(0.02)
     assert read["window"]["jobs_used"] == 1
+
+
+STATES = pytest.mark.parametrize(("kind", "time_field"), [("longitudinal", "computed_at"), ("aggregate", "as_of")])
+
+
+@contextmanager
+def written_by_another(bench) -> Iterator[None]:
+    """Somebody else writes to the database, so that the service cannot."""
+    with bench.service.context.database.writing() as connection:
+        groups.lock(connection, connection.execute(sa.text("SELECT group_key FROM groups")).scalars().all())
+        yield
+
+
+def stored_states(bench) -> int:
+    with bench.service.context.database.reading() as connection:
+        return connection.execute(sa.select(sa.func.count()).select_from(group_states)).scalar_one()
+
+
+def wait_until_stored(bench, count: int) -> None:
+    ends_at = time.monotonic() + 60
+    while stored_states(bench) != count:
+        assert time.monotonic() < ends_at
+        time.sleep(0.02)
+
+
+@STATES
+def test_a_state_is_read_while_somebody_else_writes(make_bench, monkeypatch, kind, time_field):
+    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 0.01)
+    bench = make_bench()
+    bench.finish(bench.submit_to("g"))
+    computed = counted_computations(monkeypatch, kind)
+    with written_by_another(bench):
+        first = bench.get(f"/v2/groups/g/{kind}")
+        assert stored_states(bench) == 0
+        assert [bench.get(f"/v2/groups/g/{kind}") for _ in range(3)] == [first] * 3
+        assert len(computed) == 1, "an answer that cannot be stored yet is not computed again for each read"
+        bench.service.clock.advance(60)
+        assert bench.get(f"/v2/groups/g/{kind}")[time_field] > first[time_field], "nor is it answered for ever"
+    wait_until_stored(bench, 1)
+    assert bench.get(f"/v2/groups/g/{kind}")[time_field] > first[time_field]
+    assert len(computed) == 2
+
+
+@STATES
+def test_a_state_that_cannot_be_stored_is_answered_all_the_same(make_bench, monkeypatch, caplog, kind, time_field):
+    """As on a full disk, or on one that became read-only: the write fails, and so does the next one."""
+    bench = make_bench()
+    bench.finish(bench.submit_to("g"))
+
+    def fail(connection, *_arguments, **_values):
+        connection.execute(sa.text("UPDATE nowhere SET nothing = 1"))
+
+    monkeypatch.setattr(groups, "store_state", fail)
+    read = [bench.get(f"/v2/groups/g/{kind}") for _ in range(3)]
+    assert all(one["status"] == "done" and one[time_field] for one in read)
+    assert stored_states(bench) == 0
+    assert "could not be stored" in caplog.text
+
+
+def test_reads_of_other_groups_do_not_wait_for_states_that_cannot_be_stored(make_bench, monkeypatch):
+    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.states.MOST_UNKEPT", 5)
+    bench = make_bench()
+    names = [f"g{number}" for number in range(12)]
+    for name in names:
+        bench.finish(bench.submit_to(name))
+    with written_by_another(bench):
+        assert [bench.get(f"/v2/groups/{name}/longitudinal")["done_job_count"] for name in names] == [1] * 12
+        assert stored_states(bench) == 0
+    wait_until_stored(bench, 5)
+
+
+def test_a_change_of_the_group_is_seen_before_the_state_from_before_is_stored(make_bench, monkeypatch):
+    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 0.01)
+    bench = make_bench()
+    bench.finish(bench.submit_to("g"))
+    keep, goes_on = states.GroupStates._keep, threading.Event()
+
+    def keep_slowly(*arguments):
+        assert goes_on.wait(60)
+        keep(*arguments)
+
+    monkeypatch.setattr(states.GroupStates, "_keep", keep_slowly)
+    assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 1
+    bench.finish(bench.submit_to("g"))
+    assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 2
+    goes_on.set()
+    wait_until_stored(bench, 1)
+    assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 2
+
+
+def counted_computations(monkeypatch, kind: str) -> list[str]:
+    """Grows with every computation of such a state."""
+    kind = StateKind.TRAJECTORY if kind == "longitudinal" else StateKind.AGGREGATE
+    compute, computed = states._COMPUTE[kind], list[str]()
+
+    def count(*arguments):
+        computed.append(kind)
+        return compute(*arguments)
+
+    monkeypatch.setitem(states._COMPUTE, kind, count)
+    return computed
 
 
 def test_the_account_is_its_own_population_from_thirty_other_groups_on(bench):

@@ -4,6 +4,7 @@ import errno
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -16,9 +17,20 @@ from vbdesk.service.jobs.orphans import sweep_orphans
 from vbdesk.service.jobs.retention import remove_erased_audio, remove_old_audio
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.uploads.wiring import uploads_of
+from vbdesk.service.work.sweeper import Sweeper
 
 SPEECH = (Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac").read_bytes()
 DAY_S = 24 * 3600
+
+
+class NoRuns:
+    """An engine that has nothing to do."""
+
+    def recover(self, _live, _forgotten):
+        return 0
+
+    def purge(self, _keep):
+        return 0
 
 
 class MovableClock:
@@ -138,7 +150,42 @@ def test_erased_jobs_are_gone_from_the_store(cloud, service, api):
     database = open_database(settings)
     open_eraser(settings, database, service.clock).erase_job(account_id, job_id)
     database.close()
+    assert folders(cloud) == ["store-id", "uploads"]
+    assert service.context.storage.size(f"uploads/{upload_ref}") == 0, "it only keeps the address from being used"
+
+
+def test_the_address_of_an_erased_upload_refuses_a_later_file_until_it_has_ended(cloud, service, api, clock):
+    grant = api.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
+    put = partial(httpx.put, grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
+    assert put().status_code == 200
+    job_id = analyze(api, grant["upload_ref"]).json()["job_id"]
+    context = service.context
+    open_eraser(context.settings, context.database, service.clock).erase_job(api.headers["X-Account-ID"], job_id)
+    assert put().status_code == 412
+    assert analyze(api, grant["upload_ref"]).json()["message"] == "Invalid audio_upload_ref"
+    sweeper = Sweeper(context, NoRuns())
+    clock.ahead = 2 * DAY_S
+    sweeper.tidy()
+    assert put().status_code == 412, "no sweep opens the address again"
+    clock.ahead = 9 * DAY_S
+    sweeper.tidy()
     assert folders(cloud) == ["store-id"]
+
+
+def test_a_late_file_that_the_store_took_all_the_same_goes_at_once_and_not_into_quarantine(cloud, service, api, clock):
+    upload_ref, _ = uploaded(api)
+    job_id = analyze(api, upload_ref).json()["job_id"]
+    context = service.context
+    open_eraser(context.settings, context.database, service.clock).erase_job(api.headers["X-Account-ID"], job_id)
+    key = f"uploads/{upload_ref}"
+    context.storage.delete(key)
+    late = context.storage.incoming / "late"
+    late.write_bytes(SPEECH)
+    context.storage.adopt(key, late)
+    clock.ahead = DAY_S / 4
+    Sweeper(context, NoRuns()).tidy()
+    assert folders(cloud) == ["store-id", "uploads"]
+    assert context.storage.size(key) == 0
 
 
 def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_path):

@@ -22,10 +22,8 @@ def insert_session(connection: Connection, token_hash: bytes, account_id: str, n
     )
 
 
-def find_session(
-    connection: Connection, token_hash: bytes, begun_after: datetime, seen_after: datetime
-) -> Row[str, str, datetime] | None:
-    """`(account_id, plan, last_seen_at)` of a session, neither too old nor too long unused, of an active account."""
+def find_session(connection: Connection, token_hash: bytes, begun_after: datetime) -> Row[str, str, datetime] | None:
+    """`(account_id, plan, last_seen_at)` of a session that is not too old, of an active account."""
     query = (
         sa.select(accounts.c.account_id, accounts.c.plan, console_sessions.c.last_seen_at)
         .join_from(console_sessions, accounts)
@@ -33,7 +31,6 @@ def find_session(
             console_sessions.c.token_hash == token_hash,
             accounts.c.state == ACTIVE,
             console_sessions.c.created_at > begun_after,
-            console_sessions.c.last_seen_at > seen_after,
         )
     )
     return connection.execute(query).one_or_none()

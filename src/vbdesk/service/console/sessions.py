@@ -43,23 +43,22 @@ class SessionService:
         repository.insert_session(connection, hash_of(token), account_id, now)
         return token
 
-    def find(self, connection: Connection, token: str) -> Session | None:
-        """The session of this token, unless it is over."""
+    def find(self, connection: Connection, token: str, used_at: datetime | None = None) -> Session | None:
+        """The session of this token, unless it is over; `used_at` is a use that the database may not have yet."""
         now = self._clock.now()
-        row = repository.find_session(connection, hash_of(token), now - LASTS, now - IDLE_FOR)
+        row = repository.find_session(connection, hash_of(token), now - LASTS)
         if row is None:
             return None
         account_id, plan, last_seen_at = row
-        return Session(Account(account_id, Plan(plan)), noted=_is_recent(last_seen_at, now))
+        unused_for = now - max(last_seen_at, used_at or last_seen_at)
+        if unused_for >= IDLE_FOR:
+            return None
+        return Session(Account(account_id, Plan(plan)), noted=unused_for < NOTED_FOR)
 
-    def note_use(self, connection: Connection, token: str) -> None:
-        """Put off the end that comes with disuse."""
-        repository.touch_session(connection, hash_of(token), self._clock.now())
+    def note_use(self, connection: Connection, token: str, used_at: datetime | None = None) -> None:
+        """Put off the end that comes with disuse; the use is now unless another time is given."""
+        repository.touch_session(connection, hash_of(token), used_at or self._clock.now())
 
     def end(self, connection: Connection, token: str) -> None:
         """End the session at once, wherever its token is."""
         repository.delete_session(connection, hash_of(token))
-
-
-def _is_recent(last_seen_at: datetime, now: datetime) -> bool:
-    return now - last_seen_at < NOTED_FOR

@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy.exc import DBAPIError
 
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.console.forms import Cookie, check_token, form_token, read_form
-from vbdesk.service.console.sessions import SessionService
-from vbdesk.service.context import Context
 from vbdesk.service.dependencies import CurrentContext
-from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.errors import RateLimited
 
 MAX_REQUESTS_PER_WINDOW = 120
@@ -45,28 +41,14 @@ class Visit:
 
 def _signed_in(request: Request, context: CurrentContext) -> Visit:
     token = SESSION_COOKIE.read(request)
-    sessions = SessionService(context.clock)
-    with context.database.reading() as connection:
-        session = sessions.find(connection, token)
+    session = context.session_uses.use(token)
     if session is None:
         raise SignInNeeded(ended=bool(token))
     account_id = session.account.account_id
     retry_after_s = context.rates.hit(account_id, "console", MAX_REQUESTS_PER_WINDOW, context.clock.now())
     if retry_after_s:
         raise RateLimited(retry_after_s)
-    if not session.noted:
-        _note_use(context, sessions, token)
     return Visit(session.account, token, form_token(context.secrets, token))
-
-
-def _note_use(context: Context, sessions: SessionService, token: str) -> None:
-    """A page can be read on a full disk too; the session then ends sooner than it would."""
-    try:
-        with context.database.writing() as connection:
-            sessions.note_use(connection, token)
-    except DBAPIError as error:
-        if not is_disk_full(error):
-            raise
 
 
 CurrentVisit = Annotated[Visit, Depends(_signed_in)]

@@ -137,6 +137,12 @@ def owe_removal(connection: Connection, object_keys: Collection[str], erased_at:
         connection.execute(insert.on_conflict_do_nothing())
 
 
+def list_owed_later(connection: Connection, object_keys: Collection[str], now: datetime) -> set[str]:
+    """Which of these objects are owed beyond this moment, since something may still be put to their addresses."""
+    later = erased_objects.c.object_key.in_(object_keys) & (erased_objects.c.erased_at > now)
+    return set(connection.execute(sa.select(erased_objects.c.object_key).where(later)).scalars())
+
+
 def forget_removed(connection: Connection, object_keys: Collection[str], now: datetime) -> None:
     """Forget objects that are gone, except where a file may still be put to an address that was signed before."""
     still_open = erased_objects.c.erased_at > now

@@ -20,6 +20,7 @@ from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.jobs.repository import AnyRow
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
+from vbdesk.service.storage.withdrawal import withdraw
 from vbdesk.service.uploads.service import upload_key
 
 AT_ONCE = 200
@@ -64,7 +65,8 @@ class Eraser:
 
     What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
     stay captured: the ledger keeps its amounts. Rows go first and files after the commit, also those in quarantine. A
-    file that cannot be removed now, because it is being read or the store is away, is remembered until it is gone.
+    file that cannot be removed now, because it is being read or the store is away, is remembered until it is gone. The
+    addresses of uploads are withdrawn, and remembered until they have ended.
     """
 
     def __init__(self, database: Database, storage: ObjectStore, lifecycle: JobLifecycle, clock: Clock) -> None:
@@ -235,11 +237,16 @@ class Eraser:
         return erasure
 
     def _remove(self, objects: Sequence[str]) -> None:
-        """Remove objects now, as far as the store lets it; the database remembers the others."""
+        """Remove objects now, as far as the store lets it; the database remembers the others.
+
+        An upload whose address still holds is withdrawn, and remembered until the address has ended.
+        """
         removed: list[str] = []
+        with self._database.reading() as connection:
+            signed = repository.list_owed_later(connection, objects, self._clock.now())
         for key in objects:
             try:
-                delete_everywhere(self._storage, key)
+                (withdraw if key in signed else delete_everywhere)(self._storage, key)
             except OSError:  # in use
                 continue
             except StoreUnavailable:  # to ask for each of the others would take long

@@ -12,7 +12,7 @@ from vbdesk.service.resealing import any_sealed
 from vbdesk.service.secret_box import open_secrets
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.opening import open_store
-from vbdesk.service.store_identity import require_match_at_start
+from vbdesk.service.store_identity import require_match_at_start, require_shared_folder
 from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.service import WebhookService
 
@@ -20,7 +20,10 @@ from vbdesk.service.webhooks.service import WebhookService
 def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     """What erases jobs and groups, beside a service or without one. Raises StoreMismatch."""
     storage = open_store(settings)
-    require_match_at_start(database, storage)
+    if settings.storage_location is None and settings.database_url.startswith("postgresql"):
+        require_shared_folder(database, storage)  # from another folder nothing would be removed
+    else:
+        require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
     webhooks = WebhookService(open_secrets(settings, partial(any_sealed, database)), clock, guard)
     parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one

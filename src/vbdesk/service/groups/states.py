@@ -1,10 +1,11 @@
 """What is computed from a group and kept until the group changes: its trajectory and its aggregate."""
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -25,6 +26,12 @@ from vbdesk.service.groups import cohort, entries, repository
 MAX_AGE = timedelta(minutes=1)
 """A cached state is as of its moment: after this it is computed anew though the group did not change."""
 
+KEEP_WAIT_S = 0.1
+"""How long an answer waits for its state to be stored, so that the group shows it at the next read; not for longer."""
+
+MOST_UNKEPT = 100
+"""States that wait to be stored. Beyond that they are answered only: the database takes no writes."""
+
 log = logging.getLogger(__name__)
 
 LABELS = {sign.value: sign.label for sign in SignName}
@@ -43,20 +50,35 @@ class _Key:
     kind: StateKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Computation:
-    """A state that is being computed, from the group as it was at `revision` or later."""
+    """A state that is being computed and stored, from the group as it was at `revision` or later.
+
+    Attributes:
+        answer: what was computed.
+        kept: done once the state was stored, or could not be.
+        computed_at: as of when; None before the answer.
+        answered_at: by the monotonic clock, in seconds.
+    """
 
     revision: int
-    answer: Future[str]
+    answer: Future[str] = field(default_factory=Future)
+    kept: Future[None] = field(default_factory=Future)
+    computed_at: datetime | None = None
+    answered_at: float = 0.0
+
+    def is_past(self, now: datetime) -> bool:
+        """Whether the state is too old to be answered."""
+        return self.computed_at is not None and now - self.computed_at >= MAX_AGE
 
 
 class GroupStates:
-    """Computes states in the background and hands out the cached ones."""
+    """Computes states in the background and hands out the cached ones. An answer waits for no write to the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="vbdesk-group-states")
+        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="vbdesk-keep-states")
         self._in_flight: dict[_Key, _Computation] = {}
         self._lock = Lock()
 
@@ -71,39 +93,57 @@ class GroupStates:
         if state is not None and state.revision == group.revision and clock.now() - state.computed_at < MAX_AGE:
             body: str = state.body
             return body
-        return self._computing(group, kind, clock, parameters).result(wait_s)
+        computation = self._computing(group, kind, clock, parameters)
+        answer = computation.answer.result(wait_s)
+        wait([computation.kept], max(0.0, computation.answered_at + KEEP_WAIT_S - time.monotonic()))
+        return answer
 
-    def _computing(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters) -> Future[str]:
-        """One computation serves all who ask, except those who know of a later change than it may have seen."""
+    def _computing(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters) -> _Computation:
+        """One computation serves all who ask, except those who know of a later change than it may have seen.
+
+        It does so until it is stored, unless that takes so long that its state is too old.
+        """
         key = _Key(group.group_key, kind)
         with self._lock:
             running = self._in_flight.get(key)
-            if running is not None and running.revision >= group.revision:
-                return running.answer
-            computation = _Computation(group.revision, Future())
+            if running is not None and running.revision >= group.revision and not running.is_past(clock.now()):
+                return running
+            computation = _Computation(group.revision)
             self._in_flight[key] = computation
         self._workers.submit(self._run, group.account_id, group.group_id, key, computation, clock, parameters)
-        return computation.answer
+        return computation
 
     def _run(
         self, account_id: str, group_id: str, key: _Key, computation: _Computation, clock: Clock, parameters: Parameters
     ) -> None:
-        """Compute, keep and answer; a state that cannot be kept is answered all the same."""
+        """Compute and answer, and have the state stored; one that cannot be stored is answered all the same."""
         try:
             now = clock.now()
             with self._database.reading() as connection:
                 group = repository.find(connection, account_id, group_id)  # first: what follows is no older than it
                 body = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now, parameters)
-            if group is not None:
-                self._keep(group, key, now, body)
         except BaseException as error:
+            self._forget(key, computation)
             computation.answer.set_exception(error)
+            return
+        computation.computed_at, computation.answered_at = now, time.monotonic()
+        computation.answer.set_result(body)
+        if group is None or len(self._in_flight) > MOST_UNKEPT:
+            self._forget(key, computation)
         else:
-            computation.answer.set_result(body)
+            self._keeper.submit(self._keep_and_forget, group, key, computation, now, body)
+
+    def _keep_and_forget(self, group: Row[Any], key: _Key, computation: _Computation, now: datetime, body: str) -> None:
+        try:
+            self._keep(group, key, now, body)
         finally:
-            with self._lock:
-                if self._in_flight.get(key) is computation:
-                    del self._in_flight[key]
+            self._forget(key, computation)
+
+    def _forget(self, key: _Key, computation: _Computation) -> None:
+        with self._lock:
+            if self._in_flight.get(key) is computation:
+                del self._in_flight[key]
+        computation.kept.set_result(None)
 
     def _keep(self, group: Row[Any], key: _Key, now: datetime, body: str) -> None:
         """Store the state unless the group changed meanwhile: what was erased must not come back."""

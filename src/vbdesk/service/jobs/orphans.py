@@ -216,8 +216,8 @@ def find_owned(connection: Connection, keys: Collection[str]) -> set[str]:
 
 
 def find_mentioned(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Which of these objects are named after a job or an upload of the database."""
-    return _look_up(_MENTIONED, connection, keys)
+    """Which of these objects are named after a job or an upload of the database, or after one that it erased."""
+    return _look_up(_MENTIONED, connection, keys) | _find_erased(connection, keys)
 
 
 def _look_up(lookups: dict[str, _Lookup], connection: Connection, keys: Collection[str]) -> set[str]:

@@ -8,7 +8,9 @@ import sqlalchemy as sa
 from vbdesk.service.context import Context
 from vbdesk.service.db.stores import erased_objects
 from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.jobs.orphans import StoreContext
 from vbdesk.service.storage.quarantine import delete_everywhere
+from vbdesk.service.storage.withdrawal import is_withdrawn, withdraw
 
 AT_ONCE = 200
 
@@ -33,24 +35,28 @@ def remove_old_audio(context: Context, is_stopping: Callable[[], bool] = _never)
             return removed
 
 
-def remove_erased_audio(context: Context) -> int:
+def remove_erased_audio(context: StoreContext) -> int:
     """Remove what erasures left in the store because it was away or in use; how many objects.
 
-    An object that is still in use is left to the next round.
+    An object that is still in use is left to the next round. An upload whose address may still hold is withdrawn, and
+    remembered until it has ended.
 
     Raises:
         StoreUnavailable: the store is still away.
     """
     with context.database.reading() as connection:
-        keys = list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
+        owed = connection.execute(sa.select(erased_objects.c.object_key, erased_objects.c.erased_at)).all()
     removed = 0
-    for key in keys:
+    for key, owed_until in owed:
+        still_signed = owed_until > context.clock.now()
+        if still_signed and is_withdrawn(context.storage, key):
+            continue
         try:
-            delete_everywhere(context.storage, key)
+            (withdraw if still_signed else delete_everywhere)(context.storage, key)
         except OSError:
             continue
+        removed += 1
         over = (erased_objects.c.object_key == key) & (erased_objects.c.erased_at <= context.clock.now())
         with context.database.writing() as connection:
             connection.execute(sa.delete(erased_objects).where(over))
-        removed += 1
     return removed

@@ -23,6 +23,11 @@ class MeasuredStore:
         """See ObjectStore."""
         return self._store.incoming
 
+    @property
+    def checks_addresses_itself(self) -> bool:
+        """See ObjectStore."""
+        return self._store.checks_addresses_itself
+
     def clear_incoming(self) -> None:
         """See ObjectStore."""
         self._store.clear_incoming()

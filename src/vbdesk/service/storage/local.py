@@ -26,6 +26,11 @@ class LocalObjectStore:
         """A folder on the same file system, for files on their way in."""
         return self._root / _INCOMING
 
+    @property
+    def checks_addresses_itself(self) -> bool:
+        """Addresses lead to the origin of this service (`origin`)."""
+        return False
+
     def adopt(self, key: str, path: Path) -> None:
         """Move the finished file in; after a return it survives a power cut."""
         with path.open("rb") as file:

@@ -1,10 +1,12 @@
 """The object store's own origin: takes files at signed addresses, answers refusals in XML."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 from xml.sax.saxutils import escape
 
@@ -26,12 +28,20 @@ from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_a
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
 _XML = "application/xml"
-_TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the address allows.")
-_ADDRESS_ENDED = AddressRefused(403, "AccessDenied", "The address does not hold any more. Ask for a new one.")
-_SLOW_DOWN = AddressRefused(503, "SlowDown", "Files are being put to this address already. Try again later.")
-_NO_ROOM = AddressRefused(503, "ServiceUnavailable", "The store is short of disk space. Try again later.")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write. Callers name headers in addresses, and answers repeat these names."""
+# Made for each request: an exception that is raised again and again keeps every frame that it passed, with its request.
+_too_large = partial(AddressRefused, 400, "EntityTooLarge", "The file is larger than the address allows.")
+_too_small = partial(AddressRefused, 400, "EntityTooSmall", "The file is smaller than the address allows.")
+_address_ended = partial(
+    AddressRefused,
+    403,
+    "AccessDenied",
+    "The address does not hold any more. Ask for a new one.",
+)
+_slow_down = partial(AddressRefused, 503, "SlowDown", "Files are being put to this address already. Try again later.")
+_no_room = partial(AddressRefused, 503, "ServiceUnavailable", "The store is short of disk space. Try again later.")
 RETRY_AFTER_S = 60
-_TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
 
 
 AT_ONCE_TO_ONE_ADDRESS = 16
@@ -90,13 +100,13 @@ class _Origin:
         least, most = (int(bound) for bound in request.headers[LENGTH_RANGE_HEADER].split(","))
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > most:
-            raise _TOO_LARGE
+            raise _too_large()
         if not await run_in_threadpool(self.gate.admits, key):
-            raise _ADDRESS_ENDED
+            raise _address_ended()
         if await run_in_threadpool(self.store.exists, key):
             raise await run_in_threadpool(self._written_already, key)
         if self.under_way[key] >= AT_ONCE_TO_ONE_ADDRESS:
-            raise _SLOW_DOWN
+            raise _slow_down()
         self.under_way[key] += 1
         try:
             return await self._receive(request, key, least, most)
@@ -113,10 +123,10 @@ class _Origin:
                 await spool.write(chunk)
             await spool.finish()
             if spool.size < least:
-                raise _TOO_SMALL
+                raise _too_small()
             await run_in_threadpool(self._store, key, spool)
         except StreamTooLong:
-            raise _TOO_LARGE from None
+            raise _too_large() from None
         except ObjectExists:
             raise await run_in_threadpool(self._written_already, key) from None
         except ClientDisconnect:
@@ -128,11 +138,11 @@ class _Origin:
     def _store(self, key: str, spool: Spool) -> None:
         """Keep the file, unless its account ended while it came: an erasure looks for it before or after this."""
         if not self.gate.admits(key):
-            raise _ADDRESS_ENDED
+            raise _address_ended()
         self.store.adopt(key, spool.path)
         if not self.gate.note_stored(key, spool.size):
             self.store.delete(key)
-            raise _ADDRESS_ENDED
+            raise _address_ended()
 
     def _written_already(self, key: str) -> AddressRefused:
         """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""
@@ -144,8 +154,12 @@ class _Origin:
 
 def _xml_body(code: str, message: str, details: dict[str, str]) -> bytes:
     inner = {"Code": code, "Message": message, **details}
-    elements = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in inner.items())
+    elements = "".join(f"<{name}>{_text(value)}</{name}>" for name, value in inner.items())
     return f'<?xml version="1.0" encoding="UTF-8"?><Error>{elements}</Error>'.encode()
+
+
+def _text(value: str) -> str:
+    return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", value))
 
 
 def _xml(
@@ -161,13 +175,13 @@ async def _refusal(request: Request, error: Exception) -> Response:
 
 
 async def _out_of_space(request: Request, error: Exception) -> Response:
-    return await _refusal(request, _NO_ROOM)
+    return await _refusal(request, _no_room())
 
 
 async def _disk_full_or_crash(request: Request, error: Exception) -> Response:
     if not is_disk_full(error):
         raise error
-    return await _refusal(request, _NO_ROOM)
+    return await _refusal(request, _no_room())
 
 
 async def _framework_refusal(request: Request, error: Exception) -> Response:

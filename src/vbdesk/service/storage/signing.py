@@ -67,7 +67,7 @@ class UploadSigner:
             raise AddressRefused(403, "AccessDenied", "The address carries no signature.")
         names = query.get(f"{_PREFIX}-SignedHeaders", "").split(";")
         for name in names:
-            if name not in request.headers:
+            if not name.isascii() or name not in request.headers:  # headers cannot even be asked for other names
                 raise AddressRefused(
                     400,
                     "MalformedSecurityHeader",

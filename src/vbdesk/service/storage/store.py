@@ -44,6 +44,11 @@ class ObjectStore(Protocol):
         """A local folder for files on their way in; `adopt` moves them from here without copying."""
         ...
 
+    @property
+    def checks_addresses_itself(self) -> bool:
+        """Whether signed addresses lead to the store itself, as those of buckets do, and not to this service."""
+        ...
+
     def clear_incoming(self) -> None:
         """Remove from that folder what killed processes left half-written."""
         ...
