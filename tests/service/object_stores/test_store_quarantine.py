@@ -255,7 +255,7 @@ def test_a_file_that_comes_while_its_address_is_withdrawn_goes_too(swept, monkey
             swept.put(key, content)
 
     with swept.database.writing() as connection:
-        connection.execute(sa.insert(erased_objects).values(object_key=key, erased_at=START))
+        connection.execute(sa.insert(erased_objects).values(object_key=key, erased_at=START + timedelta(days=1)))
     monkeypatch.setattr(type(swept.storage), "delete", delete_slowly)
     while remove_erased_audio(swept):
         pass
