@@ -16,6 +16,7 @@ from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
 from vbdesk.service.disk_space import DiskReserve
+from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
@@ -60,24 +61,30 @@ def open_context(
     clock: Clock,
     storage_origin: str,
     plugin_signs: Mapping[str, TimeScale] | None = None,
+    keys: EncryptionKeys = (),
     *,
     is_api: bool = True,
 ) -> Context:
-    """Everything the app and the engine lean on; `is_api` where callers bring recordings to this process.
+    """Everything the app and the engine lean on; with `keys`, or keys that the settings name, data is encrypted.
+
+    `is_api` where callers bring recordings to this process.
 
     Raises:
+        KeyUnusable: the data is encrypted and no key fits, or the key cannot be had.
         SecretsDamaged: the service's own keys cannot be read.
         StoreMismatch: the object store belongs to another database.
         StoreUnusable: a library or the credentials for the store are missing.
     """
     # here: who opens the database alone wants neither numpy nor FastAPI
     from vbdesk.longitudinal.parameters import shipped_parameters
+    from vbdesk.service.encryption.state import open_encryption
     from vbdesk.service.store_identity import require_match_at_start, require_shared_folder
     from vbdesk.service.work.pressure import Backpressure
 
     metrics = Metrics()
     database.listener = metrics.note
-    storage = MeasuredStore(open_store(settings), metrics)
+    encryption = open_encryption(settings, database, keys, clock.now)
+    storage = MeasuredStore(open_store(settings, encryption.keys), metrics)
     try:
         if is_api or settings.storage_location is not None:
             require_match_at_start(database, storage)
@@ -92,6 +99,7 @@ def open_context(
         database=database,
         rates=open_rates(settings, clock),
         storage=storage,
+        encryption=encryption,
         addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,

@@ -28,6 +28,7 @@ from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.db.session import Database
 from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.observe.tracing import TracingMissing
 from vbdesk.service.parent import parent_gone
@@ -95,9 +96,20 @@ def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
 
 @contextmanager
 def opened(
-    settings: Settings, inspector: AudioInspector, storage_origin: str, *, is_api: bool = True
+    settings: Settings,
+    inspector: AudioInspector,
+    storage_origin: str,
+    keys: EncryptionKeys = (),
+    *,
+    is_api: bool = True,
 ) -> Iterator[tuple[Context, DbosQueue]]:
     """What a process leans on, over a database brought up to date; closed after the block.
+
+    Args:
+        settings: What the process runs.
+        inspector: Looks at recordings.
+        storage_origin: Where callers put recordings into the embedded store.
+        keys: Key-encryption keys that came with the command.
 
     Raises:
         StartRefused: the stored data cannot be opened.
@@ -110,9 +122,11 @@ def opened(
             queue = DbosQueue(settings.resolved_database_url)
             stack.callback(queue.close)
             clock = SystemClock()
-            context = open_context(settings, database, queue, inspector, clock, storage_origin, signs, is_api=is_api)
+            context = open_context(
+                settings, database, queue, inspector, clock, storage_origin, signs, keys, is_api=is_api
+            )
             context.storage.clear_incoming()
-        except (SecretsDamaged, StoreUnusable, TracingMissing) as error:
+        except (SecretsDamaged, KeyUnusable, StoreUnusable, TracingMissing) as error:
             raise StartRefused(str(error)) from None
         except (SQLAlchemyError, OSError) as error:
             if is_disk_full(error):

@@ -27,5 +27,5 @@ def taking_bytes(context: Context, account: Account) -> Iterator[TakeBytes]:
 async def account_form(request: Request, context: Context, account: Account) -> AsyncIterator[Form]:
     """Read the form, see `received_form`."""
     with taking_bytes(context, account) as take:
-        async with received_form(request, context.storage.incoming, take=take) as form:
+        async with received_form(request, context.storage.files, take=take) as form:
             yield form

@@ -5,7 +5,6 @@ import hmac
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -20,6 +19,7 @@ from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db.facts import JobAccepted, tell
 from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.erasure.repository import owe_removal
 from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.groups.service import GroupService
@@ -129,11 +129,11 @@ class JobService:
             return submission.recording_digest
         form = submission.form
         if form.audio is not None:
-            return digest_of_file(form.audio.path)
+            return digest_of(form.audio.recording)
         upload = uploads_of(self._context).resolve(submission.account, form.upload_ref or "")
         try:
-            with self._context.storage.local_copy(upload.key) as path:
-                return digest_of_file(path)
+            with self._context.storage.local_copy(upload.key) as copy:
+                return digest_of(copy)
         except ObjectMissing:
             raise InvalidRequest(INVALID_UPLOAD_REF) from None
 
@@ -214,7 +214,7 @@ class JobService:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
         if form.audio is not None:
             try:
-                self._context.storage.adopt(audio_key, form.audio.path)
+                self._context.storage.adopt(audio_key, form.audio.recording.path)
             except OSError:  # it may have its name already
                 self._discard(audio_key)
                 raise
@@ -285,9 +285,9 @@ class JobService:
         return costs.of(submission.target.sign_count, diarize=submission.form.diarize)
 
 
-def digest_of_file(path: Path) -> str:
+def digest_of(recording: Recording) -> str:
     """SHA-256 of a file, as hexadecimal text. Raises OSError."""
-    with path.open("rb") as file:
+    with recording.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -16,7 +16,7 @@ from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.account_form import account_form
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import read_analyze_form
-from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of_file
+from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.observe.metrics import ACCEPTED
 from vbdesk.service.observe.tracing import traced
@@ -88,12 +88,13 @@ async def _look(context: Context, submission: Submission, upload_key: str | None
     try:
         with ExitStack() as stack:
             if submission.form.audio is not None:
-                path = submission.form.audio.path
+                recording = submission.form.audio.recording
             else:
-                path = await run_in_threadpool(stack.enter_context, context.storage.local_copy(str(upload_key)))
+                copy = context.storage.local_copy(str(upload_key))
+                recording = await run_in_threadpool(stack.enter_context, copy)
             digest = submission.recording_digest
             if digest is None and submission.idempotency_key is not None:
-                digest = await run_in_threadpool(digest_of_file, path)
-            return await context.inspector.inspect(path, submission.account.account_id), digest
+                digest = await run_in_threadpool(digest_of, recording)
+            return await context.inspector.inspect(recording, submission.account.account_id), digest
     except ObjectMissing:  # its time was over just now
         raise InvalidRequest(INVALID_UPLOAD_REF) from None

@@ -4,13 +4,13 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.http.multipart import UploadedFile
 from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
@@ -43,8 +43,8 @@ class AudioFetcher:
             raise InvalidRequest(str(refusal)) from None
 
     @asynccontextmanager
-    async def fetch(self, url: str, folder: Path, take: TakeBytes = take_all) -> AsyncIterator[UploadedFile]:
-        """The recording as a file in `folder`, removed at the end of the block unless moved away.
+    async def fetch(self, url: str, files: RecordingFiles, take: TakeBytes = take_all) -> AsyncIterator[UploadedFile]:
+        """The recording as one of `files`, removed at the end of the block unless moved away.
 
         `take` may refuse bytes before they are written.
 
@@ -53,10 +53,10 @@ class AudioFetcher:
             AudioTooLarge: there are more bytes than allowed; no more of them are read.
         """
         await self.check(url)
-        spool = Spool(folder, MAX_AUDIO_BYTES, take)
+        spool = Spool(files, MAX_AUDIO_BYTES, take)
         try:
             content_type = await self._download(url, spool)
-            yield UploadedFile(spool.path, content_type, spool.size)
+            yield UploadedFile(spool.recording, content_type, spool.size)
         finally:
             spool.discard()
 

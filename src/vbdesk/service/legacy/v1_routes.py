@@ -117,7 +117,7 @@ async def _submit_audio_url(
         return V1Submitted(job_id=repeat.job.job_id)
     await run_in_threadpool(jobs.precheck, submission)
     with taking_bytes(context, account) as take:
-        async with fetcher.fetch(url, context.storage.incoming, take) as audio:
+        async with fetcher.fetch(url, context.storage.files, take) as audio:
             return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
 
 

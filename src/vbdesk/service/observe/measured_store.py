@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
@@ -28,6 +29,11 @@ class MeasuredStore:
         """See ObjectStore."""
         return self._store.checks_addresses_itself
 
+    @property
+    def files(self) -> RecordingFiles:
+        """See ObjectStore."""
+        return self._store.files
+
     def clear_incoming(self) -> None:
         """See ObjectStore."""
         self._store.clear_incoming()
@@ -48,12 +54,12 @@ class MeasuredStore:
             return self._store.open(key)
 
     @contextmanager
-    def local_copy(self, key: str) -> Iterator[Path]:
+    def local_copy(self, key: str) -> Iterator[RecordingFile]:
         """See ObjectStore. Timed until the copy is there."""
         with ExitStack() as stack:
             with self._metrics.store_operation("local_copy", _ANSWERS):
-                path = stack.enter_context(self._store.local_copy(key))
-            yield path
+                copy = stack.enter_context(self._store.local_copy(key))
+            yield copy
 
     def exists(self, key: str) -> bool:
         """See ObjectStore."""
@@ -69,6 +75,10 @@ class MeasuredStore:
         """See ObjectStore."""
         with self._metrics.store_operation("delete", _ANSWERS):
             self._store.delete(key)
+
+    def encrypt_existing(self, key: str) -> bool:
+        """See ObjectStore. Not timed: it copies in the background."""
+        return self._store.encrypt_existing(key)
 
     def keys(self, folder: str) -> Iterator[str]:
         """See ObjectStore."""

@@ -117,7 +117,7 @@ class _Origin:
 
     async def _receive(self, request: Request, key: str, least: int, most: int) -> Response:
         self.take(0)  # before there is a file
-        spool = Spool(self.store.incoming, most, self.take)
+        spool = Spool(self.store.files, most, self.take)
         try:
             async for chunk in request.stream():
                 await spool.write(chunk)
@@ -147,7 +147,7 @@ class _Origin:
     def _written_already(self, key: str) -> AddressRefused:
         """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""
         told = {}
-        with suppress(ObjectMissing), self.store.local_copy(key) as path, path.open("rb") as file:
+        with suppress(ObjectMissing), self.store.local_copy(key) as copy, copy.open("rb") as file:
             told[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()
         return AddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **told)
 
