@@ -197,7 +197,8 @@ def test_a_delivery_is_found_behind_any_number_that_waits(
             owe(bench, enemy, f"http://127.0.0.1:{silent.port}/{0 if one_url else number}")
             bench.service.clock.advance(0.001 if number % 2 else 0)  # some are due at the very same time
     bench.service.clock.advance(1)
-    last = owe(bench, enemies[-1], f"{living.origin}/")
+    owner = enemies[-1] if one_url else bench.service.add_account()
+    last = owe(bench, owner, f"{living.origin}/")
     make_courier(bench)
     wait_until(lambda: living.received[last] == 1)
     wait_until(lambda: silent.calls == places.OF_ONE_RECEIVER)
