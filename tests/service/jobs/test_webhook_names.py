@@ -1,6 +1,7 @@
 """Names whose server does not answer: they stall only the account that named them."""
 
 import asyncio
+import shutil
 import socket
 import subprocess
 import sys
@@ -97,6 +98,24 @@ def test_many_accounts_that_hang_together_stop_neither_reads_nor_a_newcomers_che
     assert newcomer.post("/v2/account/webhook", json={"url": "http://localhost/", "secret_key": "s"}).status_code == 422
     assert not any(call.done() for call in calls)
     slow_names.release.set()
+    assert {call.result().status_code for call in calls} == {200}
+
+
+def test_one_accounts_webhooks_are_stored_one_at_a_time_so_that_a_slow_disk_leaves_threads_to_others(
+    start_service, tmp_path, migrated_database, slow_names, in_background
+):
+    service = start_service(database_url=f"sqlite:///{shutil.copy(migrated_database, tmp_path / 'own.db')}")
+    account, other = service.add_account(), service.client(service.add_account())
+
+    def set_public_webhook():
+        hook = {"url": "https://93.184.216.34/hook", "secret_key": "s"}
+        url = f"{service.base_url}/v2/account/webhook"
+        return httpx.post(url, json=hook, headers=account.headers, timeout=ENOUGH_S, trust_env=False)
+
+    with service.context.database.writing():  # a commit that takes its time: SQLite lets one write at once
+        calls = in_background([set_public_webhook] * 60)
+        wait_until(lambda: len(slow_names.checked) >= POOL_SIZE)
+        assert [other.get("/v2/jobs").status_code for _ in range(5)] == [200] * 5
     assert {call.result().status_code for call in calls} == {200}
 
 

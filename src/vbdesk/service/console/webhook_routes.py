@@ -15,6 +15,7 @@ from vbdesk.service.context import Context
 from vbdesk.service.dependencies import CurrentContext
 from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.webhooks import setup
 from vbdesk.service.webhooks.guard import AddressRefused
 
 DELIVERIES_ON_A_PAGE = 20
@@ -39,7 +40,6 @@ def show_webhook(
 async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
     """Set or change the webhook, by the rules of the API."""
     url, secret_key = fields.get("url", "").strip(), fields.get("secret_key", "")
-    webhooks, account_id = webhooks_of(context), visit.account.account_id
 
     def refuse(**reason: str) -> Response:
         return _webhook_page(visit, context, 422, url=url, **reason)
@@ -48,17 +48,11 @@ async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnF
         return await run_in_threadpool(refuse, signing_error="Enter the secret that signs the reports.")
     try:
         config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key})
-        await webhooks.check_address(str(config.url), account_id)
+        await setup.set_webhook(context, visit.account.account_id, str(config.url), secret_key)
     except ValidationError:
         return await run_in_threadpool(refuse, url_error=_NO_URL)
     except AddressRefused as refusal:
         return await run_in_threadpool(refuse, url_error=str(refusal))
-
-    def store() -> None:
-        with context.database.writing() as connection:
-            webhooks.configure(connection, account_id, str(config.url), secret_key)
-
-    await run_in_threadpool(store)
     return go_to("/webhook", "webhook-set")
 
 

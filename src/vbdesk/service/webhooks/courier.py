@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,10 @@ RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
 """Between an attempt and the next; after the last the delivery is given up."""
 
 PAGE = 200
+URLS_PASSED_OVER = 5
+"""URLs of an account that the search for deliveries with a place passes over; of an account with more of them it leaves
+the rest for later, since every look would take longer with each."""
+
 LOOK_EVERY_S = 0.25
 LONGEST_PAUSE_S = 5.0
 STOP_PATIENCE_S = 2.0
@@ -146,19 +151,21 @@ class WebhookCourier:
         return len(claimed)
 
     def _list_with_place(self, connection: Connection, now: datetime) -> list[Row[Any]]:
-        """Deliveries that are due and have a place, longest due first, however many wait before them."""
+        """Deliveries that are due and have a place, longest due first, however many of others wait before them."""
         places = Places(attempt.delivery for attempt in self._under_way)
         found: list[Row[Any]] = []
-        waiting: set[tuple[str, str]] = set()
+        waiting: defaultdict[str, set[str]] = defaultdict(set)  # URLs whose deliveries have no place, by account
         last = None
         while places.free:
-            accounts = places.full_accounts
-            page = repository.list_due(connection, now, PAGE, after=last, without_accounts=accounts, without=waiting)
+            many = [account_id for account_id, urls in waiting.items() if len(urls) > URLS_PASSED_OVER]
+            accounts = {*places.full_accounts, *many}
+            urls = [(account_id, url) for account_id in waiting.keys() - accounts for url in waiting[account_id]]
+            page = repository.list_due(connection, now, PAGE, after=last, without_accounts=accounts, without=urls)
             for delivery in page:
                 if places.take(delivery):
                     found.append(delivery)
-                elif len(waiting) < PAGE:
-                    waiting.add((delivery.account_id, delivery.url))
+                else:
+                    waiting[delivery.account_id].add(delivery.url)
             if len(page) < PAGE:
                 break
             last = page[-1]

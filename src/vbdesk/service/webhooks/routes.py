@@ -1,7 +1,6 @@
 """The account's webhook over HTTP."""
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.accounts import WebhookConfig, WebhookConfigured
 from vbdesk.contract.errors import ErrorCode, ErrorDetail
@@ -9,8 +8,8 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.errors import ValidationFailed
 from vbdesk.service.http.description import refusals
-from vbdesk.service.jobs.wiring import webhooks_of
 from vbdesk.service.webhooks.guard import AddressRefused
+from vbdesk.service.webhooks.setup import set_webhook
 
 router = guarded_router(Bucket.GENERAL)
 ROUTERS: tuple[APIRouter, ...] = (router,)
@@ -19,17 +18,9 @@ ROUTERS: tuple[APIRouter, ...] = (router,)
 @router.post("/v2/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST))
 async def configure_webhook(body: WebhookConfig, account: CurrentAccount, context: CurrentContext) -> WebhookConfigured:
     """Report every finished job of the account to this address, signed with this key."""
-    webhooks = webhooks_of(context)
-    url = str(body.url)
     try:
-        await webhooks.check_address(url, account.account_id)
+        await set_webhook(context, account.account_id, str(body.url), body.secret_key.get_secret_value())
     except AddressRefused as refusal:
         detail = ErrorDetail(loc=["body", "url"], msg=str(refusal), type="address_refused")
         raise ValidationFailed([detail]) from None
-
-    def store() -> None:
-        with context.database.writing() as connection:
-            webhooks.configure(connection, account.account_id, url, body.secret_key.get_secret_value())
-
-    await run_in_threadpool(store)
     return WebhookConfigured(success=True, message="Finished jobs will be reported to this address.")
