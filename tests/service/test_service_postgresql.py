@@ -113,6 +113,34 @@ def test_processes_of_a_server_migrate_in_turns_and_an_index_half_made_is_made_a
         assert compare_metadata(context, metadata) == []
 
 
+def test_accounts_uploads_and_records_of_erasures_of_schema_0008_are_kept(settings, behind):
+    with behind.engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0008")
+        connection.rollback()
+        for statement in (
+            "INSERT INTO accounts VALUES ('a', 'Clinic', 'standard', '\\x00', now())",
+            "INSERT INTO uploads VALUES ('u', 'a', 'audio/wav', now(), now(), now() + interval '1 day')",
+            "INSERT INTO erasures VALUES ('e1', 'a', 'job', 1, now()), ('e2', 'a', 'group', 7, now())",
+        ):
+            connection.exec_driver_sql(statement)
+        connection.commit()
+    upgrade(behind, settings.data_dir)
+    with behind.writing() as connection:
+        assert connection.exec_driver_sql("SELECT name, state, ended_at FROM accounts").all() == [
+            ("Clinic", "active", None)
+        ]
+        assert connection.exec_driver_sql("SELECT upload_ref, held_bytes, settled FROM uploads").all() == [
+            ("u", None, False)
+        ]
+        connection.exec_driver_sql("INSERT INTO erasures VALUES ('e3', 'a', 'account', 8, now())")
+        kinds = connection.exec_driver_sql("SELECT kind, jobs FROM erasures ORDER BY erasure_id").all()
+    assert kinds == [("job", 1), ("group", 7), ("account", 8)]
+    with pytest.raises(sa.exc.IntegrityError), behind.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO erasures VALUES ('e4', 'a', 'other', 8, now())")
+
+
 def test_concurrent_holds_never_overspend(database):
     clock = SystemClock()
     credits = CreditsService(clock)

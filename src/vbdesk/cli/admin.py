@@ -133,7 +133,7 @@ def delete_account(
         content = asdict(eraser.count_account(account))
         if not yes:
             counted = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in content.items())
-            typer.echo(f"This removes for ever: {counted}.", err=True)
+            typer.echo(f"This permanently removes {counted}.", err=True)
             typer.confirm(f"Delete the account {account}?", abort=True, err=True)
         erasure = eraser.erase_account(account)
     show({**asdict(erasure), "removed": content} if as_json else asdict(erasure), as_json)

@@ -32,7 +32,6 @@ _EVERYWHERE = (
     ErrorCode.VALIDATION_ERROR,
     ErrorCode.RATE_LIMIT_EXCEEDED,
     ErrorCode.PROCESSING_ERROR,
-    ErrorCode.SERVICE_UNAVAILABLE,
 )
 """Refusals that any route may give; the others are named at the routes."""
 

@@ -35,7 +35,7 @@ class DiskReserve:
     Attributes:
         folders: one on each disk that this process writes to.
         reserve_bytes: how much of each is held back; 0 holds back nothing.
-        measure: tells the free space of a folder.
+        measure: gives the free space of a folder.
     """
 
     folders: Sequence[Path]
@@ -43,7 +43,7 @@ class DiskReserve:
     measure: Callable[[Path], int] = free_bytes
 
     def free_bytes(self) -> int | None:
-        """The free space of the disk that has least; None where no disk tells."""
+        """The free space of the disk that has least; None where it cannot be read."""
         found = []
         for folder in self.folders:
             try:

@@ -61,7 +61,7 @@ class AccountContent:
 
 
 class Eraser:
-    """Erases jobs, groups and accounts, whatever state they are in; also while a service runs on the same database.
+    """Erases jobs, groups and accounts in any state; also while a service runs on the same database.
 
     What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
     stay captured: the ledger keeps its amounts. Rows go first and files after the commit, also those in quarantine. A

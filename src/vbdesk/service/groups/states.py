@@ -21,6 +21,7 @@ from vbdesk.longitudinal import aggregate, trajectory_json
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
+from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.groups import cohort, entries, repository
 
 MAX_AGE = timedelta(minutes=1)
@@ -156,8 +157,10 @@ class GroupStates:
                     connection, key.group_key, key.kind, revision=group.revision, computed_at=now, body=body
                 )
                 repository.touch(connection, key.group_key, now)
-        except SQLAlchemyError:
-            log.exception("A %s was computed and could not be stored; the next read computes it again.", key.kind)
+        except SQLAlchemyError as error:
+            full = is_disk_full(error)  # then every read comes here, and a log with tracebacks would fill the disk more
+            text = "A %s was computed and could not be stored (%s); the next read computes it again."
+            log.warning(text, key.kind, type(error).__name__, exc_info=None if full else error)
 
 
 @lru_cache(maxsize=4)

@@ -1,5 +1,6 @@
 """The API's description, completed: chapters, examples, credentials, parameters and headers that routes cannot tell."""
 
+import copy
 import json
 import re
 import tomllib
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from vbdesk.contract.errors import ErrorCode, error_body
+from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.resource_files import resource
@@ -24,8 +25,8 @@ _IDEMPOTENCY = {
     "schema": {"type": "string", "maxLength": 255},
 }
 _RETRY_AFTER = {
-    "description": "Whole seconds until one more request is allowed.",
-    "schema": {"type": "integer", "minimum": 1, "maximum": 60},
+    "description": "Whole seconds until the same request may be allowed.",
+    "schema": {"type": "integer", "minimum": 1},
 }
 
 
@@ -36,6 +37,8 @@ def complete(description: Json) -> Json:
     description["tags"] = [{"name": each["name"], "description": each["says"]} for each in words["chapters"]]
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
+            if method != "get":
+                _add_full_disk(operation["responses"])
             _complete_operation(operation, path, examples[f"{method.upper()} {path}"], words)
     for schema in _asked(description):
         for name, field in schema["properties"].items():
@@ -44,6 +47,12 @@ def complete(description: Json) -> Json:
         scheme["description"] = words["credentials"][name]
     description["webhooks"] = {"finished-job": {"post": _webhook(examples["POST webhook"]["request"])}}
     return description
+
+
+def _add_full_disk(responses: Json) -> None:
+    """What every route that writes may answer."""
+    status = str(HTTP_STATUS[ErrorCode.SERVICE_UNAVAILABLE])
+    responses[status] = {**copy.deepcopy(responses["500"]), "description": ErrorCode.SERVICE_UNAVAILABLE.value}
 
 
 def _complete_operation(operation: Json, path: str, example: Json, words: Json) -> None:
@@ -62,7 +71,7 @@ def _complete_operation(operation: Json, path: str, example: Json, words: Json) 
             content["example"] = example["answer"]
         else:
             content["examples"] = _refusals(response["description"])
-        if status == "429":
+        if status in ("429", "503"):
             response["headers"] = {"Retry-After": _RETRY_AFTER}
     if "analyze" in path:
         operation["parameters"] = [*operation.get("parameters", []), _IDEMPOTENCY]

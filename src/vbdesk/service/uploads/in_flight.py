@@ -13,7 +13,7 @@ RETRY_AFTER_S = 10
 
 
 class BytesInFlight:
-    """Counts what lies in half-received forms; one a process, for their files lie on its own disk."""
+    """Counts the bytes of half-received forms; one per process, as their files are on its own disk."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

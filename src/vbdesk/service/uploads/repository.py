@@ -90,7 +90,7 @@ def settle(connection: Connection, sizes: Mapping[str, int]) -> None:
 
 
 def find_next_release(connection: Connection, account_id: str, now: datetime) -> datetime | None:
-    """When the first of the counted uploads stops counting by itself."""
+    """When the first of the counted uploads stops counting."""
     ends_at = sa.case((uploads.c.settled, uploads.c.usable_until), else_=uploads.c.expires_at)
     query = sa.select(sa.func.min(ends_at)).where(_held(account_id, now))
     found: datetime | None = connection.execute(query).scalar_one()

@@ -32,7 +32,7 @@ def upgrade() -> None:
 
 
 def _copy_erasures() -> None:
-    """SQLite cannot change a check of a table: make the table anew with its rows."""
+    """SQLite cannot change a check of a table: copy the rows to a new table."""
     op.rename_table("erasures", "erasures_before")
     op.create_table(
         "erasures",
