@@ -11,4 +11,5 @@ def embedded_origin(context: Context) -> Starlette | None:
     """Where callers put recordings, if that is with us; None where they put them into a cloud."""
     if not isinstance(context.addresses, EmbeddedAddresses):
         return None
-    return create_storage_app(context.storage, context.addresses.signer, context.clock)
+    origins = context.settings.cors_origins
+    return create_storage_app(context.storage, context.addresses.signer, context.clock, origins)

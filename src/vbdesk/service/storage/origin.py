@@ -1,7 +1,7 @@
 """The object store's own origin: takes files at signed addresses, answers refusals in XML."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
@@ -12,9 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, STORED_SHA256
 from vbdesk.service.clock import Clock
+from vbdesk.service.http.cors import REFUSED, storage_with_cors
 from vbdesk.service.http.unreadable import UNREADABLE, Refusal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
 from vbdesk.service.storage.spool import Spool, StreamTooLong
@@ -25,13 +27,26 @@ _TOO_LARGE = AddressRefused(400, "EntityTooLarge", "The file is larger than the 
 _TOO_SMALL = AddressRefused(400, "EntityTooSmall", "The file is smaller than the address allows.")
 
 
-def create_storage_app(store: ObjectStore, signer: UploadSigner, clock: Clock) -> Starlette:
-    """The origin as an ASGI application."""
+class _StorageApp(Starlette):
+    """The origin; cross-origin rules stand around Starlette's own handler of crashes."""
+
+    cors_origins: Collection[str] = ()
+
+    def build_middleware_stack(self) -> ASGIApp:
+        stack = super().build_middleware_stack()
+        return storage_with_cors(stack, self.cors_origins, _CROSS_ORIGIN) if self.cors_origins else stack
+
+
+def create_storage_app(
+    store: ObjectStore, signer: UploadSigner, clock: Clock, cors_origins: Collection[str] = ()
+) -> Starlette:
+    """The origin as an ASGI application; pages of `cors_origins` may put files to it."""
     origin = _Origin(store, signer, clock)
-    app = Starlette(
+    app = _StorageApp(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
         exception_handlers={AddressRefused: _refusal, HTTPException: _framework_refusal, Exception: _crash},
     )
+    app.cors_origins = cors_origins
     app.state.unreadable = Refusal(_XML, _xml_body("InvalidRequest", UNREADABLE, {}))
     return app
 
@@ -89,6 +104,9 @@ def _xml(
     status: int, code: str, message: str, details: dict[str, str], headers: Mapping[str, str] | None = None
 ) -> Response:
     return Response(_xml_body(code, message, details), status, headers, media_type=_XML)
+
+
+_CROSS_ORIGIN = Refusal(_XML, _xml_body("AccessForbidden", REFUSED, {}))
 
 
 async def _refusal(request: Request, error: Exception) -> Response:
