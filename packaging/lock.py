@@ -13,12 +13,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / "packaging" / "locks"
 GENERATORS = ROOT / "tests" / "service" / "generated"
-BUILD = "hatchling"
 HEAD = "# Made by packaging/lock.py. Install with: pip install --require-hashes -r {name}\n"
 
 
@@ -36,7 +36,8 @@ def main(arguments: list[str]) -> None:
     upgrade = arguments == ["--upgrade"]
     with tempfile.TemporaryDirectory() as name:
         build = Path(name) / "build.in"
-        build.write_text(f"{BUILD}\n")
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        build.write_text("\n".join(project["build-system"]["requires"]))  # uv leaves them out
         whole = LOCKS / "test.txt"
         compile_lock(whole, "pyproject.toml", str(build), "--all-extras", upgrade=upgrade)
         same = ("--constraints", str(whole))
