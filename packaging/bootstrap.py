@@ -22,7 +22,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
-CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
+LOCKS = {job: ROOT / "packaging" / "locks" / f"{job}.txt" for job in ("run", "test")}
+# Tests generate clients from the API's description; their tools have requirements that contradict ours.
+GENERATORS = ROOT / "tests" / "service" / "generated"
+GENERATORS_VENV = VENV / "generators"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
 # The other rooms drive real windows and microphones: there most of the time passes in waiting.
@@ -90,12 +93,12 @@ def system_packages(job: str) -> list[str]:
 
 
 def missing_packages(wanted: list[str]) -> list[str]:
-    """Which of the Debian packages are not installed."""
+    """Which of the Debian packages are not installed, nor their programs from elsewhere."""
     listed = subprocess.run(
         ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\\n"], capture_output=True, text=True, check=True
     ).stdout
     installed = {line.split(" ", 1)[1] for line in listed.splitlines() if line.startswith("installed ")}
-    return [name for name in wanted if name not in installed]
+    return [name for name in wanted if name not in installed and not shutil.which(name)]
 
 
 def install_system_packages(wanted: list[str]) -> None:
@@ -125,15 +128,16 @@ def install_system_packages(wanted: list[str]) -> None:
     run(*prefix, *noninteractive, *line.split(), quiet=True)
 
 
-def venv_bin(name: str) -> Path:
-    """Path of a program in the virtual environment."""
-    return VENV / ("Scripts" if os.name == "nt" else "bin") / (f"{name}.exe" if os.name == "nt" else name)
+def venv_bin(name: str, venv: Path = VENV) -> Path:
+    """Path of a program in a virtual environment."""
+    return venv / ("Scripts" if os.name == "nt" else "bin") / (f"{name}.exe" if os.name == "nt" else name)
 
 
 def fingerprint(job: str) -> str:
     """What an installation depends on; it is fresh while this stays the same."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {job} {ROOT}".encode())
-    for path in (ROOT / "pyproject.toml", CONSTRAINTS, SYSTEM_PACKAGES, Path(__file__)):
+    tools = (GENERATORS / "requirements.txt", GENERATORS / "package-lock.json")
+    for path in (ROOT / "pyproject.toml", LOCKS[job], *tools, SYSTEM_PACKAGES, Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -152,15 +156,36 @@ def install(job: str) -> None:
             shutil.rmtree(VENV, ignore_errors=True)
             install_system_packages([f"python3.{sys.version_info.minor}-venv"])
             run(sys.executable, "-m", "venv", VENV, quiet=True)
-    say("installing the pinned Python packages (some minutes the first time)")
-    target = ".[test]" if job == "test" else "."
-    run(
-        venv_bin("python"), "-m", "pip", "install", "--disable-pip-version-check", "-q", "-e", target,
-        quiet=True,
-        # as an environment variable the constraints also hold for the build backend
-        env={**os.environ, "PIP_CONSTRAINT": str(CONSTRAINTS)},
-    )  # fmt: skip
+    say("installing the locked Python packages (some minutes the first time)")
+    install_lock(VENV, LOCKS[job])
+    # everything it needs is there, the build backend too
+    pip(VENV, "--no-deps", "--no-build-isolation", "-e", ".")
+    if job == "test":
+        install_generators()
     stamp.write_text(fingerprint(job))
+
+
+def pip(venv: Path, *arguments: str | Path) -> None:
+    """Install into a virtual environment."""
+    run(venv_bin("python", venv), "-m", "pip", "install", "--disable-pip-version-check", "-q", *arguments, quiet=True)
+
+
+def install_lock(venv: Path, lock: Path) -> None:
+    """Install what a lock names. Only wheels: the backends that would build from source are not locked."""
+    pip(venv, "--require-hashes", "--only-binary", ":all:", "-r", lock)
+
+
+def install_generators() -> None:
+    """Install the tools that generate clients, for Python and, where there is npm, for TypeScript."""
+    say("installing the generators of clients")
+    if not venv_bin("python", GENERATORS_VENV).exists():
+        run(sys.executable, "-m", "venv", GENERATORS_VENV, quiet=True)
+    install_lock(GENERATORS_VENV, GENERATORS / "requirements.txt")
+    npm = shutil.which("npm")
+    if npm is None:
+        say("there is no npm here: the test of the TypeScript client is skipped. Install Node.js 18 or newer for it")
+        return
+    run(npm, "ci", "--prefix", GENERATORS, "--ignore-scripts", "--no-audit", "--no-fund", quiet=True)
 
 
 def start(*command: str | Path) -> int:

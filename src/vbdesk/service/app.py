@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
 
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.catalog.routes import router as catalog_router
@@ -11,6 +12,7 @@ from vbdesk.service.console.app import console_routes
 from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import router as credits_router
 from vbdesk.service.groups import routes as groups_routes
+from vbdesk.service.http.cors import api_with_cors
 from vbdesk.service.http.description import refusals
 from vbdesk.service.http.description_page import reference_routes
 from vbdesk.service.http.description_whole import complete
@@ -51,7 +53,18 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 class Api(FastAPI):
-    """The application with a whole description of itself."""
+    """The application with a whole description of itself.
+
+    Attributes:
+        cors_origins: whose pages may use it.
+    """
+
+    cors_origins: tuple[str, ...] = ()
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The stack; cross-origin rules stand around FastAPI's own handler of crashes."""
+        stack = super().build_middleware_stack()
+        return api_with_cors(stack, self.cors_origins) if self.cors_origins else stack
 
     def openapi(self) -> dict[str, Any]:
         """The description, made once."""
@@ -84,6 +97,7 @@ def described_app() -> Api:
 def create_app(context: Context) -> Api:
     """The API over `context`."""
     app = described_app()
+    app.cors_origins = context.settings.cors_origins
     app.state.context = context
     app.state.readiness = api_readiness(context)
     app.router.routes.extend([*console_routes(context), *reference_routes(app)])

@@ -1,5 +1,6 @@
 """Settings of the service: flags before environment (`VBDESK_*`) before `DIR/vbdesk.toml`."""
 
+import re
 import tomllib
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -39,6 +40,10 @@ MIB = 1024**2
 UPLOAD_QUOTA_MB = {Plan.STANDARD: 512, Plan.ENTERPRISE: 16_384}
 """Room for 16 and for 512 of the largest recordings."""
 
+_WEB_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:(?P<port>[1-9][0-9]{0,4}))?"
+)
+
 
 class TokenCosts(BaseModel):
     """Prices in tokens: one sign, and the flat surcharge for telling speakers apart."""
@@ -74,6 +79,7 @@ class Settings(BaseSettings):
         port: Port of the API; 0 picks a free one.
         trusted_proxies: Addresses or networks of proxies whose word on the caller's address and scheme counts; those of
             this computer by default.
+        cors_origins: Origins of web pages that may use the API and the embedded object store; none by default.
         storage_port: Port of the embedded object store; 0 picks a free one.
         storage_url: Where audio lies: `s3://bucket/prefix` or `gs://bucket/prefix`; otherwise files under `data_dir`,
             and this is the public origin of the embedded store when a proxy stands before it.
@@ -115,6 +121,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     trusted_proxies: tuple[IPvAnyNetwork, ...] = (IPv4Network("127.0.0.1"), IPv6Network("::1"))
+    cors_origins: tuple[str, ...] = ()
     storage_port: int = Field(default=8081, ge=0, le=65535)
     storage_url: str | None = None
     storage_endpoint: str | None = None
@@ -182,6 +189,11 @@ class Settings(BaseSettings):
             return None
         _require_origin(given)
         return given.rstrip("/")
+
+    @field_validator("cors_origins", mode="after")
+    @classmethod
+    def _require_web_origins(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_web_origin(origin) for origin in given))
 
     @model_validator(mode="after")
     def _require_one_store(self) -> Self:
@@ -313,6 +325,19 @@ def _require_origin(given: str) -> None:
     parts = urlsplit(given)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("Give an address such as https://storage.example.org")
+
+
+def _web_origin(given: str) -> str:
+    """The origin as browsers send it. Any page may send `null`, and `*` would be every page: neither is an origin."""
+    found = _WEB_ORIGIN.fullmatch(given.lower())
+    if found is None or int(found["port"] or 0) > 65535:
+        raise ValueError(
+            "Give each origin as its page's scheme, host and port, such as https://app.example.org, without a path "
+            "and without *; a name with other letters than ASCII is written as xn--"
+        )
+    own_port = {"http": "80", "https": "443"}[found["scheme"]]
+    port = "" if found["port"] in (None, own_port) else f":{found['port']}"
+    return f"{found['scheme']}://{found['host']}{port}"
 
 
 class SettingsInvalid(ValueError):

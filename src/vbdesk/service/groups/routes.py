@@ -1,6 +1,5 @@
 """Groups over HTTP."""
 
-import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -33,6 +32,7 @@ from vbdesk.service.groups import repository
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.groups.states import StateKind, states_of
+from vbdesk.service.http.bare_plus import with_plus
 from vbdesk.service.http.description import refusals
 from vbdesk.service.http.paging import PageNumber
 from vbdesk.service.jobs.wiring import lifecycle_of
@@ -40,9 +40,6 @@ from vbdesk.service.jobs.wiring import lifecycle_of
 RECOMPUTE_WAIT_S = 0.2
 RETRY_AFTER_S = 2
 JSON = "application/json"
-
-_BARE_PLUS = re.compile(r"(:[\d.,]+) (\d\d:\d\d)$")
-"""The offset of a time whose `+` was not percent-encoded: in a query that is a space."""
 
 
 def _group_exists(request: Request, connection: Connection, account: Account) -> None:
@@ -150,7 +147,7 @@ def _moment(name: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return parse_timestamp(_BARE_PLUS.sub(r"\1+\2", text))
+        return parse_timestamp(with_plus(text))
     except ValueError as error:
         raise InvalidRequest(f"`{name}` is not a time. {error}") from None
 

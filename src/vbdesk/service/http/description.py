@@ -3,6 +3,7 @@
 from typing import Any
 
 from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode
+from vbdesk.service.http.urlencoded import URLENCODED
 
 TEXT = {"type": "string"}
 AUDIO = {"type": "string", "format": "binary", "description": "WAV, FLAC, MP3 or M4A; 15 s to 20 min, at most 32 MB."}
@@ -39,15 +40,24 @@ def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dic
         fields["recorded_at"] = {"type": "string", "format": "date-time"}
     if target:
         fields[target] = TEXT
-    either = [{"required": ["audio"]}, {"required": ["audio_upload_ref"]}]
+    # Which fields exclude or need each other stands in the text: makers of clients lose the fields of a `oneOf`.
+    required = [target] if target else []
     together = {"webhook_url": ["webhook_secret_key"], "webhook_secret_key": ["webhook_url"]}
-    return form(fields, [target] if target else [], oneOf=either, dependentRequired=together)
+    described = form(fields, required, dependentRequired=together)
+    without_file = {name: field for name, field in fields.items() if name != "audio"}
+    urlencoded = _object(without_file, ["audio_upload_ref", *required], dependentRequired=together)
+    described["requestBody"]["content"][URLENCODED] = {"schema": urlencoded}
+    return described
 
 
 def form(fields: dict[str, Any], required: list[str], **rules: Any) -> dict[str, Any]:
     """`openapi_extra` of a route with a multipart form that is read as a stream."""
-    schema = {"type": "object", "properties": fields, "required": required, **rules}
-    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
+    content = {"multipart/form-data": {"schema": _object(fields, required, **rules)}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _object(fields: dict[str, Any], required: list[str], **rules: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": required, **rules}
 
 
 def refusals(*codes: ErrorCode) -> dict[int | str, dict[str, Any]]:

@@ -67,19 +67,7 @@ def view_of(description: Json) -> Json:
 
 
 def _operation(operation: Json, description: Json) -> Json:
-    body: Json | None = None
-    for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
-        schema = _resolved(content["schema"], description)
-        fields = [
-            {
-                "name": name,
-                "type": _type(field, description),
-                "required": name in schema.get("required", ()),
-                "description": field.get("description", ""),
-            }
-            for name, field in schema["properties"].items()
-        ]
-        body = {"media_type": media_type, "fields": fields, "example": _pretty(content["example"])}
+    contents: Json = operation.get("requestBody", {}).get("content", {})
     accepted = next((status, response) for status, response in operation["responses"].items() if status.startswith("2"))
     return {
         "id": operation["operationId"],
@@ -91,7 +79,7 @@ def _operation(operation: Json, description: Json) -> Json:
             {**parameter, "type": _type(parameter["schema"], description)}
             for parameter in operation.get("parameters", [])
         ],
-        "body": body,
+        "body": _body(contents, description) if contents else None,
         "status": accepted[0],
         "answer": _pretty(accepted[1]["content"]["application/json"]["example"]),
         "refusals": sorted(
@@ -99,6 +87,27 @@ def _operation(operation: Json, description: Json) -> Json:
             for status, response in operation["responses"].items()
             if not status.startswith("2")
         ),
+    }
+
+
+def _body(contents: Json, description: Json) -> Json:
+    """The first of the media types in full; the others hold a part of the same fields."""
+    (media_type, content), *others = contents.items()
+    schema = _resolved(content["schema"], description)
+    fields = [
+        {
+            "name": name,
+            "type": _type(field, description),
+            "required": name in schema.get("required", ()),
+            "description": field.get("description", ""),
+        }
+        for name, field in schema["properties"].items()
+    ]
+    return {
+        "media_type": media_type,
+        "other_media_types": [other for other, _ in others],
+        "fields": fields,
+        "example": _pretty(content["example"]),
     }
 
 

@@ -13,6 +13,7 @@ from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.resource_files import resource
 from vbdesk.service.http.error_answers import default_message_of
+from vbdesk.service.http.urlencoded import URLENCODED
 
 Json = dict[str, Any]
 
@@ -24,6 +25,7 @@ _IDEMPOTENCY = {
     "and charges once; another request with it is 409 `CONFLICT`.",
     "schema": {"type": "string", "maxLength": 255},
 }
+_UPLOAD_REF = "0198f0c2-70aa-7b11-8d3c-5a0c4e2f1b02"
 _RETRY_AFTER = {
     "description": "Whole seconds until the same request may be allowed.",
     "schema": {"type": "integer", "minimum": 1},
@@ -62,8 +64,8 @@ def _complete_operation(operation: Json, path: str, example: Json, words: Json) 
     operation["security"] = [{name: [] for needed in operation["security"] for name in needed}]
     for parameter in operation.get("parameters", []):
         parameter["description"] = words["parameters"][parameter["name"]]
-    for content in operation.get("requestBody", {}).get("content", {}).values():
-        content["example"] = example["request"]
+    for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
+        content["example"] = _without_file(example["request"]) if media_type == URLENCODED else example["request"]
     for status, response in operation["responses"].items():
         content = response["content"]["application/json"]
         if status.startswith("2"):
@@ -75,6 +77,11 @@ def _complete_operation(operation: Json, path: str, example: Json, words: Json) 
             response["headers"] = {"Retry-After": _RETRY_AFTER}
     if "analyze" in path:
         operation["parameters"] = [*operation.get("parameters", []), _IDEMPOTENCY]
+
+
+def _without_file(request: Json) -> Json:
+    """The same example with an upload in the place of the file."""
+    return {"audio_upload_ref": _UPLOAD_REF, **{name: value for name, value in request.items() if name != "audio"}}
 
 
 def _asked(description: Json) -> Iterator[Json]:

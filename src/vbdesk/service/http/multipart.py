@@ -1,7 +1,7 @@
-"""A streaming reader of multipart forms with one file.
+"""A streaming reader of forms with one file at most.
 
 FastAPI's own forms have no limit and are read before credentials are. Here the file goes to disk as it arrives, reading
-stops at the size limit, and text fields are bounded.
+stops at the size limit, and text fields are bounded. A form without a file may be URL-encoded.
 """
 
 from collections.abc import AsyncIterator
@@ -13,28 +13,14 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ValidationFailed
+from vbdesk.service.errors import AudioTooLarge, InvalidRequest
+from vbdesk.service.http.form_fields import FORM_FIELDS, MAX_BODY_BYTES, FormFields, invalid_field
+from vbdesk.service.http.urlencoded import URLENCODED, read_urlencoded
 from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 
-FORM_FIELDS = frozenset(
-    {
-        "audio_upload_ref",
-        "diarize",
-        "webhook_url",
-        "webhook_secret_key",
-        "recorded_at",
-        "use_case",
-        "condition",
-    }
-)
-"""The text fields of the interface's forms; any other is ignored."""
-
-_MAX_FIELD_BYTES = 8 * 1024
 _MAX_PREAMBLE_BYTES = 8 * 1024
-_MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +57,20 @@ async def received_form(
     `take` may refuse bytes of the file before they are written.
 
     Raises:
-        InvalidRequest: not a multipart form, or a broken one.
+        InvalidRequest: not a form, or a broken one.
         ValidationFailed: a field is too long or not text, or there are two files.
         AudioTooLarge: the body is so large that its file must be; it is not read on.
     """
-    reader = _Reader(request, files, file_field, take)
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind == URLENCODED.encode():
+        yield Form(await read_urlencoded(request, options.get(b"charset", b""), file_field), audio=None)
+        return
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not boundary:
+        raise InvalidRequest(
+            f"Send the fields as multipart/form-data with a boundary, or without a file as {URLENCODED}."
+        )
+    reader = _Reader(request, boundary, files, file_field, take)
     try:
         yield await reader.read()
     finally:
@@ -106,12 +101,15 @@ class _Preamble:
 class _Reader:
     """Turns the parser's callbacks into fields and a file. The callbacks only collect; writing is awaited between."""
 
-    def __init__(self, request: Request, files: RecordingFiles, file_field: str, take: TakeBytes) -> None:
+    def __init__(
+        self, request: Request, boundary: bytes, files: RecordingFiles, file_field: str, take: TakeBytes
+    ) -> None:
         self._request = request
+        self._boundary = boundary
         self._files = files
         self._take = take
         self._file_field = file_field
-        self._fields: dict[str, bytearray] = {}
+        self._fields = FormFields()
         self._spool: Spool | None = None
         self._file_type = "application/octet-stream"
         self._file_is_named = False
@@ -123,16 +121,15 @@ class _Reader:
 
     async def read(self) -> Form:
         announced = self._request.headers.get("content-length", "")
-        if announced.isdigit() and int(announced) > _MAX_BODY_BYTES:
+        if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
             raise AudioTooLarge
         received = 0
         try:
-            boundary = self._boundary()
-            preamble = _Preamble(boundary)
-            parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type]
+            preamble = _Preamble(self._boundary)
+            parser = MultipartParser(self._boundary, self._callbacks())  # type: ignore[arg-type]
             async for chunk in self._request.stream():
                 received += len(chunk)
-                if received > _MAX_BODY_BYTES:
+                if received > MAX_BODY_BYTES:
                     raise AudioTooLarge
                 parser.write(preamble.passed_over(chunk))
                 await self._write_file_data()
@@ -142,18 +139,11 @@ class _Reader:
             self._complete = False
         if not self._complete:
             raise InvalidRequest("The multipart form broke off. Send it again.")
-        return Form({name: _text(name, value) for name, value in self._fields.items()}, await self._file())
+        return Form(self._fields.texts(), await self._file())
 
     def discard(self) -> None:
         if self._spool is not None:
             self._spool.discard()
-
-    def _boundary(self) -> bytes:
-        kind, options = parse_options_header(self._request.headers.get("content-type", ""))
-        boundary = options.get(b"boundary", b"")
-        if kind != b"multipart/form-data" or not boundary:
-            raise InvalidRequest("Send the fields as multipart/form-data with a boundary.")
-        return boundary
 
     async def _write_file_data(self) -> None:
         if self._spool is not None and self._file_data:
@@ -182,6 +172,7 @@ class _Reader:
         }
 
     def _begin_part(self) -> None:
+        self._fields.count()
         self._headers = {}
 
     def _end_header(self) -> None:
@@ -194,32 +185,18 @@ class _Reader:
         self._part = options.get(b"name", b"").decode("utf-8", "replace")
         if self._part == self._file_field:
             if self._spool is not None:
-                raise _invalid(self._part, "Send one file only.", "too_many_files")
+                raise invalid_field(self._part, "Send one file only.", "too_many_files")
             self._spool = Spool(self._files, MAX_AUDIO_BYTES, self._take)
             self._file_is_named = bool(options.get(b"filename"))
             self._file_type = self._headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
         elif self._part in FORM_FIELDS:
-            self._fields[self._part] = bytearray()
+            self._fields.begin(self._part)
 
     def _take_data(self, data: bytes, start: int, end: int) -> None:
         if self._part == self._file_field:
             self._file_data += data[start:end]
         elif self._part in FORM_FIELDS:
-            value = self._fields[self._part]
-            value += data[start:end]
-            if len(value) > _MAX_FIELD_BYTES:
-                raise _invalid(self._part, f"Keep this field within {_MAX_FIELD_BYTES} bytes.", "string_too_long")
+            self._fields.add(self._part, data[start:end])
 
     def _end(self) -> None:
         self._complete = True
-
-
-def _text(name: str, value: bytearray) -> str:
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError:
-        raise _invalid(name, "Send this field as UTF-8 text.", "string_unicode") from None
-
-
-def _invalid(name: str, message: str, kind: str) -> ValidationFailed:
-    return ValidationFailed([ErrorDetail(loc=["body", name], msg=message, type=kind)])

@@ -12,5 +12,6 @@ def embedded_origin(context: Context) -> Starlette | None:
     """Where callers put recordings, if that is with us; None where they put them into a cloud."""
     if not isinstance(context.addresses, EmbeddedAddresses):
         return None
-    gate = StoredUploads(context.database)
-    return create_storage_app(context.storage, context.addresses.signer, context.clock, gate, context.disk.require)
+    gate, origins = StoredUploads(context.database), context.settings.cors_origins
+    signer = context.addresses.signer
+    return create_storage_app(context.storage, signer, context.clock, gate, context.disk.require, origins)

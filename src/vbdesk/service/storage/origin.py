@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,11 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, STORED_SHA256
 from vbdesk.service.clock import Clock
 from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.errors import OutOfSpace
+from vbdesk.service.http.cors import REFUSED, storage_with_cors
 from vbdesk.service.http.unreadable import UNREADABLE, Refusal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
 from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
@@ -60,12 +62,27 @@ class UploadGate(Protocol):
         ...
 
 
+class _StorageApp(Starlette):
+    """The origin; cross-origin rules stand around Starlette's own handler of crashes."""
+
+    cors_origins: Collection[str] = ()
+
+    def build_middleware_stack(self) -> ASGIApp:
+        stack = super().build_middleware_stack()
+        return storage_with_cors(stack, self.cors_origins, _CROSS_ORIGIN) if self.cors_origins else stack
+
+
 def create_storage_app(
-    store: ObjectStore, signer: UploadSigner, clock: Clock, gate: UploadGate, take: TakeBytes = take_all
+    store: ObjectStore,
+    signer: UploadSigner,
+    clock: Clock,
+    gate: UploadGate,
+    take: TakeBytes = take_all,
+    cors_origins: Collection[str] = (),
 ) -> Starlette:
-    """The origin as an ASGI application; `take` may refuse bytes for want of room."""
+    """The origin as an ASGI application; `take` may refuse bytes for want of room; pages of `cors_origins` may put."""
     origin = _Origin(store, signer, clock, gate, take)
-    app = Starlette(
+    app = _StorageApp(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
         exception_handlers={
             AddressRefused: _refusal,
@@ -76,6 +93,7 @@ def create_storage_app(
             Exception: _crash,
         },
     )
+    app.cors_origins = cors_origins
     app.state.unreadable = Refusal(_XML, _xml_body("InvalidRequest", UNREADABLE, {}))
     return app
 
@@ -166,6 +184,9 @@ def _xml(
     status: int, code: str, message: str, details: dict[str, str], headers: Mapping[str, str] | None = None
 ) -> Response:
     return Response(_xml_body(code, message, details), status, headers, media_type=_XML)
+
+
+_CROSS_ORIGIN = Refusal(_XML, _xml_body("AccessForbidden", REFUSED, {}))
 
 
 async def _refusal(request: Request, error: Exception) -> Response:

@@ -1,0 +1,67 @@
+"""The text fields of a form and their limits, the same whatever encoding the form has."""
+
+from vbdesk.contract.errors import ErrorDetail
+from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.service.errors import InvalidRequest, ValidationFailed
+
+FORM_FIELDS = frozenset(
+    {
+        "audio_upload_ref",
+        "diarize",
+        "webhook_url",
+        "webhook_secret_key",
+        "recorded_at",
+        "use_case",
+        "condition",
+    }
+)
+"""The text fields of the interface's forms; any other is ignored."""
+
+MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
+MAX_FIELD_BYTES = 8 * 1024
+MAX_FIELDS = 1000
+"""Of a form, ignored ones included: each costs time, and the interface knows seven."""
+
+
+class FormFields:
+    """Collects the known fields of one form; of a repeated field the last one counts.
+
+    Every method raises ValidationFailed or InvalidRequest for what does not fit.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytearray] = {}
+        self._seen = 0
+
+    def count(self, more: int = 1) -> None:
+        """Note that `more` fields came, known or not."""
+        self._seen += more
+        if self._seen > MAX_FIELDS:
+            raise InvalidRequest(f"The form has more than {MAX_FIELDS} fields. Send only those of the interface.")
+
+    def begin(self, name: str) -> None:
+        """A known field begins."""
+        self._values[name] = bytearray()
+
+    def add(self, name: str, data: bytes) -> None:
+        """More of a known field."""
+        value = self._values[name]
+        value += data
+        if len(value) > MAX_FIELD_BYTES:
+            raise invalid_field(name, f"Keep this field within {MAX_FIELD_BYTES} bytes.", "string_too_long")
+
+    def texts(self) -> dict[str, str]:
+        """Every field that came, as text."""
+        return {name: _text(name, value) for name, value in self._values.items()}
+
+
+def _text(name: str, value: bytearray) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise invalid_field(name, "Send this field as UTF-8 text.", "string_unicode") from None
+
+
+def invalid_field(name: str, message: str, kind: str) -> ValidationFailed:
+    """The refusal of one field."""
+    return ValidationFailed([ErrorDetail(loc=["body", name], msg=message, type=kind)])
