@@ -5,9 +5,13 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from vbdesk.client.credentials import Credentials
 from vbdesk.privacy import for_owner_alone, make_private
@@ -16,10 +20,20 @@ LOCAL_PLAN = "enterprise"
 LOCAL_CREDITS = 1_000_000_000
 
 _POLL_S = 0.05
+_ANSWER_S = 5.0
 
 
 class LocalServiceFailed(Exception):
     """The service on this computer did not start or did not answer; the message is for the person."""
+
+
+class Encryption(StrEnum):
+    """Whether the service on this computer keeps its data encrypted, as the service says itself."""
+
+    UNKNOWN = "unknown"
+    OFF = "off"
+    UNDER_WAY = "under_way"
+    COMPLETE = "complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +48,18 @@ class Endpoint:
 class LocalService:
     """The service as a child of this process; it ends when this process ends, however that happens."""
 
-    def __init__(self, data_dir: Path, workers: int | None = None) -> None:
+    def __init__(self, data_dir: Path, key: bytes | None = None, workers: int | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            data_dir: where the service keeps its data.
+            key: 32 bytes that it encrypts its data with; without one it encrypts nothing.
+            workers: how many analyses run at once; as many as the service thinks right if None.
+        """
         self._data_dir = data_dir
+        self._key = key
         self._workers = workers
+        self._base_url: str | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
@@ -60,12 +83,19 @@ class LocalService:
         ]  # fmt: skip
         if self._workers is not None:
             command += ["--workers", str(self._workers)]
+        if self._key is not None:
+            command += ["--key-stdin"]
         with open(self.log_path, "ab", opener=for_owner_alone) as log:
             # a session of its own: Ctrl-C in the terminal reaches us alone, and we end the child in order
             self._child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=os.name == "posix"
+                command,
+                stdin=subprocess.DEVNULL if self._key is None else subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=os.name == "posix",
             )
         try:
+            _hand_over(self._child, self._key)
             if self._stopped:
                 raise LocalServiceFailed("The service on this computer was stopped while it was starting.")
             return self._wait_until_ready(ready_file, timeout_s)
@@ -74,6 +104,16 @@ class LocalService:
             raise
         finally:
             ready_file.unlink(missing_ok=True)
+
+    def encryption(self) -> Encryption:
+        """Whether what the running service keeps is encrypted; UNKNOWN where it does not say. Blocks."""
+        if self._base_url is None:
+            return Encryption.UNKNOWN
+        try:
+            told = httpx.get(f"{self._base_url}/readyz", timeout=_ANSWER_S, trust_env=False).json()
+            return Encryption(told["encryption"])
+        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+            return Encryption.UNKNOWN
 
     def poll(self) -> int | None:
         """Exit status of the child; None while it runs or before it was started."""
@@ -100,6 +140,7 @@ class LocalService:
                 )
             if ready_file.exists():
                 ready = json.loads(ready_file.read_text(encoding="utf-8"))
+                self._base_url = ready["base_url"]
                 return Endpoint(ready["base_url"], ready["storage_url"], ready["pid"])
             time.sleep(_POLL_S)
         raise LocalServiceFailed(
@@ -109,6 +150,17 @@ class LocalService:
     def _last_line(self) -> str:
         lines = self.log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+
+def _hand_over(child: subprocess.Popen[bytes], key: bytes | None) -> None:
+    """Give the child its key by a pipe: neither arguments nor environment nor files show it to anybody."""
+    if child.stdin is None or key is None:
+        return
+    with suppress(OSError):  # it has ended already; `start` tells why
+        child.stdin.write(key.hex().encode() + b"\n")
+        child.stdin.flush()
+    with suppress(OSError):
+        child.stdin.close()
 
 
 def make_account(data_dir: Path, name: str) -> Credentials:
