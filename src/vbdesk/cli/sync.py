@@ -188,7 +188,7 @@ def send_waiting(
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
         requests = SharedRequests(StoredRequests(held.library.store), of_commands)
         budget = RequestBudget.of_plan(held.profile.plan, requests)
-        with running(held.profile, place) as base_url:
+        with running(held.profile, place, held.vault) as base_url:
             courier = Courier(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),

@@ -13,10 +13,11 @@ from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
-from vbdesk.client.local_service import Endpoint, LocalService, make_account
+from vbdesk.client.local_service import Encryption, Endpoint, LocalService, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.outbox.courier.network import Network
+from vbdesk.outbox.profiles.sealed_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
 
 
@@ -28,6 +29,9 @@ class RunningService(Protocol):
 
     def poll(self) -> int | None:
         """Exit status; None while it runs. Cheap."""
+
+    def encryption(self) -> Encryption:
+        """Whether what it keeps is encrypted, as it says itself. Blocks."""
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """End it."""
@@ -76,6 +80,8 @@ class Outside:
         config_dir: profiles, without secrets.
         keyring: secrets that last.
         session_vault: secrets until the program ends.
+        passphrase_vault: secrets that a passphrase opens, on a computer without a keyring.
+        local_service: makes the service on this computer, of its folder and the key that it encrypts its data with.
         network: makes what the operating system knows of the network; on the window's thread.
         open_page: shows an address in the browser.
         send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
@@ -89,7 +95,8 @@ class Outside:
     player: Callable[[], Player] = PortAudioPlayer
     keyring: Vault = field(default_factory=KeyringVault)
     session_vault: Vault = field(default_factory=MemoryVault)
-    local_service: Callable[[Path], RunningService] = LocalService
+    passphrase_vault: UnlockableVault = field(default_factory=UnlockableVault)
+    local_service: Callable[[Path, bytes], RunningService] = LocalService
     make_account: MakeAccount = make_account
     connect: Connect = _client
     network: Callable[[], Network] = SystemNetwork
@@ -107,4 +114,6 @@ class Outside:
 
     def vault(self, secrets: str) -> Vault:
         """The vault for a profile's way of keeping secrets."""
+        if secrets == "passphrase":
+            return self.passphrase_vault
         return self.session_vault if secrets == "session" else self.keyring

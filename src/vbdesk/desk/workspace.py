@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
+from vbdesk.client.local_service import Encryption
 from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.network import SystemNetwork
@@ -62,12 +63,14 @@ class Workspace(QObject):
         navigator: to ask for another page.
         outside: microphones, players and the rest of the world.
         network: what the operating system knows of the way to the service.
+        encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
         counts, settings: how many recordings are in each state, and what is set for them, as last read.
 
     Signals:
         library_changed: a recording changed; at most five times a second.
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
+        encryption_changed: `encryption` is another than before.
         network_changed: the network is another than before.
         warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
@@ -75,6 +78,7 @@ class Workspace(QObject):
     library_changed = Signal()
     counts_changed = Signal(object)
     status_changed = Signal(object)
+    encryption_changed = Signal()
     network_changed = Signal()
     warned = Signal(str)
     _poked = Signal()
@@ -89,9 +93,14 @@ class Workspace(QObject):
         outside: Outside,
         navigator: Navigator,
         parent: QObject | None = None,
+        *,
+        service_key: bytes | None = None,
     ) -> None:
+        """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
         super().__init__(parent)
         self.profile, self.library, self.tasks = profile, library, tasks
+        self._service_key = service_key
+        self.encryption = Encryption.UNKNOWN if profile.kind == "local" else None
         self.outside, self.navigator = outside, navigator
         self.status = CourierStatus(None, "Connecting", None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
@@ -128,9 +137,12 @@ class Workspace(QObject):
         if self.profile.kind == "service":
             self._start_courier()
             return
+        if self._service_key is None:
+            raise ValueError("The service on this computer does not start without its key.")
         self._on_status(CourierStatus(None, "Starting the service on this computer", None, None))
-        service = self.outside.local_service(self.outside.service_dir)
+        service = self.outside.local_service(self.outside.service_dir, self._service_key)
         self._keeper = LocalServiceKeeper(service, self.tasks, self)
+        self._keeper.encryption_changed.connect(self._on_encryption)
         self._keeper.ready.connect(self._on_service_ready)
         self._keeper.failed.connect(self._on_service_failed)
         self._keeper.start()
@@ -222,6 +234,11 @@ class Workspace(QObject):
     @Slot(str)
     def _on_service_failed(self, sentence: str) -> None:
         self._on_status(CourierStatus(False, sentence, None, self.status.credits))
+
+    @Slot(object)
+    def _on_encryption(self, found: Encryption) -> None:
+        self.encryption = found
+        self.encryption_changed.emit()
 
     @Slot()
     def _on_network(self) -> None:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from filelock import FileLock
 
 from vbdesk.capture.sealed import sync_folder
-from vbdesk.outbox.profiles.vault import VaultFailed
+from vbdesk.outbox.profiles.vault import VaultFailed, VaultLocked
 from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
 
 SECRETS_FILE = "desk-secrets.json"
@@ -89,6 +89,50 @@ class SealedVault:
 
     def _save(self, sealed: dict[str, str]) -> None:
         write_whole(self._path, {"format": 1, "sealed": sealed})
+
+
+class UnlockableVault:
+    """A `SealedVault` that opens with a passphrase, or with the keyring, while the desk runs."""
+
+    def __init__(self) -> None:
+        self._sealed: SealedVault | None = None
+
+    @property
+    def service_key(self) -> bytes | None:
+        """The key of the service on this computer; None before `unlock`."""
+        return None if self._sealed is None else self._sealed.service_key
+
+    def unlock(self, sealed: SealedVault) -> None:
+        """Open it until the program ends."""
+        self._sealed = sealed
+
+    def get(self, name: str) -> str | None:
+        """The secret called `name`, None if there is none. Raises VaultLocked, VaultFailed."""
+        return self._opened().get(name)
+
+    def get_unasked(self, name: str) -> str | None:
+        """As `get`: nobody is asked here."""
+        return self._opened().get(name)
+
+    def set(self, name: str, secret: str) -> None:
+        """Keep `secret` as `name`. Raises VaultLocked, VaultFailed, OSError."""
+        self._opened().set(name, secret)
+
+    def set_unasked(self, name: str, secret: str) -> None:
+        """As `set`: nobody is asked here."""
+        self._opened().set(name, secret)
+
+    def delete(self, name: str) -> None:
+        """Forget `name`. Raises VaultLocked, VaultFailed, OSError."""
+        self._opened().delete(name)
+
+    def ask_again(self) -> None:
+        """Nobody is asked here."""
+
+    def _opened(self) -> SealedVault:
+        if self._sealed is None:
+            raise VaultLocked("The keys of this computer are locked. Open the desk and enter your passphrase.")
+        return self._sealed
 
 
 def write_whole(path: Path, document: dict[str, object]) -> None:

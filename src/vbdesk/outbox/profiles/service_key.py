@@ -229,6 +229,11 @@ class ServiceKeyStore:
             if record is not None:
                 self._write(replace(record, recovery_offered=True))
 
+    def recovery_is_due(self) -> bool:
+        """Whether nobody was offered the recovery key yet."""
+        record = self._read()
+        return record is not None and not record.recovery_offered
+
     def is_there(self) -> bool:
         """Whether a key was made for this folder."""
         return self._path.exists() or (self._folder / SECRETS_FILE).exists()
