@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli import admin_operations, admin_secrets
-from vbdesk.cli.administration import AccountId, AsJson, DataDir, opened_database, show, show_list
+from vbdesk.cli import admin_encryption, admin_operations, admin_secrets
+from vbdesk.cli.administration import AccountId, AsJson, DataDir, GivenKeys, opened_database, show, show_list
+from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
 from vbdesk.contract.limits import Plan
 
@@ -25,6 +26,14 @@ _MAX_CREDITS = 10**12
 """At once. Some millions of such grants fit into a balance."""
 
 app = typer.Typer(no_args_is_help=True, help="The operator's commands of a service.")
+
+
+@app.callback()
+def _admin(context: typer.Context, key_stdin: KeyStdin = False) -> None:
+    """The operator's commands of a service."""
+    context.obj = GivenKeys(read_keys(key_stdin))
+
+
 _account = typer.Typer(no_args_is_help=True, help="Accounts.")
 _key = typer.Typer(no_args_is_help=True, help="API keys.")
 _credits = typer.Typer(no_args_is_help=True, help="Credits.")
@@ -41,6 +50,7 @@ app.add_typer(admin_secrets.app, name="secrets")
 app.add_typer(admin_operations.database, name="database")
 app.add_typer(admin_operations.worker, name="worker")
 app.add_typer(admin_operations.audio, name="audio")
+app.add_typer(admin_encryption.app, name="encryption")
 app.command("queue")(admin_operations.queue)
 app.command("reconcile")(admin_operations.reconcile)
 

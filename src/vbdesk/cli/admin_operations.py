@@ -12,7 +12,9 @@ from vbdesk.cli.administration import AsJson, DataDir, opened_database, show, sh
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
+    from vbdesk.service.db.session import Database
     from vbdesk.service.jobs.orphans import SweptStore
+    from vbdesk.service.storage.store import ObjectStore
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
@@ -52,10 +54,11 @@ def adopt_store(
     Both get a new id. Another database that used the store, also a copy of this one, is refused there from now on.
     """
     from vbdesk.service import store_identity
-    from vbdesk.service.storage.opening import open_store
+    from vbdesk.service.encryption.existing_data import look_again
 
-    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+    with _opened_store(data_dir) as (opened, store):
         adopted = store_identity.adopt_store(opened, store, force=force)
+        look_again(opened)  # its recordings may not be encrypted
     show(asdict(adopted), as_json)
 
 
@@ -83,11 +86,20 @@ def save(
 ) -> None:
     """Copy every recording into a folder. The service may run."""
     from vbdesk.service.audio_copies import save_audio, save_quarantine
+    from vbdesk.service.encryption.data_keys import is_encrypted
+    from vbdesk.service.encryption.state import require_key
+    from vbdesk.service.settings import load_settings
 
     if quarantined and prune:
         fail("--prune does not go with --quarantined: the quarantine is not all that the folder may hold.")
     with _matching_store(data_dir) as access:
-        count = save_quarantine(access.storage, to) if quarantined else save_audio(access.storage, to, prune=prune)
+        encrypted = is_encrypted(access.database)
+        if load_settings(data_dir).storage_location is not None:
+            require_key(access.database)  # what comes from a bucket is encrypted here
+        if quarantined:
+            count = save_quarantine(access.storage, to, encrypted=encrypted)
+        else:
+            count = save_audio(access.storage, to, prune=prune, encrypted=encrypted)
     show(asdict(count), as_json)
 
 
@@ -99,13 +111,14 @@ def restore(
 ) -> None:
     """Put the recordings of a folder into the store, those that it lacks."""
     from vbdesk.service.audio_copies import restore_audio
-    from vbdesk.service.storage.opening import open_store
+    from vbdesk.service.encryption.state import require_key
     from vbdesk.service.store_identity import require_no_other
 
     if not source.is_dir():
         fail(f"There is no folder {source}.")
-    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+    with _opened_store(data_dir) as (opened, store):
         require_no_other(opened, store)
+        require_key(opened)
         count = restore_audio(store, source)
     show(asdict(count), as_json)
 
@@ -180,10 +193,9 @@ def reconcile(
     A waiting job without its audio fails by itself and costs nothing. The service quarantines files without a job.
     """
     from vbdesk.service.health.audio import forget_missing, reconcile_audio
-    from vbdesk.service.storage.opening import open_store
     from vbdesk.service.store_identity import require_match
 
-    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+    with _opened_store(data_dir) as (opened, store):
         if apply:
             require_match(opened, store)
         found = reconcile_audio(opened, store)
@@ -193,13 +205,25 @@ def reconcile(
 
 
 @contextmanager
+def _opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
+    """The database and the object store of these settings."""
+    from vbdesk.service.encryption.columns import data_keys_of
+    from vbdesk.service.storage.opening import open_store
+
+    with (
+        opened_database(data_dir) as (settings, opened),
+        closing(open_store(settings, data_keys_of(opened.engine))) as store,
+    ):
+        yield opened, store
+
+
+@contextmanager
 def _matching_store(data_dir: Path) -> Iterator["SweptStore"]:
     """The object store and its database, once it is certain that they belong together."""
     from vbdesk.service.clock import SystemClock
     from vbdesk.service.jobs.orphans import SweptStore
-    from vbdesk.service.storage.opening import open_store
     from vbdesk.service.store_identity import require_match
 
-    with opened_database(data_dir) as (settings, opened), closing(open_store(settings)) as store:
+    with _opened_store(data_dir) as (opened, store):
         require_match(opened, store)
         yield SweptStore(opened, store, SystemClock())

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.administration import AsJson, DataDir, opened_database, opened_settings, show, show_list
+from vbdesk.cli.administration import AsJson, DataDir, given_keys, opened_database, opened_settings, show, show_list
 from vbdesk.cli.output import fail
 from vbdesk.privacy import make_private
 
 if TYPE_CHECKING:
+    from vbdesk.service.db.session import Database
     from vbdesk.service.secret_box import KeyFile, RootKeys
     from vbdesk.service.settings import Settings
 
@@ -62,14 +63,21 @@ def rotate(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Add a key. What older keys sealed and signed stays valid; running processes notice by themselves."""
-    file = _file_of(opened_settings(data_dir))
+    """Add a key. What older keys sealed and signed stays valid; running processes notice by themselves.
+
+    Where data is encrypted its key changes too, at once: a new one goes to the top of key_file; or the data keys are
+    encrypted with the first of the keys that are given. Older backups of the database need the older key.
+    """
+    settings = opened_settings(data_dir)
+    file = _file_of(settings)
     _keys_in(file)
+    encryption_key = _rotate_encryption_key(data_dir, settings)
     try:
         added = file.rotate(datetime.now(UTC) + timedelta(minutes=in_minutes))
     except OSError as error:
         fail(f"{file.path} cannot be written: {error.strerror}. Rotate where the file is kept, then copy it.")
-    show({"key": added.name, "seals_from": added.seals_from, "file": str(file.path)}, as_json)
+    shown = {"key": added.name, "seals_from": added.seals_from, "file": str(file.path)}
+    show(shown if encryption_key is None else {**shown, "encryption_key": encryption_key}, as_json)
 
 
 @app.command("reseal")
@@ -106,12 +114,48 @@ def prune(
         older = count_seals(database, open_secrets(settings)).older
         if older:
             fail(f"{older} secrets are sealed by an older key: reseal first with vbdesk admin secrets reseal.")
+        pruned = _prune_key_file(settings, database)
     kept, removed = _parted(keys, sealing.seals_from)
     try:
         file.replace(kept)
     except OSError as error:
         fail(f"{file.path} cannot be written: {error.strerror}.")
-    show({"removed": [key.name for key in removed], "kept": [key.name for key in kept]}, as_json)
+    shown = {"removed": [key.name for key in removed], "kept": [key.name for key in kept]}
+    show({**shown, "encryption_keys_removed": pruned} if pruned else shown, as_json)
+
+
+def _rotate_encryption_key(data_dir: Path, settings: "Settings") -> str | None:
+    """Name of the key with which all data keys are now encrypted; None where nothing is encrypted."""
+    from vbdesk.service.encryption.data_keys import is_encrypted, rewrap
+    from vbdesk.service.encryption.keys import find_keys, new_key, replace_key_file
+    from vbdesk.service.encryption.state import require_key
+
+    if not (settings.database_url or settings.database_file.exists()):
+        return None
+    with opened_database(data_dir) as (_, database):
+        if not is_encrypted(database):
+            return None
+        require_key(database)
+        keys = find_keys(settings, given_keys())
+        if settings.key_file is not None:
+            keys = (new_key(), *keys)
+            replace_key_file(settings.key_file, keys)  # first: what the new key encrypts must never be without it
+        rewrap(database, keys, datetime.now(UTC))
+    return keys[0].name
+
+
+def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:
+    """Take the keys that no data key needs out of the key file; their names."""
+    from vbdesk.service.encryption.data_keys import wrapped_by
+    from vbdesk.service.encryption.keys import find_keys, replace_key_file
+
+    if settings.key_file is None:
+        return []
+    keys, needed = find_keys(settings), wrapped_by(database)
+    kept = tuple(key for key in keys if key.name in needed)
+    if kept and kept != keys:
+        replace_key_file(settings.key_file, kept)
+    return [key.name for key in keys if kept and key not in kept]
 
 
 def _see_to_sealed(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:

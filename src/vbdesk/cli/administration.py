@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import typer
 
 from vbdesk.cli.output import fail, print_json, say, table
@@ -13,6 +15,7 @@ from vbdesk.contract.timestamps import format_timestamp
 
 if TYPE_CHECKING:
     from vbdesk.service.db.session import Database
+    from vbdesk.service.encryption.keys import EncryptionKeys
     from vbdesk.service.settings import Settings
 
 DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
@@ -20,11 +23,25 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class GivenKeys:
+    """The encryption keys that came with the command."""
+
+    keys: "EncryptionKeys" = ()
+
+
+def given_keys() -> "EncryptionKeys":
+    """Those of the command that runs."""
+    context = click.get_current_context(silent=True)
+    found = None if context is None else context.find_object(GivenKeys)
+    return () if found is None else found.keys
+
+
 @contextmanager
 def opened_database(
     data_dir: Path, *, new: bool = False, migrate: bool = True
 ) -> Iterator[tuple["Settings", "Database"]]:
-    """The migrated database; whatever goes wrong in the block is told in one line.
+    """The migrated database, with the keys that the command or the settings give; what goes wrong is told in one line.
 
     Args:
         data_dir: folder of the service.
@@ -35,6 +52,10 @@ def opened_database(
 
     from vbdesk.service.composition import open_database
     from vbdesk.service.db.migrate import MigrationFailed, upgrade
+    from vbdesk.service.encryption.columns import KeyMissing
+    from vbdesk.service.encryption.data_keys import Damaged
+    from vbdesk.service.encryption.keys import KeyUnusable
+    from vbdesk.service.encryption.state import unlock
     from vbdesk.service.errors import ServiceError
     from vbdesk.service.secret_box import SecretsDamaged
     from vbdesk.service.storage.store import StoreUnavailable, StoreUnusable
@@ -44,8 +65,18 @@ def opened_database(
         with closing(open_database(settings)) as database:
             if migrate:
                 upgrade(database, settings.data_dir)
+                unlock(settings, database, given_keys())
             yield settings, database
-    except (ServiceError, SecretsDamaged, MigrationFailed, StoreUnavailable, StoreUnusable) as error:
+    except (
+        ServiceError,
+        SecretsDamaged,
+        MigrationFailed,
+        StoreUnavailable,
+        StoreUnusable,
+        KeyMissing,
+        KeyUnusable,
+        Damaged,
+    ) as error:
         fail(str(error))
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
 
 
@@ -20,6 +21,7 @@ def serve(
     norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: those that ship.")] = None,
     ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once the service answers.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
+    key_stdin: KeyStdin = False,
 ) -> None:
     """Serve the API, the object store and the analysis until told to stop."""
     from vbdesk.service.observe.logs import configure_logs
@@ -38,6 +40,7 @@ def serve(
             norms_file=norms,
         )
         configure_logs(settings.log_format)
-        run(settings, ready_file, parent_pid)
+        keys = read_keys(key_stdin)
+        run(settings, ready_file, parent_pid, keys)
     except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
 
 
@@ -18,6 +19,7 @@ def worker(
     norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: those that ship.")] = None,
     ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once jobs are taken.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
+    key_stdin: KeyStdin = False,
     drain_seconds: Annotated[
         float | None, typer.Option(help="Time for jobs under way after SIGTERM. Default: the job time-out.")
     ] = None,
@@ -35,6 +37,7 @@ def worker(
         if "workers" not in settings.model_fields_set:
             settings = settings.model_copy(update={"workers": os.cpu_count() or 1})
         configure_logs(settings.log_format)
-        work(settings, ready_file, parent_pid)
+        keys = read_keys(key_stdin)
+        work(settings, ready_file, parent_pid, keys)
     except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

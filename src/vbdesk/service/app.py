@@ -103,4 +103,4 @@ async def healthz(request: Request) -> Response:
 @_health.api_route("/readyz", methods=["GET", "HEAD"])
 async def readyz(request: Request) -> Response:
     """Whether requests can be served, and if not, why."""
-    return await ops.readiness_answer(request.app.state.readiness)
+    return await ops.readiness_answer(request.app.state.readiness, request.app.state.context.encryption)

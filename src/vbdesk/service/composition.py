@@ -10,6 +10,7 @@ from vbdesk.service.clock import Clock, SystemClock
 from vbdesk.service.context import Context, JobQueue
 from vbdesk.service.db.engine import create_engine
 from vbdesk.service.db.session import Database
+from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
@@ -51,22 +52,26 @@ def open_context(
     clock: Clock,
     storage_origin: str,
     plugin_signs: Mapping[str, TimeScale] | None = None,
+    keys: EncryptionKeys = (),
 ) -> Context:
-    """Everything the app and the engine lean on.
+    """Everything the app and the engine lean on; with `keys`, or keys that the settings name, data is encrypted.
 
     Raises:
+        KeyUnusable: the data is encrypted and no key fits, or the key cannot be had.
         SecretsDamaged: the service's own keys cannot be read.
         StoreMismatch: the object store belongs to another database.
         StoreUnusable: a library or the credentials for the store are missing.
     """
     # here: who opens the database alone wants neither numpy nor FastAPI
     from vbdesk.longitudinal.parameters import shipped_parameters
+    from vbdesk.service.encryption.state import open_encryption
     from vbdesk.service.store_identity import require_match_at_start
     from vbdesk.service.work.pressure import Backpressure
 
     metrics = Metrics()
     database.listener = metrics.note
-    storage = MeasuredStore(open_store(settings), metrics)
+    encryption = open_encryption(settings, database, keys, clock.now)
+    storage = MeasuredStore(open_store(settings, encryption.keys), metrics)
     try:
         require_match_at_start(database, storage)
         secrets = open_secrets(settings, partial(any_sealed, database))
@@ -78,6 +83,7 @@ def open_context(
         database=database,
         rates=open_rates(settings, clock),
         storage=storage,
+        encryption=encryption,
         addresses=open_addresses(settings, lambda: secrets.keys_for("upload addresses"), storage_origin),
         clock=clock,
         secrets=secrets,

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
+from vbdesk.service.encryption.state import Encryption
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.limits.windows import RateWindows
 from vbdesk.service.observe.metrics import Metrics
@@ -55,6 +56,7 @@ class Context:
     database: Database
     rates: RateWindows
     storage: ObjectStore
+    encryption: Encryption
     addresses: UploadAddresses
     clock: Clock
     secrets: SecretBox

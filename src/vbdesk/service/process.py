@@ -27,6 +27,7 @@ from vbdesk.service.composition import close_context, open_context, open_databas
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.db.session import Database
+from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
 from vbdesk.service.jobs.audio import AudioInspector
 from vbdesk.service.observe.tracing import TracingMissing
 from vbdesk.service.parent import parent_gone
@@ -93,8 +94,16 @@ def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
 
 
 @contextmanager
-def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -> Iterator[tuple[Context, DbosQueue]]:
+def opened(
+    settings: Settings, inspector: AudioInspector, storage_origin: str, keys: EncryptionKeys
+) -> Iterator[tuple[Context, DbosQueue]]:
     """What a process leans on, over a database brought up to date; closed after the block.
+
+    Args:
+        settings: What the process runs.
+        inspector: Looks at recordings.
+        storage_origin: Where callers put recordings into the embedded store.
+        keys: Key-encryption keys that came with the command.
 
     Raises:
         StartRefused: the stored data cannot be opened.
@@ -106,9 +115,9 @@ def opened(settings: Settings, inspector: AudioInspector, storage_origin: str) -
         stack.callback(queue.close)
         signs = offered_signs(settings)
         try:
-            context = open_context(settings, database, queue, inspector, SystemClock(), storage_origin, signs)
+            context = open_context(settings, database, queue, inspector, SystemClock(), storage_origin, signs, keys)
             context.storage.clear_incoming()
-        except (SecretsDamaged, StoreUnusable, TracingMissing) as error:
+        except (SecretsDamaged, KeyUnusable, StoreUnusable, TracingMissing) as error:
             raise StartRefused(str(error)) from None
         stack.callback(close_context, context)
         yield context, queue

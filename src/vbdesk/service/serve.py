@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
@@ -15,6 +16,10 @@ from starlette.types import ASGIApp
 
 from vbdesk.service.app import create_app
 from vbdesk.service.context import Context
+from vbdesk.service.encryption.existing_data import Interrupted, encrypt_existing_data
+from vbdesk.service.encryption.keys import EncryptionKeys
+from vbdesk.service.encryption.state import EncryptionState
+from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.observe.ops import create_ops_app
 from vbdesk.service.process import (
     OperationsPort,
@@ -29,7 +34,9 @@ from vbdesk.service.process import (
 from vbdesk.service.servers import origin_of, run_servers
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.embedded import embedded_origin
+from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER
 from vbdesk.service.store_identity import may_remove
+from vbdesk.service.uploads.service import UPLOADS_FOLDER
 from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.keeper import keep_runtime
@@ -38,15 +45,22 @@ log = logging.getLogger(__name__)
 
 _DRAIN_S = 5.0
 _HOUSEKEEPING_S = 3600.0
+_ENCRYPT_AGAIN_S = 60.0
 
 
-def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | None = None) -> None:
+def serve(
+    settings: Settings,
+    ready_file: Path | None = None,
+    parent_pid: int | None = None,
+    keys: EncryptionKeys = (),
+) -> None:
     """Run until SIGTERM, SIGINT or the end of the process `parent_pid`.
 
     Args:
         settings: What to run.
         ready_file: Written whole once both ports answer, removed at the end.
         parent_pid: Process whose end is ours.
+        keys: Key-encryption keys that came with the command.
 
     Raises:
         StartRefused: the folder is being served already, a port cannot be had, or the stored data cannot be opened.
@@ -62,7 +76,7 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
         inspector = FencedInspector()
         stack.callback(inspector.close)
         origin = origin_of(storage_socket) if storage_socket else ""
-        context, queue = stack.enter_context(opened(settings, inspector, origin))
+        context, queue = stack.enter_context(opened(settings, inspector, origin, keys))
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         runtime.start()
@@ -75,6 +89,7 @@ def serve(settings: Settings, ready_file: Path | None = None, parent_pid: int | 
             "storage_url": origin_of(storage_socket) if storage_socket else settings.storage_url,
             "pid": os.getpid(),
             "ops_url": operations and operations.url,
+            "encryption": "off" if context.encryption.keys is None else "on",
         }
         answer = partial(
             _answer_requests, context, app, api_socket, storage_socket, partial(announced, ready_file, ready)
@@ -96,6 +111,7 @@ async def _answer_requests(
     if storage_app is not None and storage_socket is not None:
         apps.append((storage_app, storage_socket))
     house = asyncio.create_task(_keep_house(context))
+    encrypting = asyncio.create_task(_encrypt_existing(context, leave))
     with ExitStack() as stack:
 
         def begin() -> None:
@@ -108,7 +124,7 @@ async def _answer_requests(
             await run_servers(apps, leave, begin, trusted_proxies=context.settings.trusted_proxies)
         finally:
             house.cancel()
-            await asyncio.gather(house, return_exceptions=True)
+            await asyncio.gather(house, encrypting, return_exceptions=True)
 
 
 async def _keep_house(context: Context) -> None:
@@ -119,6 +135,32 @@ async def _keep_house(context: Context) -> None:
         except Exception as error:
             log.warning("Past uploads could not be removed (%s); trying again later.", type(error).__name__)
         await asyncio.sleep(_HOUSEKEEPING_S)
+
+
+async def _encrypt_existing(context: Context, leave: asyncio.Event) -> None:
+    """Encrypt what was stored before there was a key, until nothing is left or the process ends."""
+    ending = threading.Event()
+    work = asyncio.create_task(asyncio.to_thread(_encrypt_until_complete, context, ending))
+    left = asyncio.create_task(leave.wait())
+    await asyncio.wait([work, left], return_when=asyncio.FIRST_COMPLETED)
+    ending.set()
+    left.cancel()
+    await work
+
+
+def _encrypt_until_complete(context: Context, ending: threading.Event) -> None:
+    now, folders = context.clock.now, (UPLOADS_FOLDER, AUDIO_FOLDER, QUARANTINE_FOLDER)
+    while not ending.is_set():
+        try:
+            if context.encryption.state is not EncryptionState.UNDER_WAY:
+                return
+            if encrypt_existing_data(context.database, context.storage, folders, now(), ending):
+                return
+        except Interrupted:
+            return
+        except Exception as error:
+            log.warning("Existing data cannot be encrypted now (%s); trying again.", type(error).__name__)
+        ending.wait(_ENCRYPT_AGAIN_S)
 
 
 def _remove_past(context: Context) -> None:

@@ -77,6 +77,8 @@ class Settings(BaseSettings):
         object_store: Kind of store, `local`, `s3` or `gcs`; follows from `storage_url`, and must not contradict it.
         secrets_file: The service's own keys; `secrets` under `data_dir` by default. The same for every process of one
             database.
+        key_file: Key-encryption keys, one a line, outside `data_dir`; recordings and results are then encrypted.
+        key_command: The command that prints them instead, such as that of a vault, as a list of its words.
         ops_host: Address on which metrics and health are told.
         ops_port: Its port; 0 picks a free one, None tells nobody.
         drain_s: How long jobs under way may go on after the order to stop; None is 5 s for `serve`, the job time-out
@@ -109,6 +111,8 @@ class Settings(BaseSettings):
     storage_public_endpoint: str | None = None
     storage_region: str | None = None
     secrets_file: Path | None = None
+    key_file: Path | None = None
+    key_command: tuple[str, ...] | None = None
     ops_host: str = "127.0.0.1"
     ops_port: int | None = Field(default=None, ge=0, le=65535)
     drain_s: PositiveFloat | None = None
@@ -179,6 +183,23 @@ class Settings(BaseSettings):
             )
         if self.storage_region and kind != "s3":
             raise ValueError("storage_region belongs to a store that speaks S3")
+        return self
+
+    @field_validator("key_file", mode="after")
+    @classmethod
+    def _require_absolute(cls, given: Path | None) -> Path | None:
+        return None if given is None else given.expanduser().absolute()
+
+    @model_validator(mode="after")
+    def _require_keys_apart(self) -> Self:
+        if self.key_file is not None and self.key_command is not None:
+            raise ValueError("give key_file or key_command, not both")
+        if self.key_command is not None and not self.key_command:
+            raise ValueError("key_command is empty: give the command and its arguments as a list")
+        if self.key_file is not None:
+            place = self.key_file.resolve()
+            if place.is_relative_to(self.data_dir.expanduser().resolve()):
+                raise ValueError("key_file lies in data_dir: keep the key apart from the data that it protects")
         return self
 
     @field_validator("narrative_language", mode="after")

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
+from vbdesk.service.encryption.keys import EncryptionKeys
+from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.errors import ProcessingFailed
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.observe.ops import create_ops_app
@@ -31,12 +33,17 @@ log = logging.getLogger(__name__)
 class _NoInspector:
     """Recordings are looked at where they are submitted, which is not here."""
 
-    async def inspect(self, path: Path, sender: str) -> AudioFacts:
+    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
         """Refuse."""
         raise ProcessingFailed
 
 
-def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | None = None) -> None:
+def work(
+    settings: Settings,
+    ready_file: Path | None = None,
+    parent_pid: int | None = None,
+    keys: EncryptionKeys = (),
+) -> None:
     """Run until SIGTERM, SIGINT or the end of the process `parent_pid`; then finish or hand back the jobs under way.
 
     Several workers may share a folder: on a database server no two processes have one name.
@@ -45,6 +52,7 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
         settings: What to run.
         ready_file: Written whole once jobs are taken, removed at the end.
         parent_pid: Process whose end is ours.
+        keys: Key-encryption keys that came with the command.
 
     Raises:
         StartRefused: the database is SQLite, there is nothing to work with, or the stored data cannot be opened.
@@ -56,7 +64,7 @@ def work(settings: Settings, ready_file: Path | None = None, parent_pid: int | N
     with ExitStack() as stack:
         stack.enter_context(signals_raise())
         ops_socket = stack.enter_context(bound_for_operations(settings))
-        context, queue = stack.enter_context(opened(settings, _NoInspector(), storage_origin=""))
+        context, queue = stack.enter_context(opened(settings, _NoInspector(), "", keys))
         if embedded_origin(context) is not None:
             log.warning("Recordings are looked for in %s, which must be the folder of the API too.", settings.data_dir)
         runtime = keep_runtime(context, queue, workers=settings.workers)

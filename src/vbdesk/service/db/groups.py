@@ -4,6 +4,7 @@ import sqlalchemy as sa
 
 from vbdesk.contract.limits import MAX_GROUP_ID_LENGTH
 from vbdesk.service.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
+from vbdesk.service.encryption.columns import EncryptedText
 
 groups = sa.Table(
     "groups",
@@ -46,7 +47,7 @@ group_states = sa.Table(
     sa.Column("kind", sa.String(20), primary_key=True),
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("computed_at", UtcDateTime, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("body", EncryptedText("group_states.body"), nullable=False),
 )
 """Cached trajectories and aggregates, as JSON, with the group's revision that they were computed from."""
 
@@ -55,6 +56,6 @@ cohort_snapshots = sa.Table(
     metadata,
     sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), primary_key=True),
     sa.Column("taken_at", UtcDateTime, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("body", EncryptedText("cohort_snapshots.body"), nullable=False),
 )
 """At most one a day and account: each group's current level by sign, as JSON."""

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from vbdesk.service.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
+from vbdesk.service.encryption.columns import EncryptedText
 
 jobs = sa.Table(
     "jobs",
@@ -35,9 +36,9 @@ jobs = sa.Table(
     sa.Column("starts", sa.Integer, nullable=False, default=0),
     sa.Column("executor_id", sa.String(80)),
     sa.Column("run_deadline", UtcDateTime),
-    sa.Column("analysis", sa.Text),
-    sa.Column("reading", sa.Text),
-    sa.Column("result", sa.Text),
+    sa.Column("analysis", EncryptedText("jobs.analysis")),
+    sa.Column("reading", EncryptedText("jobs.reading")),
+    sa.Column("result", EncryptedText("jobs.result")),
     sa.Index("ix_jobs_account_id_created_at", "account_id", "created_at", "job_id"),
     sa.Index("ix_jobs_status_run_deadline", "status", "run_deadline"),
     sa.Index("ix_jobs_audio_key_created_at", "audio_key", "created_at"),

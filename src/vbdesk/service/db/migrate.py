@@ -20,7 +20,7 @@ from vbdesk.service.db.session import DEADLOCK, Database
 if TYPE_CHECKING:
     from alembic.config import Config
 
-REVISION = "0008"
+REVISION = "0009"
 """The newest of the migrations. Revisions are numbers of four digits, so that they can be compared."""
 
 LOCK_TIMEOUT_S = 2.0

@@ -75,6 +75,19 @@ class Database:
             with closing(self.engine.raw_connection()) as connection:
                 connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def vacuum(self) -> None:
+        """Rewrite the database, so that what was replaced is not in its free pages any more. On SQLite writers wait."""
+        with self._turn, closing(self.engine.raw_connection()) as connection:
+            if self.engine.dialect.name == "sqlite":
+                connection.cursor().execute("VACUUM")
+                return
+            connection.rollback()
+            connection.driver_connection.autocommit = True  # type: ignore[union-attr]
+            try:
+                connection.cursor().execute("VACUUM")
+            finally:
+                connection.driver_connection.autocommit = False  # type: ignore[union-attr]
+
     def close(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()

@@ -6,6 +6,7 @@ from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.catalog.plugins import offered_signs
 from vbdesk.service.clock import Clock
 from vbdesk.service.db.session import Database
+from vbdesk.service.encryption.columns import data_keys_of
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.resealing import any_sealed
@@ -19,7 +20,7 @@ from vbdesk.service.webhooks.service import WebhookService
 
 def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     """What erases jobs and groups, beside a service or without one. Raises StoreMismatch."""
-    storage = open_store(settings)
+    storage = open_store(settings, data_keys_of(database.engine))
     require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
     webhooks = WebhookService(open_secrets(settings, partial(any_sealed, database)), clock, guard)

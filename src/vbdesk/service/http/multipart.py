@@ -7,7 +7,6 @@ stops at the size limit, and text fields are bounded.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from fastapi import Request
 from python_multipart.exceptions import FormParserError
@@ -16,6 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ValidationFailed
 from vbdesk.service.storage.spool import Spool, StreamTooLong
 
@@ -44,7 +44,7 @@ class UploadedFile:
     A file larger than the limit is not kept: its form is read on only because shape is judged before size.
     """
 
-    path: Path
+    recording: RecordingFile
     content_type: str
     size: int
 
@@ -63,15 +63,15 @@ class Form:
 
 
 @asynccontextmanager
-async def received_form(request: Request, folder: Path, file_field: str = "audio") -> AsyncIterator[Form]:
-    """Read the form; its file lies in `folder` and is removed at the end of the block unless moved away.
+async def received_form(request: Request, files: RecordingFiles, file_field: str = "audio") -> AsyncIterator[Form]:
+    """Read the form; its file is one of `files` and is removed at the end of the block unless moved away.
 
     Raises:
         InvalidRequest: not a multipart form, or a broken one.
         ValidationFailed: a field is too long or not text, or there are two files.
         AudioTooLarge: the body is so large that its file must be; it is not read on.
     """
-    reader = _Reader(request, folder, file_field)
+    reader = _Reader(request, files, file_field)
     try:
         yield await reader.read()
     finally:
@@ -102,9 +102,9 @@ class _Preamble:
 class _Reader:
     """Turns the parser's callbacks into fields and a file. The callbacks only collect; writing is awaited between."""
 
-    def __init__(self, request: Request, folder: Path, file_field: str) -> None:
+    def __init__(self, request: Request, files: RecordingFiles, file_field: str) -> None:
         self._request = request
-        self._folder = folder
+        self._files = files
         self._file_field = file_field
         self._fields: dict[str, bytearray] = {}
         self._spool: Spool | None = None
@@ -163,7 +163,7 @@ class _Reader:
         if not self._spool.size and not self._file_is_named:  # how browsers send a field in which no file was chosen
             return None
         await self._spool.finish()
-        return UploadedFile(self._spool.path, self._file_type, self._spool.size)
+        return UploadedFile(self._spool.recording, self._file_type, self._spool.size)
 
     def _callbacks(self) -> dict[str, object]:
         return {
@@ -190,7 +190,7 @@ class _Reader:
         if self._part == self._file_field:
             if self._spool is not None:
                 raise _invalid(self._part, "Send one file only.", "too_many_files")
-            self._spool = Spool(self._folder, MAX_AUDIO_BYTES)
+            self._spool = Spool(self._files, MAX_AUDIO_BYTES)
             self._file_is_named = bool(options.get(b"filename"))
             self._file_type = self._headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
         elif self._part in FORM_FIELDS:

@@ -1,13 +1,16 @@
 """The look at a recording before it is accepted: format, duration, and whether there is any sound.
 
-Meant for a process of its own, whose memory is small: nothing of the service is imported here.
+Meant for a process of its own, whose memory is small: nothing of the service is imported here while it runs.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from vbdesk.contract.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from vbdesk.service.encryption.recording_files import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Refusal:
 class AudioInspector(Protocol):
     """Looks at recordings."""
 
-    async def inspect(self, path: Path, sender: str) -> AudioFacts:
+    async def inspect(self, recording: "Recording", sender: str) -> AudioFacts:
         """Decode the recording as the analysis will; recordings of one sender wait for each other before anyone's.
 
         Raises:

@@ -6,7 +6,6 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -20,6 +19,7 @@ from vbdesk.service.accounts.service import Account
 from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db.facts import JobAccepted, tell
+from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.http.paging import Page
@@ -127,11 +127,11 @@ class JobService:
             return submission.recording_digest
         form = submission.form
         if form.audio is not None:
-            return digest_of_file(form.audio.path)
+            return digest_of(form.audio.recording)
         upload = uploads_of(self._context).resolve(submission.account, form.upload_ref or "")
         try:
-            with self._context.storage.local_copy(upload.key) as path:
-                return digest_of_file(path)
+            with self._context.storage.local_copy(upload.key) as copy:
+                return digest_of(copy)
         except ObjectMissing:
             raise InvalidRequest(INVALID_UPLOAD_REF) from None
 
@@ -192,7 +192,7 @@ class JobService:
     def _keep_audio(self, form: AnalyzeForm, job_id: str, upload_key: str | None) -> str:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
         if form.audio is not None:
-            self._context.storage.adopt(audio_key, form.audio.path)
+            self._context.storage.adopt(audio_key, form.audio.recording.path)
         elif upload_key is not None:
             try:
                 self._context.storage.link(upload_key, audio_key)
@@ -257,9 +257,9 @@ class JobService:
         return costs.of(submission.target.sign_count, diarize=submission.form.diarize)
 
 
-def digest_of_file(path: Path) -> str:
+def digest_of(recording: Recording) -> str:
     """SHA-256 of a file, as hexadecimal text. Raises OSError."""
-    with path.open("rb") as file:
+    with recording.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

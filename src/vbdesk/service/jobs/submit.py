@@ -16,7 +16,7 @@ from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.multipart import received_form
 from vbdesk.service.jobs.audio import AudioFacts
 from vbdesk.service.jobs.form import read_analyze_form
-from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of_file
+from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.observe.metrics import ACCEPTED
 from vbdesk.service.observe.tracing import traced
@@ -34,7 +34,7 @@ async def submit(request: Request, context: Context, account: Account, target: T
     Raises:
         ServiceError: with the first thing that is wrong, in the order shape, size, credits, audio.
     """
-    async with received_form(request, context.storage.incoming) as form:
+    async with received_form(request, context.storage.files) as form:
         asked = read_analyze_form(form)
         submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
         return (await submit_form(context, submission)).job
@@ -45,7 +45,7 @@ async def submit_to_group(
 ) -> GroupJob:
     """The same, registering the job into a group, which is created if new."""
     require_valid_id(group_id)
-    async with received_form(request, context.storage.incoming) as form:
+    async with received_form(request, context.storage.files) as form:
         asked = read_analyze_form(form, in_group=True)
         key = idempotency_key(request)
         submitted = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))
@@ -87,12 +87,13 @@ async def _look(context: Context, submission: Submission, upload_key: str | None
     try:
         with ExitStack() as stack:
             if submission.form.audio is not None:
-                path = submission.form.audio.path
+                recording = submission.form.audio.recording
             else:
-                path = await run_in_threadpool(stack.enter_context, context.storage.local_copy(str(upload_key)))
+                copy = context.storage.local_copy(str(upload_key))
+                recording = await run_in_threadpool(stack.enter_context, copy)
             digest = submission.recording_digest
             if digest is None and submission.idempotency_key is not None:
-                digest = await run_in_threadpool(digest_of_file, path)
-            return await context.inspector.inspect(path, submission.account.account_id), digest
+                digest = await run_in_threadpool(digest_of, recording)
+            return await context.inspector.inspect(recording, submission.account.account_id), digest
     except ObjectMissing:  # its time was over just now
         raise InvalidRequest(INVALID_UPLOAD_REF) from None

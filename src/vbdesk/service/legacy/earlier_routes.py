@@ -77,7 +77,7 @@ async def analyze_condition_in_group(
 
 
 async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], Target]) -> Job:
-    async with received_form(request, context.storage.incoming) as form:
+    async with received_form(request, context.storage.files) as form:
         target = target_in(form)
         asked = read_analyze_form(form)
         submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))

@@ -6,13 +6,13 @@ import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.http.multipart import UploadedFile
 from vbdesk.service.storage.spool import Spool, StreamTooLong
@@ -41,18 +41,18 @@ class AudioFetcher:
             raise InvalidRequest(str(refusal)) from None
 
     @asynccontextmanager
-    async def fetch(self, url: str, folder: Path) -> AsyncIterator[UploadedFile]:
-        """The recording as a file in `folder`, removed at the end of the block unless moved away.
+    async def fetch(self, url: str, files: RecordingFiles) -> AsyncIterator[UploadedFile]:
+        """The recording as one of `files`, removed at the end of the block unless moved away.
 
         Raises:
             InvalidRequest: the address is refused, cannot be reached, does not answer 200, or takes too long.
             AudioTooLarge: there are more bytes than allowed; no more of them are read.
         """
         await self.check(url)
-        spool = Spool(folder, MAX_AUDIO_BYTES)
+        spool = Spool(files, MAX_AUDIO_BYTES)
         try:
             content_type = await self._download(url, spool)
-            yield UploadedFile(spool.path, content_type, spool.size)
+            yield UploadedFile(spool.recording, content_type, spool.size)
         finally:
             spool.discard()
 

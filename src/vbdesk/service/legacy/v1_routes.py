@@ -96,7 +96,7 @@ async def analyze_and_diarize_audio_url(
 async def _submit_audio(
     request: Request, context: Context, account: Account, condition: str, *, diarize: bool
 ) -> V1Submitted:
-    async with received_form(request, context.storage.incoming) as received:
+    async with received_form(request, context.storage.files) as received:
         if received.audio is None:
             raise ValidationFailed([ErrorDetail(loc=["body", "audio"], msg="Send the recording.", type="missing")])
         submission = _submission(request, account, condition, diarize=diarize)
@@ -117,7 +117,7 @@ async def _submit_audio_url(
     if repeat is not None:
         return V1Submitted(job_id=repeat.job.job_id)
     await run_in_threadpool(jobs.precheck, submission)
-    async with fetcher.fetch(url, context.storage.incoming) as audio:
+    async with fetcher.fetch(url, context.storage.files) as audio:
         return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
 
 

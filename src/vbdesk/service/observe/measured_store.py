@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.observe.metrics import Metrics
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
@@ -22,6 +23,11 @@ class MeasuredStore:
     def incoming(self) -> Path:
         """See ObjectStore."""
         return self._store.incoming
+
+    @property
+    def files(self) -> RecordingFiles:
+        """See ObjectStore."""
+        return self._store.files
 
     def clear_incoming(self) -> None:
         """See ObjectStore."""
@@ -43,12 +49,12 @@ class MeasuredStore:
             return self._store.open(key)
 
     @contextmanager
-    def local_copy(self, key: str) -> Iterator[Path]:
+    def local_copy(self, key: str) -> Iterator[RecordingFile]:
         """See ObjectStore. Timed until the copy is there."""
         with ExitStack() as stack:
             with self._metrics.store_operation("local_copy", _ANSWERS):
-                path = stack.enter_context(self._store.local_copy(key))
-            yield path
+                copy = stack.enter_context(self._store.local_copy(key))
+            yield copy
 
     def exists(self, key: str) -> bool:
         """See ObjectStore."""
@@ -64,6 +70,10 @@ class MeasuredStore:
         """See ObjectStore."""
         with self._metrics.store_operation("delete", _ANSWERS):
             self._store.delete(key)
+
+    def encrypt_existing(self, key: str) -> bool:
+        """See ObjectStore. Not timed: it copies in the background."""
+        return self._store.encrypt_existing(key)
 
     def keys(self, folder: str) -> Iterator[str]:
         """See ObjectStore."""

@@ -3,6 +3,7 @@
 import asyncio
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -10,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from vbdesk.service.context import Context
+from vbdesk.service.encryption.state import Encryption, EncryptionState
 from vbdesk.service.observe.fresh import Fresh
 from vbdesk.service.observe.readiness import Readiness
 from vbdesk.service.observe.state import State, StateCollector, read_state
@@ -35,19 +37,28 @@ async def healthz(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-async def readiness_answer(readiness: Readiness) -> Response:
-    """200, or 503 with the reasons."""
-    reasons = await readiness.reasons()
+async def readiness_answer(readiness: Readiness, encryption: Encryption) -> Response:
+    """200, or 503 with the reasons; and how far what is stored is encrypted."""
+    reasons, state = await asyncio.gather(readiness.reasons(), run_in_threadpool(_state_of, encryption))
     if not reasons:
-        return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "ok", "encryption": state})
     told = [{"check": reason.check, "reason": reason.reason} for reason in reasons]
-    return JSONResponse({"status": "not ready", "reasons": told}, status_code=503)
+    return JSONResponse({"status": "not ready", "reasons": told, "encryption": state}, status_code=503)
+
+
+def _state_of(encryption: Encryption) -> EncryptionState:
+    """What is not known to be complete is not said to be."""
+    try:
+        return encryption.state
+    except SQLAlchemyError:
+        return EncryptionState.UNDER_WAY
 
 
 class _OperationsPort:
     def __init__(self, context: Context, readiness: Readiness) -> None:
         self._registry = context.metrics.registry
         self._readiness = readiness
+        self._encryption = context.encryption
         self._collector = StateCollector(context)
         self._registry.register(self._collector)
 
@@ -73,4 +84,4 @@ class _OperationsPort:
 
     async def readyz(self, _request: Request) -> Response:
         """Whether the process can do its part."""
-        return await readiness_answer(self._readiness)
+        return await readiness_answer(self._readiness, self._encryption)

@@ -7,29 +7,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from vbdesk.privacy import make_private
+from filelock import FileLock
+
+from vbdesk.privacy import FILE_MODE, make_private
+from vbdesk.service.encryption.data_keys import DataKeys
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles, remove_for_good
 from vbdesk.service.storage.incoming import clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
 _INCOMING = ".incoming"
+_LOCK_FILE = ".replacing"
 
 
 class LocalObjectStore:
     """Objects as files below one folder; write-once by hard link, which creates a name or fails, atomically."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, keys: DataKeys | None = None) -> None:
         self._root = root
+        self.files = RecordingFiles(root / _INCOMING, keys)
+        self._replacing = FileLock(root / _LOCK_FILE, mode=FILE_MODE)
         make_private(self.incoming)
 
     @property
     def incoming(self) -> Path:
         """A folder on the same file system, for files on their way in."""
-        return self._root / _INCOMING
+        return self.files.folder
 
     def adopt(self, key: str, path: Path) -> None:
         """Move the finished file in; after a return it survives a power cut."""
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+        _sync_file(path)
         self._name(path, key)
         path.unlink()
 
@@ -39,12 +45,12 @@ class LocalObjectStore:
 
     def open(self, key: str) -> BinaryIO:
         """Open for reading."""
-        return self._existing(key).open("rb")
+        return self.files.at(self._existing(key)).open("rb")
 
     @contextmanager
-    def local_copy(self, key: str) -> Iterator[Path]:
+    def local_copy(self, key: str) -> Iterator[RecordingFile]:
         """The file itself: it is local already."""
-        yield self._existing(key)
+        yield self.files.at(self._existing(key))
 
     def exists(self, key: str) -> bool:
         """Whether there is such a file."""
@@ -52,11 +58,31 @@ class LocalObjectStore:
 
     def size(self, key: str) -> int:
         """Size in bytes."""
-        return self._existing(key).stat().st_size
+        return self.files.at(self._existing(key)).size
 
     def delete(self, key: str) -> None:
-        """Remove the file."""
-        self._path(key).unlink(missing_ok=True)
+        """Remove the file, and destroy its key with its last name."""
+        with self._replacing:
+            remove_for_good(self._path(key))
+
+    def encrypt_existing(self, key: str) -> bool:
+        """Put an encrypted copy in the place of a plain file; one that is removed meanwhile stays removed."""
+        path = self._path(key)
+        try:
+            copy = self.files.encrypted_copy(path)
+        except FileNotFoundError:
+            return False
+        if copy is None:
+            return False
+        try:
+            _sync_file(copy)
+            with self._replacing:
+                if path.exists():
+                    copy.replace(path)
+        finally:
+            copy.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+        return True
 
     def keys(self, folder: str) -> Iterator[str]:
         """Keys below `folder`."""
@@ -96,6 +122,11 @@ class LocalObjectStore:
         except FileExistsError as error:
             raise ObjectExists(key) from error
         _sync_folder(target.parent)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

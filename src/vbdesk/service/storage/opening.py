@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from vbdesk.service.encryption.data_keys import DataKeys
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import EmbeddedAddresses, UploadAddresses
 from vbdesk.service.storage.local import LocalObjectStore
@@ -14,16 +15,16 @@ _OBJECTS = "objects"
 _INCOMING = "incoming"
 
 
-def open_store(settings: Settings) -> ObjectStore:
-    """Where audio lies.
+def open_store(settings: Settings, keys: DataKeys | None = None) -> ObjectStore:
+    """Where audio lies; with `keys` its files on this computer are encrypted.
 
     Raises:
         StoreUnusable: a library or the credentials for it are missing.
     """
     location = settings.storage_location
     if location is None:
-        return LocalObjectStore(settings.data_dir / _OBJECTS)
-    return _open_remote(settings, location)
+        return LocalObjectStore(settings.data_dir / _OBJECTS, keys)
+    return _open_remote(settings, location, keys)
 
 
 def open_addresses(settings: Settings, keys: Callable[[], tuple[bytes, ...]], origin: str) -> UploadAddresses:
@@ -38,7 +39,7 @@ def open_addresses(settings: Settings, keys: Callable[[], tuple[bytes, ...]], or
     return _open_remote_addresses(settings, location)
 
 
-def _open_remote(settings: Settings, location: Location) -> RemoteObjectStore:
+def _open_remote(settings: Settings, location: Location, keys: DataKeys | None) -> RemoteObjectStore:
     incoming = settings.data_dir / _INCOMING
     if location.kind == "s3":
         try:
@@ -50,7 +51,7 @@ def _open_remote(settings: Settings, location: Location) -> RemoteObjectStore:
             s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, patience), location.bucket)
             for patience in (USUAL_PATIENCE, PROBING_PATIENCE)
         )
-        return RemoteObjectStore(bucket, probing, location.prefix, incoming)
+        return RemoteObjectStore(bucket, probing, location.prefix, incoming, keys)
     try:
         from vbdesk.service.storage import gcs
     except ImportError:
@@ -60,7 +61,7 @@ def _open_remote(settings: Settings, location: Location) -> RemoteObjectStore:
     patient, impatient = (
         gcs.GcsBucket(client, location.bucket, patience) for patience in (USUAL_PATIENCE, PROBING_PATIENCE)
     )
-    return RemoteObjectStore(patient, impatient, location.prefix, incoming)
+    return RemoteObjectStore(patient, impatient, location.prefix, incoming, keys)
 
 
 def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddresses:

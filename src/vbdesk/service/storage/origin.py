@@ -53,7 +53,7 @@ class _Origin:
             raise _TOO_LARGE
         if await run_in_threadpool(self.store.exists, key):
             raise await run_in_threadpool(self._written_already, key)
-        spool = Spool(self.store.incoming, most)
+        spool = Spool(self.store.files, most)
         try:
             async for chunk in request.stream():
                 await spool.write(chunk)
@@ -74,7 +74,7 @@ class _Origin:
     def _written_already(self, key: str) -> AddressRefused:
         """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""
         told = {}
-        with suppress(ObjectMissing), self.store.local_copy(key) as path, path.open("rb") as file:
+        with suppress(ObjectMissing), self.store.local_copy(key) as copy, copy.open("rb") as file:
             told[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()
         return AddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **told)
 

@@ -1,6 +1,5 @@
 """The object store over a bucket elsewhere: what every maker's store needs, whatever its calls are named."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +10,8 @@ from typing import BinaryIO, Protocol
 from uuid import uuid4
 
 from vbdesk.privacy import make_private
+from vbdesk.service.encryption.data_keys import DataKeys
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.storage.incoming import clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
@@ -83,7 +84,9 @@ def _needing_room() -> Iterator[None]:
 class RemoteObjectStore:
     """Objects in a bucket, all below one prefix; files pass through the local folder `incoming` on their way."""
 
-    def __init__(self, bucket: Bucket, probing: Bucket, prefix: str, incoming: Path) -> None:
+    def __init__(
+        self, bucket: Bucket, probing: Bucket, prefix: str, incoming: Path, keys: DataKeys | None = None
+    ) -> None:
         """Open the store.
 
         Args:
@@ -91,26 +94,27 @@ class RemoteObjectStore:
             probing: The same bucket, impatient, for `check`.
             prefix: Before every key; may be empty.
             incoming: The local folder.
+            keys: Encrypt the files of that folder. Objects in the bucket are encrypted by its maker.
         """
         self._bucket = bucket
         self._probing = probing
         self._prefix = f"{prefix}/" if prefix else ""
-        self._incoming = incoming
+        self.files = RecordingFiles(incoming, keys)
         make_private(incoming)
 
     @property
     def incoming(self) -> Path:
         """A folder for files on their way."""
-        return self._incoming
+        return self.files.folder
 
     def clear_incoming(self) -> None:
         """Remove what killed processes left behind."""
-        clear_abandoned(self._incoming)
+        clear_abandoned(self.incoming)
 
     def adopt(self, key: str, path: Path) -> None:
         """Send the file to the bucket and remove it here."""
         mark, full = uuid4().hex, self._full(key)
-        with path.open("rb") as file:
+        with self.files.at(path).open("rb") as file:
             if not self._bucket.put(full, file, mark) and not self._is_of(full, mark):
                 raise ObjectExists(key)
         path.unlink()
@@ -124,30 +128,20 @@ class RemoteObjectStore:
             raise ObjectExists(key)
 
     def open(self, key: str) -> BinaryIO:
-        """A copy without a name, gone when closed."""
-        with _needing_room():
-            file = tempfile.TemporaryFile(dir=self._incoming)  # noqa: SIM115  (the caller closes it)
-        try:
-            with _needing_room():
-                self._bucket.fetch(self._full(key), file)
-        except BaseException:
-            file.close()
-            raise
-        file.seek(0)
-        return file
+        """A copy whose name is gone already; closing it ends it."""
+        with self.local_copy(key) as copy:
+            return copy.open("rb")
 
     @contextmanager
-    def local_copy(self, key: str) -> Iterator[Path]:
+    def local_copy(self, key: str) -> Iterator[RecordingFile]:
         """A private copy, removed after the block."""
         full = self._full(key)
-        with _needing_room():
-            descriptor, name = tempfile.mkstemp(dir=self._incoming)
+        with _needing_room(), self.files.writing() as (path, file):
+            self._bucket.fetch(full, file)
         try:
-            with _needing_room(), os.fdopen(descriptor, "wb") as file:
-                self._bucket.fetch(full, file)
-            yield Path(name)
+            yield self.files.at(path)
         finally:
-            Path(name).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
     def exists(self, key: str) -> bool:
         """Whether the bucket has it."""
@@ -164,6 +158,10 @@ class RemoteObjectStore:
         """Remove the object."""
         self._bucket.delete(self._full(key))
 
+    def encrypt_existing(self, key: str) -> bool:
+        """Objects in the bucket are its maker's affair."""
+        return False
+
     def keys(self, folder: str) -> Iterator[str]:
         """Keys below `folder`."""
         for full in self._bucket.keys(f"{self._full(folder)}/"):
@@ -171,7 +169,7 @@ class RemoteObjectStore:
 
     def check(self) -> None:
         """Write a probe, see that it cannot be overwritten, read it and remove it; with little patience."""
-        with _needing_room(), tempfile.TemporaryFile(dir=self._incoming) as file:
+        with _needing_room(), tempfile.TemporaryFile(dir=self.incoming) as file:
             file.write(_PROBE)
         key = self._full(f"{PROBES_FOLDER}/{uuid4().hex}")
         self._probing.put(key, BytesIO(_PROBE), uuid4().hex)

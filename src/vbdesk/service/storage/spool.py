@@ -1,10 +1,10 @@
 """A stream of bytes into a temporary file, without blocking the event loop and with a hard stop."""
 
-import os
-import tempfile
-from pathlib import Path
+from typing import BinaryIO
 
 from starlette.concurrency import run_in_threadpool
+
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles, finish_writing
 
 _FLUSH_BYTES = 1024 * 1024
 
@@ -17,17 +17,21 @@ class Spool:
     """Collects a stream in a file; memory stays at about one MiB however long the stream.
 
     Attributes:
-        path: The temporary file; whoever calls `discard` or moves it away ends it.
+        path: The temporary file, encrypted where recordings are; whoever calls `discard` or moves it away ends it.
         size: Bytes so far.
     """
 
-    def __init__(self, folder: Path, limit: int) -> None:
-        descriptor, name = tempfile.mkstemp(dir=folder)
-        self._file = os.fdopen(descriptor, "wb", buffering=0)
+    def __init__(self, files: RecordingFiles, limit: int) -> None:
+        self.path, self._file = files.create()
+        self._files = files
         self._pending = bytearray()
         self._limit = limit
-        self.path = Path(name)
         self.size = 0
+
+    @property
+    def recording(self) -> RecordingFile:
+        """What was collected, once it is finished."""
+        return self._files.at(self.path)
 
     async def write(self, data: bytes) -> None:
         """Append `data`. Raises StreamTooLong when it goes past the limit."""
@@ -41,7 +45,7 @@ class Spool:
     async def finish(self) -> None:
         """Write what is pending and close the file."""
         await self._flush()
-        self._file.close()
+        await run_in_threadpool(finish_writing, self._file)
 
     def discard(self) -> None:
         """Close and remove the file; one that was moved away is fine."""
@@ -50,10 +54,10 @@ class Spool:
 
     async def _flush(self) -> None:
         pending, self._pending = self._pending, bytearray()
-        await run_in_threadpool(_write_all, self._file.fileno(), pending)
+        await run_in_threadpool(_write_all, self._file, pending)
 
 
-def _write_all(descriptor: int, data: bytearray) -> None:
+def _write_all(file: BinaryIO, data: bytearray) -> None:
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        view = view[file.write(view) :]

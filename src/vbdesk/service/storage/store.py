@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
+
 _KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
@@ -40,12 +42,17 @@ class ObjectStore(Protocol):
         """A local folder for files on their way in; `adopt` moves them from here without copying."""
         ...
 
+    @property
+    def files(self) -> RecordingFiles:
+        """The files of that folder, encrypted where the process has keys."""
+        ...
+
     def clear_incoming(self) -> None:
         """Remove from that folder what killed processes left half-written."""
         ...
 
     def adopt(self, key: str, path: Path) -> None:
-        """Move the finished local file `path` in as `key`. Raises ObjectExists."""
+        """Move the finished local file `path` in as `key`, encrypted or not as it is. Raises ObjectExists."""
         ...
 
     def link(self, source_key: str, key: str) -> None:
@@ -53,11 +60,11 @@ class ObjectStore(Protocol):
         ...
 
     def open(self, key: str) -> BinaryIO:
-        """Open for reading. Raises ObjectMissing."""
+        """Open for reading, decrypted. Raises ObjectMissing."""
         ...
 
-    def local_copy(self, key: str) -> AbstractContextManager[Path]:
-        """A path with the object's bytes, good inside the block; do not write to it. Raises ObjectMissing."""
+    def local_copy(self, key: str) -> AbstractContextManager[RecordingFile]:
+        """A local file with the object, good inside the block; do not write to it. Raises ObjectMissing."""
         ...
 
     def exists(self, key: str) -> bool:
@@ -65,11 +72,15 @@ class ObjectStore(Protocol):
         ...
 
     def size(self, key: str) -> int:
-        """Size in bytes. Raises ObjectMissing."""
+        """Size in bytes, as they were given. Raises ObjectMissing."""
         ...
 
     def delete(self, key: str) -> None:
         """Remove the object; one that is not there is fine."""
+        ...
+
+    def encrypt_existing(self, key: str) -> bool:
+        """Encrypt an object from before there were keys, where files of this store are; whether it was one."""
         ...
 
     def keys(self, folder: str) -> Iterator[str]:

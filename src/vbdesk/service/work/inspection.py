@@ -3,9 +3,9 @@
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from weakref import WeakValueDictionary
 
+from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.errors import ProcessingFailed, UnsupportedFormat, audio_rejected
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, load_decoders, look_at
 from vbdesk.service.work.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
@@ -42,17 +42,17 @@ class FencedInspector:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def inspect(self, path: Path, sender: str) -> AudioFacts:
+    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
         """Decode the recording as the analysis will. Raises AudioRejected, ProcessingFailed."""
         async with self._turns.setdefault(sender, asyncio.Semaphore(AT_ONCE_OF_ONE_SENDER)):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, path)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, recording)
 
     def close(self) -> None:
         """End the children."""
         self._slots.close()
         self._threads.shutdown()
 
-    def _inspect(self, path: Path) -> AudioFacts:
+    def _inspect(self, recording: Recording) -> AudioFacts:
         try:
             with self._slots.borrow() as slot:
                 try:
@@ -60,7 +60,7 @@ class FencedInspector:
                 except ChildCrashed as crash:  # before it saw the file
                     log.error("The process that looks at recordings does not start. %s", crash)
                     raise ProcessingFailed from None
-                seen: AudioFacts | Refusal = slot.run(look_at, timeout_s=self._timeout_s, recording=path)
+                seen: AudioFacts | Refusal = slot.run(look_at, timeout_s=self._timeout_s, recording=recording)
         except SlotClosed:
             raise ProcessingFailed from None
         except TaskFailed as failure:
@@ -76,5 +76,15 @@ class FencedInspector:
         return seen
 
 
-_OUR_FAULTS = frozenset({"FileNotFoundError", "PermissionError", "OSError", "ImportError", "ModuleNotFoundError"})
+_OUR_FAULTS = frozenset(
+    {
+        "FileNotFoundError",
+        "PermissionError",
+        "OSError",
+        "DamagedFile",
+        "KeyMissing",
+        "ImportError",
+        "ModuleNotFoundError",
+    }
+)
 """What a decoder never raises for the sake of a file's content."""

@@ -212,7 +212,7 @@ class JobRunner:
         kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
         with ExitStack() as stack:
             with stages(FETCH):
-                path = stack.enter_context(self._context.storage.local_copy(run.audio_key))
+                copy = stack.enter_context(self._context.storage.local_copy(run.audio_key))
             request = AnalysisRequest(
                 kind,
                 str(target),
@@ -224,7 +224,7 @@ class JobRunner:
             with stages(ANALYSE):
                 began_ns = time.time_ns()
                 timeout_s = settings.job_timeout_s
-                analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=path)
+                analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=copy)
                 stages.add(analysed.laps, began_ns)
         return analysed
 

@@ -8,15 +8,20 @@ On Linux children are forked from a warm process that has imported what tasks ne
 milliseconds, so none waits idle, and what was imported is in memory once. Elsewhere forking is not safe: there every
 slot keeps a child that has imported all of it by itself.
 
+A child gets a recording as an open descriptor, or as bytes where descriptors cannot be handed over. One that lies
+encrypted on the disk is decrypted here, into memory: the child has neither the key nor a file.
+
 A child answers in JSON, which is checked against the return type of its task. A file that takes a child over can make
 it answer anything, and to unpickle the answer would run code here. What goes to a child is pickled: it comes from here.
 """
 
 import ctypes
 import inspect
+import io
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -30,12 +35,15 @@ from multiprocessing import forkserver, reduction
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess, SpawnProcess
 from pathlib import Path
-from typing import Any, BinaryIO, get_type_hints
+from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from vbdesk.service.work.fence import fence
 from vbdesk.service.work.sandbox import enter
+
+if TYPE_CHECKING:  # children import this module, and need nothing of encryption
+    from vbdesk.service.encryption.recording_files import Recording
 
 FORKS = sys.platform == "linux"
 CONTEXT = multiprocessing.get_context("forkserver") if FORKS else multiprocessing.get_context("spawn")
@@ -55,8 +63,13 @@ FAILURE: TypeAdapter[tuple[str, str]] = TypeAdapter(tuple[str, str])
 CLASS_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 LONGEST_TEMPORARY_FOLDER = 70  # bytes, so that a socket below it keeps to the 107 that Linux allows
 
+_COPY_BYTES = 1024 * 1024
+
 if FORKS:
+    import fcntl
+
     CONTEXT.set_forkserver_preload([WARM])
+    _READ_ONLY = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 Task = Callable[..., Any]
 Prepare = Callable[[], None]
@@ -159,14 +172,14 @@ class Slot:
         with self._busy:
             self._ready_child()
 
-    def run(self, task: Task, *args: Any, timeout_s: float, recording: Path | None = None) -> Any:
+    def run(self, task: Task, *args: Any, timeout_s: float, recording: "Recording | None" = None) -> Any:
         """Run `task(*args)` in the child; all of them must pickle.
 
         Args:
             task: says what it returns: that is what its answer must be.
             args: for the task.
             timeout_s: for how long it may run.
-            recording: a file that the task gets, open to read, before the other arguments. The child may open none.
+            recording: what the task gets, open to read, before the other arguments. The child may open no file.
 
         Raises:
             TaskTimedOut: not finished within `timeout_s`; the child is gone.
@@ -178,9 +191,11 @@ class Slot:
             child = self._ready_child()
             ends_at = time.monotonic() + timeout_s
             try:
-                child.pipe.send((task, args, recording))
-                if FORKS and opened is not None:
+                child.pipe.send((task, args, opened is not None))
+                if opened is not None and FORKS:
                     reduction.send_handle(child.pipe, opened.fileno(), child.process.pid or 0)
+                elif opened is not None:
+                    child.pipe.send_bytes(opened.read())
                 return self._receive(child, task, ends_at)
             except (OSError, EOFError, ValidationError):
                 raise self._lost(child) from None
@@ -297,8 +312,8 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
     pipe.send_bytes(READY)
     while pipe.poll(LEAVES_AFTER_S if FORKS else None):
         try:
-            task, args, recording = pipe.recv()
-            opened = None if recording is None else _take_over(pipe, recording)
+            task, args, with_recording = pipe.recv()
+            opened = _take_over(pipe) if with_recording else None
         except EOFError:
             return
         try:
@@ -310,23 +325,45 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
         pipe.send_bytes(said)
 
 
-def _take_over(pipe: Connection, recording: Path) -> BinaryIO:
-    """The recording, as the service opened it; where children are not forked it is opened here."""
-    return os.fdopen(reduction.recv_handle(pipe), "rb") if FORKS else recording.open("rb")
+def _take_over(pipe: Connection) -> BinaryIO:
+    """The recording, as the service opened it; where children are not forked its bytes."""
+    return os.fdopen(reduction.recv_handle(pipe), "rb") if FORKS else io.BytesIO(pipe.recv_bytes())
 
 
 @contextmanager
-def _opened(recording: Path | None) -> Iterator[BinaryIO | None]:
+def _opened(recording: "Recording | None") -> Iterator[BinaryIO | None]:
     """Open the recording for a child. Raises TaskFailed, as a task does that cannot open it."""
     if recording is None:
         yield None
         return
     try:
-        file = recording.open("rb")
-    except OSError as error:
+        file: BinaryIO = recording.open("rb")
+        if FORKS and not _has_descriptor(file):
+            with file:
+                file = _in_memory(file)
+    except Exception as error:
         raise TaskFailed(type(error).__name__, str(error)) from None
     with file:
         yield file
+
+
+def _has_descriptor(file: BinaryIO) -> bool:
+    """Whether the system itself can read the file, since it lies on the disk as it is."""
+    try:
+        file.fileno()
+    except io.UnsupportedOperation:
+        return False
+    return True
+
+
+def _in_memory(file: BinaryIO) -> BinaryIO:
+    """The content as a file in memory that has a descriptor, and that nobody can write to any more. Raises OSError."""
+    descriptor = os.memfd_create("recording", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with os.fdopen(descriptor, "w+b", buffering=0) as copy:
+        shutil.copyfileobj(file, copy, _COPY_BYTES)
+        fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _READ_ONLY)
+        copy.seek(0)
+        return os.fdopen(os.dup(copy.fileno()), "rb")
 
 
 @lru_cache(maxsize=64)

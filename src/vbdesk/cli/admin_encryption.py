@@ -1,0 +1,45 @@
+"""`vbdesk admin encryption`: a key file made, and how far encryption at rest has come."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vbdesk.cli.administration import AsJson, DataDir, opened_database, show
+from vbdesk.cli.output import fail
+
+app = typer.Typer(no_args_is_help=True, help="Encryption at rest. Keys are named, never shown.")
+
+
+@app.command("create-key")
+def create_key(
+    file: Annotated[Path, typer.Option(help="Where the key file is to be: outside the folder of the service.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a file with a random key, for the setting key_file. Keep a copy apart: without it nothing is readable."""
+    from vbdesk.service.encryption.keys import create_key_file
+
+    try:
+        key = create_key_file(file.expanduser().absolute())
+    except FileExistsError:
+        fail(f"There is a file already: {file}. It is left as it is; choose another name.")
+    except OSError as error:
+        fail(f"{file} cannot be written: {error.strerror}.")
+    show({"key": key.name, "file": str(file)}, as_json)
+
+
+@app.command("status")
+def show_status(data_dir: DataDir, as_json: AsJson = False) -> None:
+    """Show whether what is stored is encrypted, which keys that needs, and how much is left to do. Needs no key."""
+    from vbdesk.service.encryption.data_keys import is_encrypted, wrapped_by
+    from vbdesk.service.encryption.existing_data import completed_at, count_plain_texts
+
+    with opened_database(data_dir) as (_, database):
+        encrypted = is_encrypted(database)
+        shown = {
+            "encrypted": encrypted,
+            "complete_since": completed_at(database) if encrypted else None,
+            "keys": sorted(wrapped_by(database)),
+            "plain_texts": count_plain_texts(database),
+        }
+    show(shown, as_json)

@@ -1,0 +1,27 @@
+"""The encryption key that a command gets through standard input: never an argument, which others could read."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vbdesk.cli.output import fail
+
+if TYPE_CHECKING:
+    from vbdesk.service.encryption.keys import EncryptionKeys
+
+KeyStdin = Annotated[
+    bool, typer.Option("--key-stdin", help="Read the encryption key from standard input, to its end: 64 hex digits.")
+]
+
+
+def read_keys(from_stdin: bool) -> "EncryptionKeys":
+    """The keys on standard input, if they come that way; a fault is told in one line."""
+    if not from_stdin:
+        return ()
+    from vbdesk.service.encryption.keys import KeyUnusable, read_stdin
+
+    try:
+        return read_stdin(sys.stdin)
+    except (KeyUnusable, UnicodeDecodeError) as error:
+        fail(str(error) if isinstance(error, KeyUnusable) else "Standard input holds no encryption key.")

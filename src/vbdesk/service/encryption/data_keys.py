@@ -1,0 +1,202 @@
+"""The data keys of a database: random keys that encrypt, and are themselves encrypted by the key-encryption key.
+
+A data key stands in the database only as the key-encryption key encrypted it (AES-256-GCM). The newest one encrypts
+what comes now; those before it still decrypt. To change the key-encryption key is to encrypt these few rows anew.
+"""
+
+import base64
+import binascii
+import hmac
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from sqlalchemy import Connection
+
+from vbdesk.service.db.encryption import data_keys, encryption_state
+from vbdesk.service.db.schema import schema_floor
+from vbdesk.service.db.session import Database
+from vbdesk.service.db.upsert import insert_into
+from vbdesk.service.encryption.columns import PREFIX
+from vbdesk.service.encryption.keys import WAYS, EncryptionKey, EncryptionKeys, KeyUnusable
+
+KEY_ID_BYTES = 8
+NONCE_BYTES = 12
+TAG_BYTES = 16
+DATA_KEY_BYTES = 32
+WRAPPED_BYTES = KEY_ID_BYTES + NONCE_BYTES + DATA_KEY_BYTES + TAG_BYTES
+"""A file's own key as it stands in the file: id of the data key, nonce, encrypted key and tag."""
+
+FIRST_REVISION = "0009"
+"""The schema from which on the service decrypts; older code must not start beside it."""
+
+_TEXTS, _FILES, _KEYS = b"texts", b"keys of files", b"data key "
+
+
+class Damaged(Exception, sa.exc.DontWrapMixin):
+    """Something encrypted was altered, cut off, or encrypted by a key that the database does not have."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _DataKey:
+    key_id: bytes
+    texts: AESGCM
+    files: AESGCM
+
+
+class DataKeys:
+    """Encrypts and decrypts with the data keys of one database. Safe to use from several threads."""
+
+    def __init__(self, database: Database, keys: EncryptionKeys) -> None:
+        """Read what the database has. `open_data_keys` is the way to make one."""
+        self._database = database
+        self._keys = keys
+        self._lock = threading.Lock()
+        self._by_id: dict[bytes, _DataKey] = {}
+        self._newest = self._load()
+
+    def encrypt_text(self, text: str, purpose: str) -> str:
+        """`text` encrypted for a column, which its `purpose` names."""
+        nonce = os.urandom(NONCE_BYTES)
+        key = self._newest
+        encrypted = key.texts.encrypt(nonce, text.encode(), purpose.encode())
+        return PREFIX + base64.b64encode(key.key_id + nonce + encrypted).decode("ascii")
+
+    def decrypt_text(self, stored: str, purpose: str) -> str:
+        """What `encrypt_text` made for the same purpose. Raises Damaged."""
+        try:
+            raw = base64.b64decode(stored[len(PREFIX) :], validate=True)
+            key = self._find(raw[:KEY_ID_BYTES])
+            nonce, encrypted = raw[KEY_ID_BYTES:][:NONCE_BYTES], raw[KEY_ID_BYTES + NONCE_BYTES :]
+            return key.texts.decrypt(nonce, encrypted, purpose.encode()).decode()
+        except (InvalidTag, ValueError, binascii.Error):
+            raise Damaged("A stored text cannot be decrypted.") from None
+
+    def wrap(self, file_key: bytes) -> bytes:
+        """A file's own key, encrypted: `WRAPPED_BYTES` bytes."""
+        nonce = os.urandom(NONCE_BYTES)
+        key = self._newest
+        return key.key_id + nonce + key.files.encrypt(nonce, file_key, None)
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """What `wrap` was given. Raises Damaged."""
+        try:
+            key = self._find(wrapped[:KEY_ID_BYTES])
+            return key.files.decrypt(wrapped[KEY_ID_BYTES:][:NONCE_BYTES], wrapped[KEY_ID_BYTES + NONCE_BYTES :], None)
+        except (InvalidTag, ValueError):
+            raise Damaged("The key of a stored file cannot be decrypted.") from None
+
+    def _find(self, key_id: bytes) -> _DataKey:
+        if key_id not in self._by_id:
+            with self._lock:
+                self._newest = self._load()  # another process may have made one
+        try:
+            return self._by_id[key_id]
+        except KeyError:
+            raise Damaged("The database does not have the data key.") from None
+
+    def _load(self) -> _DataKey:
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(data_keys).order_by(data_keys.c.created_at.desc())).all()
+        for row in rows:
+            key_id = bytes.fromhex(row.key_id)
+            if key_id not in self._by_id:
+                self._by_id[key_id] = _derived(key_id, _decrypted(row, self._keys))
+        return self._by_id[bytes.fromhex(rows[0].key_id)]
+
+
+def is_encrypted(database: Database) -> bool:
+    """Whether the database has data keys, so that a key-encryption key is needed."""
+    with database.reading() as connection:
+        return connection.execute(sa.select(data_keys.c.key_id).limit(1)).first() is not None
+
+
+def open_data_keys(database: Database, keys: EncryptionKeys, now: Callable[[], datetime]) -> DataKeys | None:
+    """The data keys of `database`, made if there are none; None where nothing is encrypted and no key is given.
+
+    Raises:
+        KeyUnusable: the database is encrypted, and no key is given or none that fits.
+    """
+    if not is_encrypted(database):
+        if not keys:
+            return None
+        _begin(database, keys[0], now())
+    if not keys:
+        raise KeyUnusable(
+            f"The data of this service is encrypted, and no key was given: give it by {WAYS}. Nothing was changed."
+        )
+    return DataKeys(database, keys)
+
+
+def rewrap(database: Database, keys: EncryptionKeys, now: datetime) -> int:
+    """Encrypt every data key with the first of `keys`, and add a new one for what comes now; how many there were.
+
+    Raises:
+        KeyUnusable: none of `keys` decrypts one of them; nothing was changed.
+    """
+    with database.writing() as connection:
+        rows = connection.execute(sa.select(data_keys).with_for_update()).all()
+        for row in rows:
+            key_id = bytes.fromhex(row.key_id)
+            values = _encrypted(key_id, _decrypted(row, keys), keys[0])
+            connection.execute(sa.update(data_keys).where(data_keys.c.key_id == row.key_id).values(values))
+        latest = max(row.created_at for row in rows)
+        _add(connection, keys[0], max(now, latest))
+    return len(rows)
+
+
+def wrapped_by(database: Database) -> set[str]:
+    """Names of the key-encryption keys that the data keys need."""
+    with database.reading() as connection:
+        return set(connection.execute(sa.select(data_keys.c.wrapped_by)).scalars())
+
+
+def _begin(database: Database, key: EncryptionKey, now: datetime) -> None:
+    """Make the first data key. Processes that start together make one: the row of the state is there once."""
+    with database.writing() as connection:
+        first = insert_into(connection, encryption_state).values(only_row=1, began_at=now)
+        statement = first.on_conflict_do_nothing().returning(encryption_state.c.only_row)
+        if connection.execute(statement).one_or_none() is None:
+            return
+        _add(connection, key, now)
+        older = schema_floor.c.oldest_revision < FIRST_REVISION
+        connection.execute(sa.update(schema_floor).where(older).values(oldest_revision=FIRST_REVISION))
+
+
+def _add(connection: Connection, key: EncryptionKey, now: datetime) -> None:
+    key_id = os.urandom(KEY_ID_BYTES)
+    values = _encrypted(key_id, os.urandom(DATA_KEY_BYTES), key)
+    connection.execute(sa.insert(data_keys).values(key_id=key_id.hex(), created_at=now, **values))
+
+
+def _encrypted(key_id: bytes, secret: bytes, key: EncryptionKey) -> dict[str, object]:
+    nonce = os.urandom(NONCE_BYTES)
+    wrapped = nonce + AESGCM(key.secret).encrypt(nonce, secret, _KEYS + key_id)
+    return {"wrapped": wrapped, "wrapped_by": key.name}
+
+
+def _decrypted(row: sa.Row[tuple[object, ...]], keys: Iterable[EncryptionKey]) -> bytes:
+    wrapped: bytes = row.wrapped
+    for key in keys:
+        if key.name != row.wrapped_by:
+            continue
+        try:
+            return AESGCM(key.secret).decrypt(
+                wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _KEYS + bytes.fromhex(row.key_id)
+            )
+        except (InvalidTag, ValueError):
+            break
+    raise KeyUnusable(
+        f"The encryption key does not fit the data of this service, which needs the key named {row.wrapped_by}. Give "
+        "that key, or restore the database that belongs to this one. Nothing was changed."
+    )
+
+
+def _derived(key_id: bytes, secret: bytes) -> _DataKey:
+    texts, files = (AESGCM(hmac.digest(secret, purpose, "sha256")) for purpose in (_TEXTS, _FILES))
+    return _DataKey(key_id, texts, files)

@@ -1,0 +1,128 @@
+"""Encrypts what was stored before a key was given: in the background, in small steps, and again from anywhere."""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from vbdesk.service.db.encryption import encryption_state
+from vbdesk.service.db.groups import cohort_snapshots, group_states
+from vbdesk.service.db.jobs import jobs
+from vbdesk.service.db.session import Database
+from vbdesk.service.encryption.columns import PREFIX
+from vbdesk.service.encryption.file_format import is_encrypted_file
+from vbdesk.service.storage.store import ObjectStore
+
+ROWS_AT_ONCE = 100
+
+_COLUMNS: tuple[tuple[tuple[sa.Column[Any], ...], sa.Column[str]], ...] = (
+    ((jobs.c.job_id,), jobs.c.analysis),
+    ((jobs.c.job_id,), jobs.c.reading),
+    ((jobs.c.job_id,), jobs.c.result),
+    ((group_states.c.group_key, group_states.c.kind), group_states.c.body),
+    ((cohort_snapshots.c.account_id, cohort_snapshots.c.taken_at), cohort_snapshots.c.body),
+)
+"""Every encrypted column, with the key of its table."""
+
+log = logging.getLogger(__name__)
+
+
+class Interrupted(Exception):
+    """The process ends; the rest is done by the next."""
+
+
+def completed_at(database: Database) -> datetime | None:
+    """When everything from before the key was encrypted; None as long as something is left."""
+    with database.reading() as connection:
+        found: datetime | None = connection.execute(sa.select(encryption_state.c.completed_at)).scalar_one_or_none()
+    return found
+
+
+def look_again(database: Database) -> None:
+    """Have the next start look for what is not encrypted, after data came from elsewhere."""
+    with database.writing() as connection:
+        connection.execute(sa.update(encryption_state).values(completed_at=None))
+
+
+def encrypt_existing_data(
+    database: Database, store: ObjectStore, folders: Sequence[str], now: datetime, ending: threading.Event
+) -> bool:
+    """Encrypt all objects of `folders` and all rows, and rewrite the database; whether nothing is left.
+
+    Only a pass that finds nothing more ends it: a recording may get a second name while its first is encrypted.
+
+    Raises:
+        Interrupted: `ending` was set.
+        OSError, SQLAlchemyError, StoreUnavailable: something cannot be read or written now.
+    """
+    changed = 0
+    while found := sum(_encrypt_objects(store, folder, ending) for folder in folders):
+        changed += found
+    while found := sum(_encrypt_column(database, key, column, ending) for key, column in _COLUMNS):
+        changed += found
+    if changed:
+        log.info("%d stored recordings and texts from before the key are now encrypted.", changed)
+    if any(_is_plain(path) for path in store.incoming.iterdir()):
+        return False  # of a process that was killed; they are removed soon
+    database.vacuum()
+    with database.writing() as connection:
+        connection.execute(sa.update(encryption_state).values(completed_at=now))
+    database.scrub()
+    log.info("Everything that this service stores is encrypted.")
+    return True
+
+
+def count_plain_texts(database: Database) -> int:
+    """How many texts in the database are not encrypted."""
+    with database.reading() as connection:
+        return sum(
+            connection.execute(sa.select(sa.func.count()).where(_is_plain_text(column))).scalar_one()
+            for _, column in _COLUMNS
+        )
+
+
+def _encrypt_objects(store: ObjectStore, folder: str, ending: threading.Event) -> int:
+    return sum(store.encrypt_existing(key) for key in _until(ending, store.keys(folder)))
+
+
+def _encrypt_column(
+    database: Database, key: tuple[sa.Column[Any], ...], column: sa.Column[str], ending: threading.Event
+) -> int:
+    """Encrypt the plain values of one column; one that changes meanwhile was written by a process with the key."""
+    stored = sa.type_coerce(column, sa.Text)
+    query = sa.select(*key, stored.label("text")).where(_is_plain_text(column))
+    count = 0
+    while True:
+        with database.reading() as connection:
+            rows = connection.execute(query.limit(ROWS_AT_ONCE)).all()
+        if not rows:
+            return count
+        with database.writing() as connection:
+            for row in _until(ending, iter(rows)):
+                same = [part == value for part, value in zip(key, row, strict=False)]
+                connection.execute(
+                    sa.update(column.table).where(*same, stored == row.text).values({column.name: row.text})
+                )
+        count += len(rows)
+
+
+def _is_plain_text(column: sa.Column[str]) -> sa.ColumnElement[bool]:
+    return column.is_not(None) & ~sa.type_coerce(column, sa.Text).startswith(PREFIX)
+
+
+def _until(ending: threading.Event, items: Iterator[Any]) -> Iterator[Any]:
+    for item in items:
+        if ending.is_set():
+            raise Interrupted
+        yield item
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return path.is_file() and not is_encrypted_file(path)
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,157 @@
+"""The key-encryption key: 32 random bytes that are kept apart from the data which they protect.
+
+It never stands in the data folder. It comes through standard input, from a file outside that folder, or from a
+command such as that of a vault. Several may be given, one a line in hexadecimal digits: the first encrypts, all of them
+decrypt.
+"""
+
+import hmac
+import logging
+import os
+import re
+import secrets
+import stat
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from vbdesk.privacy import FILE_MODE
+
+if TYPE_CHECKING:
+    from vbdesk.service.settings import Settings
+
+KEY_BYTES = 32
+COMMAND_LIMIT_S = 60.0
+MOST_KEYS = 20
+WAYS = "--key-stdin, key_file or key_command"
+_LINE = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+_NAMING = b"name of the key"
+_LONGEST = MOST_KEYS * 100
+
+log = logging.getLogger(__name__)
+
+
+class KeyUnusable(Exception):
+    """No key, a wrong one, or several places of keys; one sentence for the operator, without the key."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EncryptionKey:
+    """A key-encryption key."""
+
+    secret: bytes
+
+    @property
+    def name(self) -> str:
+        """Tells keys apart and gives nothing away: it stands in the database beside what the key encrypted."""
+        return hmac.digest(self.secret, _NAMING, "sha256").hex()[:12]
+
+    def __repr__(self) -> str:
+        return f"EncryptionKey({self.name})"
+
+
+EncryptionKeys = tuple[EncryptionKey, ...]
+"""The first encrypts, all decrypt; none means that nothing is encrypted."""
+
+
+def new_key() -> EncryptionKey:
+    """A random key."""
+    return EncryptionKey(secrets.token_bytes(KEY_BYTES))
+
+
+def read_stdin(stream: TextIO) -> EncryptionKeys:
+    """The keys that come through a stream, to its end. Raises KeyUnusable."""
+    return _parsed(stream.read(_LONGEST + 1), "Standard input")
+
+
+def find_keys(settings: "Settings", given: EncryptionKeys = ()) -> EncryptionKeys:
+    """The keys of a process: those `given` to it, or else those that the settings name; none without either.
+
+    Raises:
+        KeyUnusable: the file or the command gives none, or there are several places.
+    """
+    places = [bool(given), settings.key_file is not None, settings.key_command is not None]
+    if sum(places) > 1:
+        raise KeyUnusable(f"Give the encryption key in one way only: by {WAYS}.")
+    if given:
+        return given
+    if settings.key_file is not None:
+        return _from_file(settings.key_file)
+    if settings.key_command is not None:
+        return _from_command(settings.key_command)
+    return ()
+
+
+def create_key_file(path: Path) -> EncryptionKey:
+    """Make a key file with one new key. Raises FileExistsError, OSError."""
+    key = new_key()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(_line(key))
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def replace_key_file(path: Path, keys: EncryptionKeys) -> None:
+    """Put these keys in place of those in the file, whole or not at all. Raises OSError."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.writelines(_line(key) for key in keys)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.name != "nt" and os.geteuid() == 0:  # root rotates for the service's user, who must go on reading
+            before = path.stat()
+            os.chown(temporary, before.st_uid, before.st_gid)
+        Path(temporary).replace(path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _line(key: EncryptionKey) -> str:
+    return f"{key.secret.hex()}\n"
+
+
+def _from_file(path: Path) -> EncryptionKeys:
+    try:
+        if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077 and not _is_credential(path):
+            log.warning("Others than its owner may read the encryption key file %s: chmod 600 it.", path)
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _parsed(file.read(_LONGEST + 1), f"The encryption key file {path}")
+    except OSError as error:
+        raise KeyUnusable(
+            f"The encryption key file {path} cannot be read: {error.strerror}. Put it there, or see who may read it."
+        ) from None
+
+
+def _is_credential(path: Path) -> bool:
+    """Whether systemd handed the file over: what looks like a group's rights there is an access list."""
+    return os.environ.get("CREDENTIALS_DIRECTORY") == str(path.parent)
+
+
+def _from_command(command: tuple[str, ...]) -> EncryptionKeys:
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_LIMIT_S, check=False
+        )
+    except OSError as error:
+        raise KeyUnusable(f"The key_command {command[0]} cannot be run: {error.strerror}.") from None
+    except subprocess.TimeoutExpired:
+        raise KeyUnusable(
+            f"The key_command {command[0]} did not end within {COMMAND_LIMIT_S:g} s. See that its vault answers."
+        ) from None
+    if done.returncode:  # what it says may hold a secret
+        raise KeyUnusable(
+            f"The key_command {command[0]} failed with status {done.returncode}. Run it by hand to see why."
+        )
+    return _parsed(done.stdout[: _LONGEST + 1].decode("utf-8", "replace"), f"The key_command {command[0]}")
+
+
+def _parsed(text: str, source: str) -> EncryptionKeys:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or len(text) > _LONGEST or not all(_LINE.fullmatch(line) for line in lines):
+        raise KeyUnusable(f"{source} holds no encryption key: it must be 64 hexadecimal digits, one key a line.")
+    return tuple(EncryptionKey(bytes.fromhex(line)) for line in dict.fromkeys(map(str.lower, lines)))
