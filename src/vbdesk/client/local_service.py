@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,7 @@ from vbdesk.privacy import for_owner_alone, make_private
 LOCAL_PLAN = "enterprise"
 LOCAL_CREDITS = 1_000_000_000
 
+_DATABASE = "vbdesk.db"
 _POLL_S = 0.05
 _ANSWER_S = 5.0
 
@@ -169,25 +171,85 @@ def make_account(data_dir: Path, name: str) -> Credentials:
     Raises:
         LocalServiceFailed: an operator's command did not succeed.
     """
+    failed = "No account could be made on this computer."
     account = _admin(
-        "account", "create", "--data-dir", str(data_dir), "--name", name,
+        failed, "account", "create", "--data-dir", str(data_dir), "--name", name,
         "--plan", LOCAL_PLAN, "--credits", str(LOCAL_CREDITS), "--json",
     )  # fmt: skip
     key = _admin(
-        "key", "create", "--data-dir", str(data_dir), "--account", account["account_id"], "--name", name, "--json"
-    )
+        failed, "key", "create", "--data-dir", str(data_dir), "--account", account["account_id"],
+        "--name", name, "--json",
+    )  # fmt: skip
     return Credentials(account["account_id"], key["api_key"])
+
+
+def is_encrypted(data_dir: Path) -> bool:
+    """Whether the service has encrypted data in `data_dir`, whatever the key. Blocks. Raises LocalServiceFailed."""
+    if not (data_dir / _DATABASE).exists():
+        return False
+    failed = "It is not known whether the data of the service on this computer is encrypted."
+    return bool(_admin(failed, "encryption", "status", "--data-dir", str(data_dir), "--json")["encrypted"])
+
+
+def key_fits(data_dir: Path, key: bytes) -> bool:
+    """Whether `key` opens the encrypted data in `data_dir`; True where none is. Blocks."""
+    try:
+        if is_encrypted(data_dir):
+            _admin("", "encryption", "status", "--data-dir", str(data_dir), "--json", key=key)
+    except LocalServiceFailed:
+        return False
+    return True
+
+
+def erase_recordings(
+    data_dir: Path,
+    key: bytes,
+    account_id: str,
+    job_ids: Collection[str],
+    upload_refs: Collection[str] = (),
+    *,
+    sound_only: bool,
+) -> None:
+    """Erase jobs of the service on this computer, or the sound of them alone, whether it runs or not. Blocks.
+
+    What is gone already is passed over, so that it can be asked for again after a crash.
+
+    Args:
+        data_dir: where the service keeps its data.
+        key: what it encrypts its data with.
+        account_id: whose jobs.
+        job_ids: which ones; with `sound_only` they have ended.
+        upload_refs: uploads that never became a job.
+        sound_only: the jobs and their results stay.
+
+    Raises:
+        LocalServiceFailed: something is not erased yet.
+    """
+    failed = "The service on this computer could not erase the recording. It is erased as soon as that is possible."
+    chosen = [part for job_id in job_ids for part in ("--job", job_id)]
+    chosen += [part for reference in upload_refs for part in ("--upload", reference)]
+    if not chosen:
+        return
+    done = _admin(
+        failed, "job", "erase", "--data-dir", str(data_dir), "--account", account_id,
+        *chosen, *(["--sound-only"] if sound_only else []), "--json", key=key,
+    )  # fmt: skip
+    if done["left"]:
+        raise LocalServiceFailed(failed)
 
 
 def _vbdesk() -> list[str]:
     return [sys.executable, "-m", "vbdesk"]
 
 
-def _admin(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run([*_vbdesk(), "admin", *arguments], capture_output=True, text=True, check=False)
+def _admin(failed: str, *arguments: str, key: bytes | None = None) -> dict[str, Any]:
+    """The answer of an operator's command, which gets the key by its standard input; raises with `failed`."""
+    command = [*_vbdesk(), "admin", *(["--key-stdin"] if key is not None else []), *arguments]
+    given = "" if key is None else f"{key.hex()}\n"
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     if done.returncode:
         # standard error holds one sentence; standard output may hold a secret and is never shown
         reason = done.stderr.strip().splitlines()
-        raise LocalServiceFailed(f"No account could be made on this computer. {reason[-1] if reason else ''}".strip())
+        raise LocalServiceFailed(f"{failed} {reason[-1] if reason else ''}".strip())
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

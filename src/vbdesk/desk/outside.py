@@ -1,6 +1,6 @@
 """Every outside thing that the desk touches, each behind a Protocol; tests put twins here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
-from vbdesk.client.local_service import Encryption, Endpoint, LocalService, make_account
+from vbdesk.client.local_service import Encryption, Endpoint, LocalService, erase_recordings, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.outbox.courier.network import Network
@@ -35,6 +35,22 @@ class RunningService(Protocol):
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """End it."""
+
+
+class EraseRecordings(Protocol):
+    """Erases recordings of the service in a folder."""
+
+    def __call__(
+        self,
+        data_dir: Path,
+        key: bytes,
+        account_id: str,
+        job_ids: Collection[str],
+        upload_refs: Collection[str] = (),
+        *,
+        sound_only: bool,
+    ) -> None:
+        """Blocks; raises LocalServiceFailed if something is not erased yet."""
 
 
 class MakeAccount(Protocol):
@@ -98,6 +114,7 @@ class Outside:
     passphrase_vault: UnlockableVault = field(default_factory=UnlockableVault)
     local_service: Callable[[Path, bytes], RunningService] = LocalService
     make_account: MakeAccount = make_account
+    erase_recordings: EraseRecordings = erase_recordings
     connect: Connect = _client
     network: Callable[[], Network] = SystemNetwork
     open_page: Callable[[str], None] = _open_in_browser

@@ -12,12 +12,14 @@ from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.desk.outside import Outside
+from vbdesk.desk.service_erasures import ServiceErasures
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.courier.forecast import Forecast
 from vbdesk.outbox.courier.network import Network, UnknownNetwork
 from vbdesk.outbox.courier.reach import CourierStatus
 from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.library.erasures import Erase, OwedErasure
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.settings import LibrarySettings
@@ -63,6 +65,7 @@ class Workspace(QObject):
         navigator: to ask for another page.
         outside: microphones, players and the rest of the world.
         network: what the operating system knows of the way to the service.
+        erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
         counts, settings: how many recordings are in each state, and what is set for them, as last read.
 
@@ -111,6 +114,9 @@ class Workspace(QObject):
         self._keeper: LocalServiceKeeper | None = None
         self._wake = threading.Event()
         self.network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        self.erasures: ServiceErasures | None = None
+        if library.erasures is not None:
+            self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self._budget = budget
         self._courier = Courier(
             library,
@@ -146,6 +152,8 @@ class Workspace(QObject):
         self._keeper.ready.connect(self._on_service_ready)
         self._keeper.failed.connect(self._on_service_failed)
         self._keeper.start()
+        if self.erasures is not None:
+            self.erasures.run()
 
     def client(self) -> Client:
         """A client of the profile's account, within the one budget of it. Blocks on the keyring: call it in a task.
@@ -211,12 +219,26 @@ class Workspace(QObject):
     def leave(self) -> Library:
         """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
         self._gather.stop()
+        if self.erasures is not None:
+            self.erasures.stop()
         self._leave_library()
         return self.library
 
     def close(self) -> None:
         """Let go of the library, after everything has stopped. Blocks on the disk."""
         self.leave().close()
+
+    def _erase_at_service(self, owed: OwedErasure) -> None:
+        if self._service_key is None:
+            raise ValueError("The service on this computer erases nothing without its key.")
+        self.outside.erase_recordings(
+            self.outside.service_dir,
+            self._service_key,
+            self.profile.account_id,
+            owed.job_ids,
+            owed.upload_refs,
+            sound_only=owed.what is Erase.SOUND,
+        )
 
     def _start_courier(self) -> None:
         self._thread = LongLived(self._courier.run, self._wake.set, "courier")

@@ -16,7 +16,7 @@ import json
 import secrets as random
 import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from filelock import FileLock, Timeout
 
+from vbdesk.client.local_service import is_encrypted, key_fits
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
 from vbdesk.outbox.profiles.sealed_vault import SECRETS_FILE, SealedVault, write_whole
@@ -211,7 +212,8 @@ class ServiceKeyStore:
                     "This is the recovery key of another computer, or of an earlier set-up. Nothing was changed; "
                     "look for the one that was written down here."
                 )
-            self._refuse_key_that_opens_nothing(key)
+            if known is None:
+                self._refuse_key_that_opens_nothing(key)
             record = known or _Record(new_id(), _check_of(key), None, recovery_offered=True)
             if passphrase is not None:
                 record = replace(record, wrapped=_wrap(key, record.key_id, passphrase))
@@ -271,21 +273,23 @@ class ServiceKeyStore:
 
     def _refuse_new_key_for_old_data(self) -> None:
         """Data that another key has encrypted would never open again, once this one was taken for its key."""
-        if (self._folder / SECRETS_FILE).exists():
+        if (self._folder / SECRETS_FILE).exists() or is_encrypted(self._folder):
             raise _missing()
 
     def _refuse_key_that_opens_nothing(self, key: bytes) -> None:
-        """Without the file that tells, a secret that does not open tells that the key is another one."""
+        """Without the file that tells, what the key does not open tells that it is another one."""
         copies = SealedVault(self._folder, key)
         names = copies.names()
-        try:
+        fits = key_fits(self._folder, key)
+        with suppress(VaultFailed):
             for name in names[:1]:
                 copies.get(name)
-        except VaultFailed:
+            names = []
+        if names or not fits:
             raise RecoveryKeyWrong(
                 "This recovery key does not open the data on this computer. Nothing was changed; "
                 "look for the one that was written down here."
-            ) from None
+            )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

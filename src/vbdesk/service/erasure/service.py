@@ -12,10 +12,12 @@ from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure import repository
-from vbdesk.service.errors import NotFound
+from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.groups import repository as groups
+from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.jobs.repository import AnyRow
+from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
+from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.uploads.service import upload_key
@@ -83,6 +85,38 @@ class Eraser:
 
         return self._without_files(*self._database.write(erase))
 
+    def erase_sounds(self, account_id: str, job_ids: Sequence[str], upload_refs: Sequence[str] = ()) -> int:
+        """Erase the recordings of jobs that have ended, and uploads; how many jobs. They and their results stay.
+
+        It may be asked for again: what is gone is passed over.
+
+        Raises:
+            Conflict: a job has not ended, and needs its recording; nothing was erased.
+        """
+
+        def erase(connection: Connection) -> tuple[int, Sequence[str]]:
+            found = repository.list_jobs(connection, account_id, job_ids)
+            if any(row.status in UNFINISHED for row in found):
+                raise Conflict("A job has not ended and needs its recording. Wait for its end, or delete the job.")
+            mine = repository.list_uploads(connection, account_id, upload_refs)
+            uploads = {*mine, *(row.upload_ref for row in found if row.upload_ref)}
+            keys = {*_objects_of(found), *map(upload_key, uploads)}
+            # by their names, since the rows have forgotten the recordings after the first time
+            keys.update(f"{AUDIO_FOLDER}/{row.job_id}" for row in found)
+            jobs.forget_audio(connection, [row.job_id for row in found])
+            repository.delete_uploads(connection, uploads)
+            repository.owe_removal(connection, keys, self._clock.now())
+            return len(found), sorted(keys)
+
+        count, keys = self._database.write(erase)
+        self._remove(keys)
+        return count
+
+    def count_left(self) -> int:
+        """How many recordings and uploads of all erasures are still stored, since the store did not let them go."""
+        with self._database.reading() as connection:
+            return repository.count_owed(connection)
+
     def _erase(
         self, connection: Connection, account_id: str, kind: str, found: Sequence[AnyRow], *group_keys: str
     ) -> Erasure:
@@ -114,15 +148,19 @@ class Eraser:
         return erasure
 
     def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
+        self._remove(_objects_of(found))
+        return erasure
+
+    def _remove(self, keys: Sequence[str]) -> None:
+        """Remove the objects that a committed transaction owes; those that do not go now are left to the service."""
         self._database.scrub()
         removed: list[str] = []
-        for key in _objects_of(found):
+        for key in keys:
             with suppress(OSError, StoreUnavailable):
                 delete_everywhere(self._storage, key)
                 removed.append(key)
         with self._database.writing() as connection:
             repository.forget_removed(connection, removed)
-        return erasure
 
 
 def _objects_of(found: Sequence[AnyRow]) -> list[str]:
