@@ -47,6 +47,12 @@ class ServiceErasures(QObject):
         self._busy, self._asked_again = True, False
         self._tasks.start(self._erase_next, self._on_erased, self._on_failed, name="service-erasure")
 
+    @Slot()
+    def look(self) -> None:
+        """As `run`, but what failed a moment ago waits for its turn."""
+        if not self._again.isActive():
+            self.run()
+
     def stop(self) -> None:
         """Try nothing again; what is left is done at the next start."""
         self._again.stop()

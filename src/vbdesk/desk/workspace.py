@@ -37,6 +37,7 @@ class _Counted:
     counts: dict[OutboxState, int]
     settings: LibrarySettings
     warnings: tuple[str, ...]
+    owes_erasure: bool
 
 
 def open_library(profile: Profile, outside: Outside) -> Library:
@@ -152,8 +153,6 @@ class Workspace(QObject):
         self._keeper.ready.connect(self._on_service_ready)
         self._keeper.failed.connect(self._on_service_failed)
         self._keeper.start()
-        if self.erasures is not None:
-            self.erasures.run()
 
     def client(self) -> Client:
         """A client of the profile's account, within the one budget of it. Blocks on the keyring: call it in a task.
@@ -278,12 +277,16 @@ class Workspace(QObject):
         self.tasks.start(self._count, self._on_counts, name="counts")
 
     def _count(self, context: TaskContext) -> _Counted:
-        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings)
+        erasures = self.library.erasures
+        owes_erasure = erasures is not None and bool(erasures.due())
+        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings, owes_erasure)
 
     @Slot(object)
     def _on_counts(self, found: _Counted) -> None:
         self.counts, self.settings = found.counts, found.settings
         self.counts_changed.emit(self.counts)
+        if found.owes_erasure and self.erasures is not None and self._keeper is not None:
+            self.erasures.look()
         if found.warnings != self._warnings:
             self._warnings = found.warnings
             self.warned.emit(" ".join(found.warnings))

@@ -6,7 +6,7 @@ or a service that cannot erase now, only delays it. Entries are encrypted settin
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from vbdesk.outbox.library.audit import Deed, Part
@@ -33,6 +33,7 @@ class OwedErasure:
     """
 
     take_id: str
+    group_id: str
     what: Erase
     job_ids: tuple[str, ...]
     upload_refs: tuple[str, ...]
@@ -58,8 +59,8 @@ class OwedErasures:
         job_ids, upload_refs = [row["job_id"] for row in jobs], [row["upload_ref"] for row in uploads]
         if not job_ids and not upload_refs:
             return
-        entry = {"what": what, "jobs": job_ids, "uploads": upload_refs, "ready": ready}
-        self._store.keep_setting(_NAME + take_id, json.dumps(entry).encode())
+        group_id = self._store.row(take_id)["group_id"]
+        self._keep(OwedErasure(take_id, str(group_id), what, tuple(job_ids), tuple(upload_refs), ready))
 
     def withdraw(self, take_id: str) -> None:
         """The recording was brought back. Within a transaction."""
@@ -71,18 +72,22 @@ class OwedErasures:
         if waiting:
             with self._store.changing():
                 for owed in waiting:
-                    entry = {"what": owed.what, "jobs": owed.job_ids, "uploads": owed.upload_refs, "ready": True}
-                    self._store.keep_setting(_NAME + owed.take_id, json.dumps(entry).encode())
+                    self._keep(replace(owed, ready=True))
 
     def due(self) -> list[OwedErasure]:
         """What the service is to erase now."""
         return [owed for owed in self._all() if owed.ready]
 
     def settle(self, owed: OwedErasure) -> None:
-        """The service has confirmed; an entry that asks for more by now stays."""
+        """The service has confirmed; an entry that asks for more by now stays.
+
+        The history of the subject, as it was read before, holds what was erased: it is read again.
+        """
         with self._store.changing():
             if self._read(owed.take_id) == owed:
                 self._store.drop("settings", _NAME + owed.take_id)
+            if owed.what is Erase.EVERYTHING:
+                self._store.forget_trajectory(owed.group_id)
             self._store.note(Deed.ERASED_AT_SERVICE, owed.take_id, owed.what, part=Part.COURIER)
 
     def _all(self) -> list[OwedErasure]:
@@ -99,5 +104,20 @@ class OwedErasures:
             return None
         entry = json.loads(content)
         return OwedErasure(
-            take_id, Erase(entry["what"]), tuple(entry["jobs"]), tuple(entry["uploads"]), bool(entry["ready"])
+            take_id,
+            entry["group"],
+            Erase(entry["what"]),
+            tuple(entry["jobs"]),
+            tuple(entry["uploads"]),
+            bool(entry["ready"]),
         )
+
+    def _keep(self, owed: OwedErasure) -> None:
+        entry = {
+            "group": owed.group_id,
+            "what": owed.what,
+            "jobs": owed.job_ids,
+            "uploads": owed.upload_refs,
+            "ready": owed.ready,
+        }
+        self._store.keep_setting(_NAME + owed.take_id, json.dumps(entry).encode())
