@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli import admin_encryption, admin_operations, admin_secrets
-from vbdesk.cli.administration import AccountId, AsJson, DataDir, GivenKeys, opened_database, show, show_list
+from vbdesk.cli.administration import AccountId, AsJson, DataDir, give_keys, opened_database, show, show_list
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
 from vbdesk.contract.limits import Plan
@@ -31,7 +31,7 @@ app = typer.Typer(no_args_is_help=True, help="The operator's commands of a servi
 @app.callback()
 def _admin(context: typer.Context, key_stdin: KeyStdin = False) -> None:
     """The operator's commands of a service."""
-    context.obj = GivenKeys(read_keys(key_stdin))
+    give_keys(context, read_keys(key_stdin))
 
 
 _account = typer.Typer(no_args_is_help=True, help="Accounts.")
