@@ -77,6 +77,8 @@ class FirstStartPage(QWidget):
         self.passphrase_field = Field("Passphrase", self.passphrase, help_text="At least 12 characters.")
         self.why_passphrase = Text("", Role.BODY, "text2", wrap=True)
         self._promises, self._passphrase_part = QWidget(), QWidget()
+        self._below_this_computer = Text("Nothing to set up", Role.BODY, "text2")
+        self._where_keys_are = Text("Keys are stored in this computer’s keyring and nowhere else.", Role.BODY, "text2")
         self.address, self.account, self.key = LineField(placeholder="https://"), LineField(), SecretField()
         self.address_field = Field("Address", self.address)
         self.test = secondary_button("Test connection", size=ButtonSize.LARGE)
@@ -121,9 +123,7 @@ class FirstStartPage(QWidget):
         foot = QHBoxLayout()
         foot.setSpacing(10)
         foot.addWidget(IconView("lock", "text2", 16))
-        foot.addWidget(
-            Text("Keys are stored in this computer’s keyring, never readable in a file.", Role.BODY, "text2")
-        )
+        foot.addWidget(self._where_keys_are)
         foot.addStretch(1)
         foot.addWidget(self._busy_words)
         column = QVBoxLayout()
@@ -156,7 +156,7 @@ class FirstStartPage(QWidget):
     def _first_door(self, data_dir: Path) -> Card:
         card = Card(padding=28)
         card.body.setSpacing(0)
-        card.body.addLayout(_door_head("laptop", "This computer", "Nothing to set up"))
+        card.body.addLayout(_door_head("laptop", "This computer", self._below_this_computer))
         card.body.addSpacing(22)
         promises = QVBoxLayout(self._promises)
         promises.setContentsMargins(0, 0, 0, 0)
@@ -188,7 +188,7 @@ class FirstStartPage(QWidget):
     def _second_door(self) -> Card:
         card = Card(padding=28)
         card.body.setSpacing(0)
-        card.body.addLayout(_door_head("server", "A service", "Run by your clinic or study"))
+        card.body.addLayout(_door_head("server", "A service", Text("Run by your clinic or study", Role.BODY, "text2")))
         for field in (self.address_field, Field("Account id", self.account), Field("API key", self.key)):
             card.body.addSpacing(18)
             card.body.addWidget(field)
@@ -247,6 +247,8 @@ class FirstStartPage(QWidget):
     @Slot(str)
     def _ask_for_passphrase(self, why: str) -> None:
         self.why_passphrase.setText(why)
+        self._below_this_computer.setText("Opens with your passphrase")
+        self._where_keys_are.setText("Keys of this computer are stored encrypted with your passphrase.")
         self._promises.hide()
         self._passphrase_part.show()
         self.passphrase.setFocus()
@@ -261,11 +263,11 @@ class FirstStartPage(QWidget):
         self.banner.say(Tone.WARN, sentence, title=title, action="Use for this session")
 
 
-def _door_head(icon: str, title: str, below: str) -> QHBoxLayout:
+def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:
     words = QVBoxLayout()
     words.setSpacing(0)
     words.addWidget(Text(title, Role.DOOR_TITLE))
-    words.addWidget(Text(below, Role.BODY, "text2"))
+    words.addWidget(below)
     row = QHBoxLayout()
     row.setSpacing(14)
     row.addWidget(_Tile(icon))

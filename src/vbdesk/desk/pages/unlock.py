@@ -19,8 +19,9 @@ from vbdesk.desk.widgets.fields import Field, LineField, SecretField
 from vbdesk.desk.widgets.text import Text
 from vbdesk.outbox.profiles.profiles import Profile
 
-_COLUMN = 620
+_COLUMN = 700
 _GROUPS_A_ROW = 4
+_NEW_PASSPHRASE = "Enter the recovery key that was written down here, and choose a new passphrase."
 _RECOVERY_HELP = "Eight groups of seven characters. Spaces, dashes and small letters make no difference."
 
 
@@ -77,7 +78,7 @@ class UnlockPage(_KeyPage):
         model.setParent(self)
         self.passphrase = SecretField()
         self.passphrase_field = Field("Passphrase", self.passphrase)
-        self.recovery = LineField(icon="key")
+        self.recovery = LineField()
         self.recovery_field = Field("Recovery key", self.recovery, help_text=_RECOVERY_HELP)
         self.new, self.repeated = SecretField(), SecretField()
         self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
@@ -135,6 +136,8 @@ class UnlockPage(_KeyPage):
         self.use_passphrase.setVisible(recovering and with_passphrase)
         self.try_again.setVisible(not with_passphrase)
         self.banner.clear()
+        if with_passphrase:
+            self.sentence.setText(_NEW_PASSPHRASE if recovering else self._model.sentence)
         (self.recovery if recovering else self.passphrase).setFocus()
 
     @Slot()

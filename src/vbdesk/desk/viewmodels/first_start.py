@@ -17,8 +17,8 @@ NO_KEYRING = (
 
 
 NO_KEYRING_HERE = (
-    "The service on this computer encrypts recordings and results with a key, and without a keyring you keep that key: "
-    "choose a passphrase. vbdesk asks for it at every start."
+    "This computer has no keyring that could keep the key to your recordings and results. Choose a passphrase: "
+    "it opens that key, and vbdesk asks for it at every start."
 )
 
 
