@@ -113,7 +113,7 @@ def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, ou
     page = open_page(outside)
     page.this_computer.click()
     qtbot.waitUntil(page.passphrase.isVisible)
-    assert "choose a passphrase" in page.why_passphrase.text()
+    assert "Choose a passphrase" in page.why_passphrase.text()
     assert ProfileStore(outside.config_dir).all() == []
     for first, second, fault in (
         ("short", "short", "Use at least 12 characters."),

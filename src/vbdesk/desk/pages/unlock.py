@@ -21,7 +21,7 @@ from vbdesk.outbox.profiles.profiles import Profile
 
 _COLUMN = 700
 _GROUPS_A_ROW = 4
-_NEW_PASSPHRASE = "Enter the recovery key that was written down here, and choose a new passphrase."
+_BOTH_WANTED = "Enter the recovery key that was written down here, and choose a new passphrase."
 _RECOVERY_HELP = "Eight groups of seven characters. Spaces, dashes and small letters make no difference."
 
 
@@ -137,7 +137,7 @@ class UnlockPage(_KeyPage):
         self.try_again.setVisible(not with_passphrase)
         self.banner.clear()
         if with_passphrase:
-            self.sentence.setText(_NEW_PASSPHRASE if recovering else self._model.sentence)
+            self.sentence.setText(_BOTH_WANTED if recovering else self._model.sentence)
         (self.recovery if recovering else self.passphrase).setFocus()
 
     @Slot()
