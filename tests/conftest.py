@@ -42,7 +42,7 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_log_of_an_earlier_program():
-    """What a test's program set up for its log ends with the test: its terminal is closed, and a later line fails on it."""
+    """A log that a test set up ends with it: its terminal is closed, and a later line would fail on it."""
     root, ours = logging.getLogger(), logging.getLogger("vbdesk")
     before, levels = list(root.handlers), (root.level, ours.level)
     hooks = sys.excepthook, threading.excepthook

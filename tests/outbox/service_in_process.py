@@ -28,6 +28,7 @@ from vbdesk.service.app import create_app
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.errors import audio_rejected
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.jobs.wiring import lifecycle_of
@@ -56,8 +57,9 @@ class Clock:
 class _Inspector:
     """Looks at recordings in this process."""
 
-    async def inspect(self, path: Path, sender: str) -> AudioFacts:
-        seen = await asyncio.to_thread(look_at, path)
+    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
+        with recording.open("rb") as file:
+            seen = await asyncio.to_thread(look_at, file)
         if isinstance(seen, Refusal):
             raise audio_rejected(seen.code, seen.message)
         return seen

@@ -1,6 +1,7 @@
 """A running service on loopback ports, with its own data folder, accounts and clock.
 
-It stands on SQLite; with SERVICE_TESTS_ON=postgresql in the environment every such service stands on PostgreSQL.
+It stands on SQLite; with SERVICE_TESTS_ON=postgresql in the environment every such service stands on PostgreSQL. With
+SERVICE_TESTS_ENCRYPTED=1 every one has an encryption key.
 """
 
 import asyncio
@@ -27,6 +28,8 @@ from vbdesk.service.app import create_app
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.encryption.keys import new_key
+from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.errors import audio_rejected
 from vbdesk.service.http.dawdlers import Patience
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
@@ -64,14 +67,16 @@ class RecordingQueue:
 class DirectInspector:
     """Looks at recordings in this process: at once, and without a fence."""
 
-    async def inspect(self, path: Path, sender: str) -> AudioFacts:
-        seen = await asyncio.to_thread(look_at, path)
+    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
+        with recording.open("rb") as file:
+            seen = await asyncio.to_thread(look_at, file)
         if isinstance(seen, Refusal):
             raise audio_rejected(seen.code, seen.message)
         return seen
 
 
 DIRECT = DirectInspector()
+ENCRYPTED = bool(os.environ.get("SERVICE_TESTS_ENCRYPTED"))
 
 
 @dataclass
@@ -272,7 +277,8 @@ def _start(
     storage_socket = bind("127.0.0.1", 0) if settings.storage_location is None else None
     storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
     queue = queue or RecordingQueue()
-    context = open_context(settings, database, queue, inspector, clock, storage_url)
+    keys = (new_key(),) if ENCRYPTED else ()
+    context = open_context(settings, database, queue, inspector, clock, storage_url, keys=keys)
     stop = _serve(
         (create_app(context), api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ())
     )

@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI, Request
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.http.error_answers import install_error_handlers
 from vbdesk.service.http.multipart import received_form
 
@@ -34,10 +35,10 @@ def url(serve_app, folder) -> str:
 
     @app.post("/form")
     async def form(request: Request) -> dict:
-        async with received_form(request, folder) as form:
+        async with received_form(request, RecordingFiles(folder)) as form:
             if form.audio is None or form.audio.too_large:
                 return {"fields": form.fields, **({"too_large": True} if form.audio else {})}
-            with form.audio.path.open("rb") as file:
+            with form.audio.recording.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             return {
                 "fields": form.fields,

@@ -248,8 +248,8 @@ def test_objects_are_adopted_linked_and_deleted(tmp_path):
     store.link("uploads/one", "audio/two")
     store.delete("uploads/one")
     store.delete("uploads/one")
-    with store.local_copy("audio/two") as path:
-        assert path.read_bytes() == b"sound"
+    with store.local_copy("audio/two") as copy:
+        assert copy.path.read_bytes() == b"sound"
     assert list(store.keys("audio")) == ["audio/two"]
     assert not file.exists()
     with pytest.raises(ObjectMissing):

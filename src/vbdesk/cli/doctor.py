@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
 from vbdesk.cli.doctor_service import examine_service
+from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say, wrapped
 from vbdesk.cli.places import places
 
@@ -34,15 +35,18 @@ def doctor(
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
+    key_stdin: KeyStdin = False,
 ) -> None:
     """Check this computer, its keyring, recordings and services; ends with status 1 if something needs mending."""
     if service:
         if data_dir is None:
             fail("Say which service: vbdesk doctor --service --data-dir DIR.")
-        examine_service(data_dir, url, quick=quick, as_json=as_json)
+        examine_service(data_dir, url, quick=quick, as_json=as_json, keys=read_keys(key_stdin))
         return
     if url is not None:
         fail("--url belongs to --service.")
+    if key_stdin:
+        fail("--key-stdin belongs to --service.")
     from vbdesk.desk.outside import Outside
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault

@@ -2,20 +2,24 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from vbdesk.cli.output import print_json, say, wrapped
 
+if TYPE_CHECKING:
+    from vbdesk.service.encryption.keys import EncryptionKeys
+
 NEEDS_MENDING = 1
 
 
-def examine_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool) -> None:
+def examine_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
     """Print the findings; end with status 1 if something needs mending."""
     from vbdesk.service.health.examination import examine
     from vbdesk.service.health.findings import Health
 
-    findings = examine(data_dir, address, whole=not quick)
+    findings = examine(data_dir, address, whole=not quick, keys=keys)
     mend = sum(finding.health is Health.MEND for finding in findings)
     if as_json:
         print_json({"to_mend": mend, "findings": [asdict(finding) for finding in findings]})

@@ -105,7 +105,7 @@ def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
 
 @contextmanager
 def opened(
-    settings: Settings, inspector: AudioInspector, storage_origin: str, keys: EncryptionKeys
+    settings: Settings, inspector: AudioInspector, storage_origin: str, keys: EncryptionKeys = ()
 ) -> Iterator[tuple[Context, DbosQueue]]:
     """What a process leans on, over a database brought up to date; closed after the block.
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.legacy.fetch import AudioFetcher
 from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused
@@ -174,8 +175,8 @@ def fetch(url, folder, *, guard=None, timeout_s=5.0, plain=True):
 
     async def bring():
         fetcher = AudioFetcher(guard or AddressGuard(allow_private=True), allow_plain_http=plain, timeout_s=timeout_s)
-        async with fetcher.fetch(url, folder) as file:
-            return file.path.read_bytes()
+        async with fetcher.fetch(url, RecordingFiles(folder)) as file:
+            return file.recording.path.read_bytes()
 
     return asyncio.run(bring())
 

@@ -20,8 +20,8 @@ def keep(store, key, content=b"sound"):
 
 
 def content_of(store, key):
-    with store.local_copy(key) as path:
-        return path.read_bytes()
+    with store.local_copy(key) as copy, copy.open("rb") as file:
+        return file.read()
 
 
 def test_what_is_adopted_is_there_whole_and_gone_from_the_way_in(store):

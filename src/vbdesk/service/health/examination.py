@@ -10,9 +10,11 @@ from vbdesk.service.clock import SystemClock
 from vbdesk.service.composition import open_database
 from vbdesk.service.db.migrate import SchemaState, status
 from vbdesk.service.db.session import Database
+from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio import reconcile_audio
 from vbdesk.service.health.books import look_at_audio, look_at_ledger
 from vbdesk.service.health.database import look_at_database
+from vbdesk.service.health.encryption import look_at_encryption
 from vbdesk.service.health.findings import Finding, mend
 from vbdesk.service.health.own_place import (
     look_at_disk,
@@ -34,13 +36,16 @@ from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnu
 _USABLE = (SchemaState.CURRENT, SchemaState.AHEAD)
 
 
-def examine(data_dir: Path, address: str | None = None, *, whole: bool = True) -> list[Finding]:
+def examine(
+    data_dir: Path, address: str | None = None, *, whole: bool = True, keys: EncryptionKeys = ()
+) -> list[Finding]:
     """Everything that can be looked at from here; what cannot be looked at is a finding too.
 
     Args:
         data_dir: folder of a process of the service.
         address: the public one, to be tried as well.
         whole: also what reads every job, ledger entry and file.
+        keys: encryption keys that came with the command.
     """
     try:
         settings = load_settings(data_dir)
@@ -54,12 +59,12 @@ def examine(data_dir: Path, address: str | None = None, *, whole: bool = True) -
         look_at_extras(settings),
         *look_at_disk(settings),
         look_at_sandbox(),
-        *_look_inside(settings, whole=whole),
+        *_look_inside(settings, keys, whole=whole),
     ]
     return findings if address is None else [*findings, *look_at_address(address, settings)]
 
 
-def _look_inside(settings: Settings, *, whole: bool) -> Iterable[Finding]:
+def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> Iterable[Finding]:
     """Store and database, as far as they answer."""
     with ExitStack() as stack:
         store: ObjectStore | None = None
@@ -73,17 +78,19 @@ def _look_inside(settings: Settings, *, whole: bool) -> Iterable[Finding]:
                 with suppress(SecretsDamaged):  # found already
                     yield look_at_signed_addresses(settings, open_secrets(settings), store)
         database = stack.enter_context(closing(open_database(settings)))
-        yield from _guarded(lambda: _look_at_content(settings, database, store, whole=whole))
+        yield from _guarded(lambda: _look_at_content(settings, database, store, keys, whole=whole))
 
 
 def _look_at_content(
-    settings: Settings, database: Database, store: ObjectStore | None, *, whole: bool
+    settings: Settings, database: Database, store: ObjectStore | None, keys: EncryptionKeys, *, whole: bool
 ) -> list[Finding]:
     """What the database says; of its content only where its schema is one that this code knows."""
     findings = look_at_database(database)
     with database.reading() as connection:
         if status(connection).state not in _USABLE:
             return findings
+    findings.append(look_at_encryption(settings, database, keys))
+    with database.reading() as connection:
         findings += look_at_work(connection, settings, SystemClock().now())
         if whole:
             findings += look_at_ledger(connection)

@@ -1,0 +1,21 @@
+"""A database with data keys."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from vbdesk.service.composition import open_database
+from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.encryption.data_keys import open_data_keys
+from vbdesk.service.encryption.keys import new_key
+from vbdesk.service.settings import load_settings
+
+
+@pytest.fixture(scope="module")
+def data_keys(tmp_path_factory):
+    """The data keys of a database of SQLite."""
+    folder = tmp_path_factory.mktemp("keys")
+    with closing(open_database(load_settings(folder))) as database:
+        upgrade(database, folder)
+        yield open_data_keys(database, (new_key(),), lambda: datetime.now(UTC))
