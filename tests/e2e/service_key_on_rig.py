@@ -82,7 +82,7 @@ def with_keyring(folder: Path, speech: Path) -> None:
     objects = folder / "data" / "service" / "objects"
     stored = lambda: [path for kind in ("audio", "uploads") for path in (objects / kind).glob("*")]  # noqa: E731
     assert len(stored()) == 2
-    desk.keys("table", "Recordings", "End", "Home", "Delete")
+    desk.keys("table", "Recordings", "ctrl+a", "Delete")
     desk.wait("push button", "The sound only")
     desk.look("removal-question")
     desk.press("push button", "The sound only")
@@ -145,7 +145,7 @@ def without_keyring(folder: Path, speech: Path) -> None:
     desk.write("password text", "Passphrase now", PASSPHRASE)
     desk.write("password text", "New passphrase", "another passphrase")
     desk.write("password text", "New passphrase again", "another passphrase")
-    desk.keys("password text", "New passphrase again", "End")
+    desk.keys("password text", "New passphrase again", "shift+Tab", "Tab")
     desk.look("passphrase-change-dark")
     desk.press("push button", "Save the passphrase")
     desk.wait("label", "The passphrase is changed.")
@@ -174,4 +174,8 @@ def nowhere(folder: Path, key: bytes, recovery_key: str) -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))
+    try:
+        globals()[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))
+    except BaseException:
+        Desktop(Path(sys.argv[2])).look("failed")
+        raise
