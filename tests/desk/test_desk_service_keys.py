@@ -303,10 +303,12 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
 def test_a_service_that_does_not_encrypt_is_plainly_said_so():
     local = Profile("p", "This computer", "local", None, "acc")
     elsewhere = replace(local, kind="service", base_url="https://voice.example")
-    words = {state: frame.encrypted_words(local, state) for state in Encryption}
+    words = {state: frame.encrypted_words(local, state)[0] for state in Encryption}
+    icons = {state: frame.encrypted_words(local, state)[1] for state in Encryption}
     assert words[Encryption.OFF] == "The service on this computer keeps recordings without encryption."
     assert [state for state in Encryption if "encrypted" in words[state].lower()] == [Encryption.COMPLETE]
-    assert frame.encrypted_words(elsewhere, None) == "Recordings encrypted on this computer"
+    assert [state for state in Encryption if icons[state] == "lock"] == [Encryption.COMPLETE]
+    assert frame.encrypted_words(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
 
 
 def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, local_service, monkeypatch):

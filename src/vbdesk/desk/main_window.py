@@ -252,8 +252,8 @@ class MainWindow(QMainWindow):
     def _show_right(self) -> None:
         if self._workspace is not None:
             profile, credits_left = self._workspace.profile, self._workspace.status.credits
-            kept = frame.encrypted_words(profile, self._workspace.encryption)
-            self._status.show_right(kept, frame.credits_words(credits_left, profile))
+            kept, icon = frame.encrypted_words(profile, self._workspace.encryption)
+            self._status.show_right(kept, frame.credits_words(credits_left, profile), icon)
 
     @Slot(str)
     def _show_warning(self, sentence: str) -> None:
