@@ -21,7 +21,7 @@ from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
-from vbdesk.client.local_service import Credentials, Endpoint
+from vbdesk.client.local_service import Credentials, Encryption, Endpoint
 from vbdesk.desk import theme
 from vbdesk.desk.app import Desk
 from vbdesk.desk.navigation import Navigator
@@ -140,6 +140,10 @@ class ServiceTwin:
     exit_status: int | None = None
     starts: int = 0
     stopped: bool = False
+    state: Encryption = Encryption.COMPLETE
+
+    def encryption(self) -> Encryption:
+        return self.state
 
     def start(self, timeout_s: float = 60.0) -> Endpoint:
         self.starts += 1
@@ -202,7 +206,7 @@ def outside(tmp_path, microphone, network, local_service, system_network) -> Out
         lister=microphone,
         player=SilentPlayer,
         keyring=MemoryVault(),
-        local_service=lambda folder: local_service,
+        local_service=lambda folder, key: local_service,
         make_account=lambda folder, name: Credentials("acc-local", network.api_key),
         connect=network.connect,
         network=lambda: system_network,

@@ -28,6 +28,8 @@ from vbdesk.capture.devices import PortAudioLister
 from vbdesk.capture.microphone import FileMicrophone, FileSession, PortAudioMicrophone, PortAudioSession
 from vbdesk.capture.playback import PortAudioPlayer, SilentPlayer
 from vbdesk.client.local_service import LocalService
+from vbdesk.outbox.profiles.sealed_vault import SealedVault
+from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault
 
 DESK = f"{Path(vbdesk.desk.__file__).parent}/"
@@ -54,7 +56,9 @@ ADAPTERS: dict[type, tuple[str, ...]] = {
     FileMicrophone: ("open", "devices"),
     FileSession: ("close",),
     SilentPlayer: ("load", "play", "close"),
-    LocalService: ("start", "stop"),
+    LocalService: ("start", "stop", "encryption"),
+    ServiceKeyStore: ("open", "create", "unlock", "recover", "change_passphrase", "recovery_was_offered"),
+    SealedVault: ("get", "set", "delete"),
 }
 """The keyring, the sound devices and the service on this computer, real ones and those of the tests."""
 NO_INPUT_OR_OUTPUT = {

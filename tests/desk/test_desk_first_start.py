@@ -97,7 +97,8 @@ def test_continue_waits_for_all_three_fields(open_page, outside):
 
 def test_without_a_keyring_the_session_is_offered(qtbot, open_page, outside):
     page = open_page(replace(outside, keyring=NoKeyring()))
-    page.this_computer.click()
+    type_service(page)
+    page.go_on.click()
     qtbot.waitUntil(page.banner.isVisible)
     assert "no keyring" in page.banner.words()
     assert "could not be opened any more" in page.banner.words()
@@ -105,6 +106,31 @@ def test_without_a_keyring_the_session_is_offered(qtbot, open_page, outside):
         page.banner.button.click()
     assert opened.args[0].secrets == "session"
     assert outside.session_vault.get(opened.args[0].api_key_name) == "right-key"
+
+
+def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, outside):
+    outside = replace(outside, keyring=NoKeyring())
+    page = open_page(outside)
+    page.this_computer.click()
+    qtbot.waitUntil(page.passphrase.isVisible)
+    assert "Choose a passphrase" in page.why_passphrase.text()
+    assert ProfileStore(outside.config_dir).all() == []
+    for first, second, fault in (
+        ("short", "short", "Use at least 12 characters."),
+        ("four calm otters", "four calm others", "The two entries differ. Enter the same passphrase twice."),
+    ):
+        page.passphrase.setText(first)
+        page.repeated.setText(second)
+        page.this_computer.click()
+        assert page.passphrase_field.below_text() == fault
+    page.repeated.setText("four calm otters")
+    with qtbot.waitSignal(page._model.opened) as opened:
+        page.this_computer.click()
+    assert opened.args[0].secrets == "passphrase"
+    assert outside.vault("passphrase").get(opened.args[0].api_key_name) == "right-key"
+    files = [path for folder in (outside.data_dir, outside.config_dir) for path in folder.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"right-key" in path.read_bytes() or b"otters" in path.read_bytes()]
 
 
 def test_a_locked_keyring_is_not_walked_around(qtbot, open_page, outside):

@@ -6,6 +6,7 @@ from vbdesk.desk import theme
 from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.pages.first_start import FirstStartPage
 from vbdesk.desk.pages.record_page import RecordPage
+from vbdesk.desk.pages.unlock import RecoveryOfferPage
 from vbdesk.desk.setup import ServiceAddress, Setup
 from vbdesk.desk.viewmodels import frame
 from vbdesk.outbox.courier.reach import CourierStatus, Reach
@@ -22,6 +23,7 @@ def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, outside, loc
     page = shows(qtbot, desk, FirstStartPage)
     assert not desk.window.rail.isVisible()
     page.this_computer.click()
+    shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
     assert desk.window.rail.isVisible()
     assert "This computer" in desk.window.status.words()
@@ -82,6 +84,7 @@ def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, outside
 def test_closing_stops_the_local_service(qtbot, open_desk, outside, local_service):
     desk = open_desk(outside)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
+    shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: local_service.starts == 1)
     with qtbot.waitSignal(desk.ended):

@@ -38,6 +38,7 @@ def main(folder: Path, speech: Path) -> None:
         desk.wait("push button", "Use this computer")
         desk.look("first-start")
         desk.press("push button", "Use this computer")
+        desk.press("push button", "I have written it down")
         desk.wait("text", "Subject")
         desk.wait("label", "Connected")
         record(desk, speech)

@@ -20,6 +20,7 @@ def begin(folder: Path, *, text: float = 1.0) -> Desktop:
     desk.start_watched(folder / "watch.json", text)
     desk.wait("push button", "Use this computer")
     desk.press("push button", "Use this computer")
+    desk.press("push button", "I have written it down")
     desk.wait("text", "Subject")
     desk.count_stalls(folder / "watch.json")
     return desk

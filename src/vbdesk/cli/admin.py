@@ -1,7 +1,7 @@
 """`vbdesk admin`: the operator's commands. They work on the data folder, also while the service runs on it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli import admin_encryption, admin_operations, admin_secrets
-from vbdesk.cli.administration import AccountId, AsJson, DataDir, GivenKeys, opened_database, show, show_list
+from vbdesk.cli.administration import AccountId, AsJson, DataDir, give_keys, opened_database, show, show_list
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
 from vbdesk.contract.limits import Plan
@@ -31,7 +31,7 @@ app = typer.Typer(no_args_is_help=True, help="The operator's commands of a servi
 @app.callback()
 def _admin(context: typer.Context, key_stdin: KeyStdin = False) -> None:
     """The operator's commands of a service."""
-    context.obj = GivenKeys(read_keys(key_stdin))
+    give_keys(context, read_keys(key_stdin))
 
 
 _account = typer.Typer(no_args_is_help=True, help="Accounts.")
@@ -197,6 +197,34 @@ def delete_job(
     with _eraser(data_dir) as eraser:
         erasure = eraser.erase_job(account, job)
     show(asdict(erasure), as_json)
+
+
+@_job.command("erase")
+def erase_jobs(
+    data_dir: DataDir,
+    account: AccountId,
+    job: Annotated[list[str] | None, typer.Option(help="A job's id; may be given several times.")] = None,
+    upload: Annotated[list[str] | None, typer.Option(help="An upload's reference; may be given several times.")] = None,
+    sound_only: Annotated[
+        bool, typer.Option("--sound-only", help="Keep the jobs and their results; only of jobs that have ended.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Erase several jobs, or the recordings of them alone, and uploads. It may be repeated until nothing is left.
+
+    `left` is how many erased recordings are still stored because the store did not let them go yet.
+    """
+    from vbdesk.service.errors import NotFound
+
+    job_ids, erased = job or [], 0
+    with _eraser(data_dir) as eraser:
+        if not sound_only:
+            for job_id in job_ids:
+                with suppress(NotFound):
+                    erased += eraser.erase_job(account, job_id).jobs
+        erased += eraser.erase_sounds(account, job_ids, upload or [])
+        left = eraser.count_left()
+    show({"erased": erased, "left": left}, as_json)
 
 
 @_group.command("erase")

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 
 from vbdesk.cli.output import fail, print_json, say, table
@@ -23,18 +22,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class GivenKeys:
-    """The encryption keys that came with the command."""
+# typer has a copy of click of its own, so click's current context is not that of a command
+_given_keys: ContextVar["EncryptionKeys"] = ContextVar("given_keys", default=())
 
-    keys: "EncryptionKeys" = ()
+
+def give_keys(context: typer.Context, keys: "EncryptionKeys") -> None:
+    """Have the command that runs use these encryption keys, until it ends."""
+    token = _given_keys.set(keys)
+    context.call_on_close(lambda: _given_keys.reset(token))
 
 
 def given_keys() -> "EncryptionKeys":
     """Those of the command that runs."""
-    context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_object(GivenKeys)
-    return () if found is None else found.keys
+    return _given_keys.get()
 
 
 @contextmanager

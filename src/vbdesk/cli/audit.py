@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, told
+from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, told, vault_of
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.places import places
 
@@ -98,14 +98,14 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     from vbdesk.outbox.library.high_water import read_keyring
     from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
-    from vbdesk.outbox.profiles.vault import KeyringVault, patiently
+    from vbdesk.outbox.profiles.vault import patiently
 
     place = places(data_dir)
     with told():
         profile = named_profile(wanted, place)
         if profile.secrets == "session":
             fail("The key of these recordings is kept by the open desk alone, so their log cannot be read.", ACT_FIRST)
-        vault = KeyringVault()
+        vault = vault_of(profile, place)
         key = patiently(lambda: known_library_key(vault, profile), lambda said: say(said, err=True))
     if key is None:
         fail("The key to these recordings is not in the keyring, so their log cannot be read.", ACT_FIRST)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import ACT_FIRST, LATER, STATUSES, AsJson, DataDir, disk_faults_told, named_profile, told
+from vbdesk.cli.connection import (
+    ACT_FIRST,
+    LATER,
+    STATUSES,
+    AsJson,
+    DataDir,
+    disk_faults_told,
+    named_profile,
+    told,
+    vault_of,
+)
 from vbdesk.cli.held_library import held_library
 from vbdesk.cli.output import fail, local_time, print_json, say
 
@@ -28,12 +38,14 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
     """Print the public key of this computer: who has it can make bundles that only this computer opens."""
     from vbdesk.cli.places import places
     from vbdesk.outbox.bundles.bundle_keys import public_key
-    from vbdesk.outbox.profiles.vault import KeyringVault, patiently
+    from vbdesk.outbox.profiles.vault import patiently
 
     with _told(), told():  # the desk may be open meanwhile
-        known, vault = named_profile(profile, places(data_dir)), KeyringVault()
+        place = places(data_dir)
+        known = named_profile(profile, place)
         if known.secrets == "session":
             fail(f"The keys of {known.name} are kept by the open desk alone, as you chose: no bundle can be for it.", 4)
+        vault = vault_of(known, place)
         say(patiently(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
 
 

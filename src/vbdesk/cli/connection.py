@@ -12,6 +12,7 @@ Commands that speak to a service end with 0, or with one sentence on standard er
 """
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.client.request_file import RequestFile
     from vbdesk.outbox.profiles.profiles import Profile
+    from vbdesk.outbox.profiles.sealed_vault import SealedVault
     from vbdesk.outbox.profiles.vault import Vault
 
 REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
@@ -106,6 +108,7 @@ def told() -> Iterator[None]:
     from vbdesk.client import ClientError, InUse, LinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
+    from vbdesk.outbox.profiles.service_key import ServiceKeyMissing
     from vbdesk.outbox.profiles.vault import VaultError
 
     try:
@@ -118,6 +121,8 @@ def told() -> Iterator[None]:
         fail(str(error), LATER)
     except LocalServiceFailed as error:
         fail(f"{error} If the desk is open on it, close the desk first.", LATER)
+    except ServiceKeyMissing as error:
+        fail(f"{error} The desk takes the recovery key when it opens this profile.", ACT_FIRST)
     except (VaultError, LibraryKeyMissing) as error:
         fail(str(error), ACT_FIRST)
     except InUse as error:
@@ -182,16 +187,16 @@ def _of_profile(
 ) -> Iterator[Connection]:
     from vbdesk.cli.places import places
     from vbdesk.client import Credentials, RequestBudget
-    from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = places(data_dir)
     profile = named_profile(wanted, place)
-    key = api_key(profile, vault or KeyringVault(), environ)
+    known = vault or vault_of(profile, place)
+    key = api_key(profile, known, environ)
     service = service_of(profile)
     requests = requests_file(place, service, profile.account_id)
     budget = budget or RequestBudget.of_plan(profile.plan, requests)
     with (
-        running(profile, place) as base_url,
+        running(profile, place, known) as base_url,
         _connected(base_url, Credentials(profile.account_id, key), budget, profile.name, service) as connection,
     ):
         yield connection
@@ -225,19 +230,57 @@ def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.
     return key
 
 
+def vault_of(profile: "Profile", place: "Places") -> "Vault":
+    """Where the keys of a profile are; asks for the passphrase of this computer, where that opens them."""
+    from vbdesk.outbox.profiles.vault import KeyringVault
+
+    return _ask_for_passphrase(place) if profile.secrets == "passphrase" else KeyringVault()
+
+
+def local_service_key(place: "Places", vault: "Vault") -> bytes:
+    """The key of the service on this computer; made on first use. Raises VaultError, ServiceKeyMissing."""
+    from vbdesk.outbox.profiles.sealed_vault import SealedVault
+    from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyStore
+    from vbdesk.outbox.profiles.vault import patiently
+
+    if isinstance(vault, SealedVault):
+        return vault.service_key
+    store = ServiceKeyStore(place.service)
+    try:
+        return patiently(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
+    except PassphraseNeeded:
+        return _ask_for_passphrase(place).service_key
+
+
+def _ask_for_passphrase(place: "Places") -> "SealedVault":
+    """What the passphrase of this computer opens; a command without a terminal ends here."""
+    from vbdesk.outbox.profiles.sealed_vault import SealedVault
+    from vbdesk.outbox.profiles.service_key import PassphraseWrong, ServiceKeyMissing, ServiceKeyStore
+
+    if not sys.stdin.isatty():
+        fail("The keys of this computer open with a passphrase. Give this command in a terminal.", ACT_FIRST)
+    passphrase = typer.prompt("Passphrase of this computer", hide_input=True, err=True)
+    try:
+        key = ServiceKeyStore(place.service).unlock(passphrase).key
+    except (PassphraseWrong, ServiceKeyMissing) as error:
+        fail(str(error), ACT_FIRST)
+    return SealedVault(place.service, key)
+
+
 @contextmanager
-def running(profile: "Profile", place: "Places") -> Iterator[str]:
+def running(profile: "Profile", place: "Places", vault: "Vault") -> Iterator[str]:
     """The address of the profile's service; one of this computer runs for as long as the block does.
 
     Raises:
         LocalServiceFailed: it does not start, for example because the desk runs it already.
+        VaultError, ServiceKeyMissing: the key that it encrypts its data with does not come from `vault`.
     """
     from vbdesk.client.local_service import LocalService
 
     if profile.base_url is not None:
         yield profile.base_url
         return
-    service = LocalService(place.data / "service")
+    service = LocalService(place.service, local_service_key(place, vault))
     try:
         yield service.start().base_url
     finally:

@@ -1,6 +1,7 @@
 """`vbdesk demo`: the whole way from recordings to a trajectory, on this computer, leaving only the chart."""
 
 import os
+import secrets
 import sys
 import tempfile
 import tomllib
@@ -124,7 +125,7 @@ def _service(data_dir: Path) -> Iterator[tuple["Endpoint", "Credentials"]]:
     """A service of our own with an account, ended whatever happens."""
     from vbdesk.client.local_service import LocalService, make_account
 
-    service = LocalService(data_dir)
+    service = LocalService(data_dir, secrets.token_bytes(32))
     try:
         with console.status("Starting the service on this computer"):
             endpoint = service.start()

@@ -159,14 +159,14 @@ def _read(
 
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
     """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
-    from vbdesk.cli.connection import named_profile
+    from vbdesk.cli.connection import named_profile, vault_of
     from vbdesk.cli.places import places
     from vbdesk.outbox.library.audit import Deed, Part
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
     from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
-    from vbdesk.outbox.profiles.vault import KeyringVault, VaultError
+    from vbdesk.outbox.profiles.vault import VaultError
 
     place = places(data_dir)
     known = named_profile(profile, place)
@@ -174,7 +174,7 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
     if known.secrets == "session" or not (folder / "library.sqlite").exists():
         return
     try:
-        library = HeldLibrary(known, folder, vault or KeyringVault(), part=Part.COMMAND_LINE)
+        library = HeldLibrary(known, folder, vault or vault_of(known, place), part=Part.COMMAND_LINE)
     except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError, OSError) as error:
         say(f"{_NOT_NOTED} {error}", err=True)
         return

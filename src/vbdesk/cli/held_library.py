@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vbdesk.cli.connection import ACT_FIRST, LATER, REFUSED, disk_faults_told, named_profile, told
+from vbdesk.cli.connection import ACT_FIRST, LATER, REFUSED, disk_faults_told, named_profile, told, vault_of
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def held_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
     from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import library_folder
-    from vbdesk.outbox.profiles.vault import KeyringVault, patiently
+    from vbdesk.outbox.profiles.vault import patiently
 
     place = places(data_dir)
     with told():
         profile = named_profile(wanted, place)
         if profile.secrets == "session":
             fail(f"The key to the recordings of {profile.name} is only in the desk, while it is open.", ACT_FIRST)
-        known = vault or KeyringVault()
+        known = vault or vault_of(profile, place)
         folder = library_folder(place.data, profile.profile_id)
         try:
             library = patiently(

@@ -23,6 +23,11 @@ class Places:
     data: Path
     config: Path
 
+    @property
+    def service(self) -> Path:
+        """Where the service on this computer keeps its data."""
+        return self.data / "service"
+
 
 def places(data_dir: Path | None) -> Places:
     """The folders of the desk, as the system has them or as a person says. They may not exist yet."""

@@ -21,6 +21,7 @@ from vbdesk.cli.connection import (
     ProfileName,
     api_key,
     disk_faults_told,
+    local_service_key,
     names_account,
     open_client,
     requests_file,
@@ -188,7 +189,7 @@ def send_waiting(
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
         requests = SharedRequests(StoredRequests(held.library.store), of_commands)
         budget = RequestBudget.of_plan(held.profile.plan, requests)
-        with running(held.profile, place) as base_url:
+        with running(held.profile, place, held.vault) as base_url:
             courier = Courier(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
@@ -198,8 +199,28 @@ def send_waiting(
         retention = SoundRetention(held.library)
         while retention.step(None):  # sounds that go at once; others go while a later run or the desk is at work
             pass
+        if held.library.erasures is not None:
+            _erase_at_service(held, place.service, local_service_key(place, held.vault))
         requests.leave_library()
         return Sent(report, budget)
+
+
+def _erase_at_service(held: "Held", data_dir: Path, key: bytes) -> None:
+    """Have the service on this computer erase what was removed here; what fails is left to a later run or the desk."""
+    from vbdesk.client.local_service import LocalServiceFailed, erase_recordings
+    from vbdesk.outbox.library.erasures import Erase
+
+    erasures = held.library.erasures
+    for owed in [] if erasures is None else erasures.due():
+        sound_only = owed.what is Erase.SOUND
+        account_id = held.profile.account_id
+        try:
+            erase_recordings(data_dir, key, account_id, owed.job_ids, owed.upload_refs, sound_only=sound_only)
+        except LocalServiceFailed as error:
+            say(str(error), err=True)
+            return
+        if erasures is not None:
+            erasures.settle(owed)
 
 
 def _each(decide: "Callable[[str], None]", take_ids: Sequence[str]) -> None:

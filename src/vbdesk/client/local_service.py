@@ -5,9 +5,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from vbdesk.client.credentials import Credentials
 from vbdesk.privacy import for_owner_alone, make_private
@@ -15,11 +20,22 @@ from vbdesk.privacy import for_owner_alone, make_private
 LOCAL_PLAN = "enterprise"
 LOCAL_CREDITS = 1_000_000_000
 
+_DATABASE = "vbdesk.db"
 _POLL_S = 0.05
+_ANSWER_S = 5.0
 
 
 class LocalServiceFailed(Exception):
     """The service on this computer did not start or did not answer; the message is for the person."""
+
+
+class Encryption(StrEnum):
+    """Whether the service on this computer keeps its data encrypted, as the service says itself."""
+
+    UNKNOWN = "unknown"
+    OFF = "off"
+    UNDER_WAY = "under_way"
+    COMPLETE = "complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +50,18 @@ class Endpoint:
 class LocalService:
     """The service as a child of this process; it ends when this process ends, however that happens."""
 
-    def __init__(self, data_dir: Path, workers: int | None = None) -> None:
+    def __init__(self, data_dir: Path, key: bytes | None = None, workers: int | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            data_dir: where the service keeps its data.
+            key: 32 bytes that it encrypts its data with; without one it encrypts nothing.
+            workers: how many analyses run at once; as many as the service thinks right if None.
+        """
         self._data_dir = data_dir
+        self._key = key
         self._workers = workers
+        self._base_url: str | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
@@ -60,12 +85,19 @@ class LocalService:
         ]  # fmt: skip
         if self._workers is not None:
             command += ["--workers", str(self._workers)]
+        if self._key is not None:
+            command += ["--key-stdin"]
         with open(self.log_path, "ab", opener=for_owner_alone) as log:
             # a session of its own: Ctrl-C in the terminal reaches us alone, and we end the child in order
             self._child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=os.name == "posix"
+                command,
+                stdin=subprocess.DEVNULL if self._key is None else subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=os.name == "posix",
             )
         try:
+            _hand_over(self._child, self._key)
             if self._stopped:
                 raise LocalServiceFailed("The service on this computer was stopped while it was starting.")
             return self._wait_until_ready(ready_file, timeout_s)
@@ -74,6 +106,16 @@ class LocalService:
             raise
         finally:
             ready_file.unlink(missing_ok=True)
+
+    def encryption(self) -> Encryption:
+        """Whether what the running service keeps is encrypted; UNKNOWN where it does not say. Blocks."""
+        if self._base_url is None:
+            return Encryption.UNKNOWN
+        try:
+            told = httpx.get(f"{self._base_url}/readyz", timeout=_ANSWER_S, trust_env=False).json()
+            return Encryption(told["encryption"])
+        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+            return Encryption.UNKNOWN
 
     def poll(self) -> int | None:
         """Exit status of the child; None while it runs or before it was started."""
@@ -100,6 +142,7 @@ class LocalService:
                 )
             if ready_file.exists():
                 ready = json.loads(ready_file.read_text(encoding="utf-8"))
+                self._base_url = ready["base_url"]
                 return Endpoint(ready["base_url"], ready["storage_url"], ready["pid"])
             time.sleep(_POLL_S)
         raise LocalServiceFailed(
@@ -111,31 +154,102 @@ class LocalService:
         return lines[-1] if lines else ""
 
 
+def _hand_over(child: subprocess.Popen[bytes], key: bytes | None) -> None:
+    """Give the child its key by a pipe: neither arguments nor environment nor files show it to anybody."""
+    if child.stdin is None or key is None:
+        return
+    with suppress(OSError):  # it has ended already; `start` tells why
+        child.stdin.write(key.hex().encode() + b"\n")
+        child.stdin.flush()
+    with suppress(OSError):
+        child.stdin.close()
+
+
 def make_account(data_dir: Path, name: str) -> Credentials:
     """Make an account with the local plan and credits, and a key for it. Blocks.
 
     Raises:
         LocalServiceFailed: an operator's command did not succeed.
     """
+    failed = "No account could be made on this computer."
     account = _admin(
-        "account", "create", "--data-dir", str(data_dir), "--name", name,
+        failed, "account", "create", "--data-dir", str(data_dir), "--name", name,
         "--plan", LOCAL_PLAN, "--credits", str(LOCAL_CREDITS), "--json",
     )  # fmt: skip
     key = _admin(
-        "key", "create", "--data-dir", str(data_dir), "--account", account["account_id"], "--name", name, "--json"
-    )
+        failed, "key", "create", "--data-dir", str(data_dir), "--account", account["account_id"],
+        "--name", name, "--json",
+    )  # fmt: skip
     return Credentials(account["account_id"], key["api_key"])
+
+
+def is_encrypted(data_dir: Path) -> bool:
+    """Whether the service has encrypted data in `data_dir`, whatever the key. Blocks. Raises LocalServiceFailed."""
+    if not (data_dir / _DATABASE).exists():
+        return False
+    failed = "It is not known whether the data of the service on this computer is encrypted."
+    return bool(_admin(failed, "encryption", "status", "--data-dir", str(data_dir), "--json")["encrypted"])
+
+
+def key_fits(data_dir: Path, key: bytes) -> bool:
+    """Whether `key` opens the encrypted data in `data_dir`; True where none is. Blocks."""
+    try:
+        if is_encrypted(data_dir):
+            _admin("", "encryption", "status", "--data-dir", str(data_dir), "--json", key=key)
+    except LocalServiceFailed:
+        return False
+    return True
+
+
+def erase_recordings(
+    data_dir: Path,
+    key: bytes,
+    account_id: str,
+    job_ids: Collection[str],
+    upload_refs: Collection[str] = (),
+    *,
+    sound_only: bool,
+) -> None:
+    """Erase jobs of the service on this computer, or the sound of them alone, whether it runs or not. Blocks.
+
+    What is gone already is passed over, so that it can be asked for again after a crash.
+
+    Args:
+        data_dir: where the service keeps its data.
+        key: what it encrypts its data with.
+        account_id: whose jobs.
+        job_ids: which ones; with `sound_only` they have ended.
+        upload_refs: uploads that never became a job.
+        sound_only: the jobs and their results stay.
+
+    Raises:
+        LocalServiceFailed: something is not erased yet.
+    """
+    failed = "The service on this computer could not erase the recording. It is erased as soon as that is possible."
+    chosen = [part for job_id in job_ids for part in ("--job", job_id)]
+    chosen += [part for reference in upload_refs for part in ("--upload", reference)]
+    if not chosen:
+        return
+    done = _admin(
+        failed, "job", "erase", "--data-dir", str(data_dir), "--account", account_id,
+        *chosen, *(["--sound-only"] if sound_only else []), "--json", key=key,
+    )  # fmt: skip
+    if done["left"]:
+        raise LocalServiceFailed(failed)
 
 
 def _vbdesk() -> list[str]:
     return [sys.executable, "-m", "vbdesk"]
 
 
-def _admin(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run([*_vbdesk(), "admin", *arguments], capture_output=True, text=True, check=False)
+def _admin(failed: str, *arguments: str, key: bytes | None = None) -> dict[str, Any]:
+    """The answer of an operator's command, which gets the key by its standard input; raises with `failed`."""
+    command = [*_vbdesk(), "admin", *(["--key-stdin"] if key is not None else []), *arguments]
+    given = "" if key is None else f"{key.hex()}\n"
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     if done.returncode:
         # standard error holds one sentence; standard output may hold a secret and is never shown
         reason = done.stderr.strip().splitlines()
-        raise LocalServiceFailed(f"No account could be made on this computer. {reason[-1] if reason else ''}".strip())
+        raise LocalServiceFailed(f"{failed} {reason[-1] if reason else ''}".strip())
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -19,17 +20,21 @@ from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.pages.all_pages import PAGES
 from vbdesk.desk.pages.first_start import FirstStartPage
+from vbdesk.desk.pages.unlock import RecoveryOfferPage, UnlockPage
 from vbdesk.desk.preferences import PreferenceStore
+from vbdesk.desk.service_keys import ServiceKeys
 from vbdesk.desk.setup import Setup
 from vbdesk.desk.shipped_files import load_shipped_files
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
+from vbdesk.desk.viewmodels.unlocking import RecoveryOfferViewModel, UnlockViewModel
 from vbdesk.desk.widgets.banner import Tone
 from vbdesk.desk.workspace import Workspace, open_budget, open_library
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LibraryInUse
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
 
 _SIZE = (1280, 800)
@@ -59,6 +64,7 @@ class Desk(QObject):
         self._outside = outside
         self._wanted_name, self._first_page = profile_name, first_page
         self._setup = Setup(outside)
+        self._keys = ServiceKeys(outside)
         self._tasks = TaskOwner(self)
         self._switching = TaskOwner(self)
         self._libraries = Lane(self._tasks, self)
@@ -152,7 +158,7 @@ class Desk(QObject):
         profile = self._next
         if profile is not None and self.workspace is None:
             self._libraries.run(
-                lambda context: _opened(profile, self._outside),
+                lambda context: _opened(profile, self._outside, self._keys),
                 self._on_library,
                 self._on_not_opened,
                 name="open-library",
@@ -163,9 +169,31 @@ class Desk(QObject):
         """Say why, and go on by itself as soon as the keyring is open or the other program has ended."""
         if self.workspace is not None:
             return
+        if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
+            self._ask_for_key(failure)
+            return
         self.window.notice.say(Tone.WARN, failure.sentence, action="Try again")
         if isinstance(failure.error, VaultError | LibraryInUse):
             self._again.start()
+
+    def _ask_for_key(self, failure: Failure) -> None:
+        """Have a person open the key of this computer; the profile opens then."""
+        with_passphrase = isinstance(failure.error, PassphraseNeeded)
+        model = UnlockViewModel(self._keys, self._tasks, failure.sentence, with_passphrase=with_passphrase)
+        others = [profile for profile in self._profiles if self._next is not None and profile.kind != self._next.kind]
+        page = UnlockPage(model, others)
+        model.opened.connect(self._on_unlocked)
+        page.try_again_wanted.connect(self._on_unlocked)
+        page.profile_wanted.connect(self._use_profile)
+        self.window.notice.clear()
+        self.window.show_alone(page)
+
+    @Slot()
+    def _on_unlocked(self) -> None:
+        """Read the profile again, since a recovery may have changed where its keys are."""
+        if self._next is not None:
+            self._outside.keyring.ask_again()
+            self._use_profile(self._next.profile_id)
 
     @Slot()
     def _on_notice_acted(self) -> None:
@@ -178,8 +206,8 @@ class Desk(QObject):
             self.window.notice.clear()
 
     @Slot(object)
-    def _on_library(self, opened: tuple[Profile, Library, RequestBudget]) -> None:
-        profile, library, budget = opened
+    def _on_library(self, opened: "_Opened") -> None:
+        profile, library = opened.profile, opened.library
         if self._next is None:
             _close_at_the_end(library)
             return
@@ -187,10 +215,35 @@ class Desk(QObject):
             self._libraries.run(lambda context: library.close(), name="close-library")
             return
         self.window.notice.clear()
-        self.workspace = Workspace(profile, library, budget, self._tasks, self._outside, Navigator(self), self)
+        self.workspace = Workspace(
+            profile,
+            library,
+            opened.budget,
+            self._tasks,
+            self._outside,
+            Navigator(self),
+            self,
+            service_key=opened.service_key,
+        )
         self.workspace.navigator.asked.connect(self._on_page_asked)
-        self.window.show_workspace(self.workspace, self._profiles)
+        if opened.recovery_key is None:
+            self._show_workspace()
+        else:
+            self._offer_recovery_key(opened.recovery_key)
         self.workspace.start()
+
+    def _offer_recovery_key(self, recovery_key: str) -> None:
+        """Once, before the first page; the service starts meanwhile."""
+        by_passphrase = self._next is not None and self._next.secrets == "passphrase"
+        model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=by_passphrase)
+        model.finished.connect(self._show_workspace)
+        self.window.show_alone(RecoveryOfferPage(model))
+
+    @Slot()
+    def _show_workspace(self) -> None:
+        if self.workspace is None:
+            return
+        self.window.show_workspace(self.workspace, self._profiles)
         first_page, self._first_page = self._first_page, None
         if first_page is not None:
             self.workspace.navigator.open(*first_page)
@@ -286,10 +339,30 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _opened(profile: Profile, outside: Outside) -> tuple[Profile, Library, RequestBudget]:
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A profile that is open.
+
+    Attributes:
+        service_key: what the service on this computer encrypts its data with; None for a service elsewhere.
+        recovery_key: to be offered now; None where it was.
+    """
+
+    profile: Profile
+    library: Library
+    budget: RequestBudget
+    service_key: bytes | None = field(repr=False)
+    recovery_key: str | None = field(repr=False)
+
+
+def _opened(profile: Profile, outside: Outside, keys: ServiceKeys) -> _Opened:
+    service_key = keys.open() if profile.kind == "local" else None
     library = open_library(profile, outside)
     try:
-        return profile, library, open_budget(profile, library)
+        if service_key is None:
+            return _Opened(profile, library, open_budget(profile, library), None, None)
+        keys.keep_copies(profile, service_key)
+        return _Opened(profile, library, open_budget(profile, library), service_key, keys.due_recovery_key())
     except BaseException:
         library.close()
         raise

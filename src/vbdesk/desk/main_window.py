@@ -116,6 +116,7 @@ class MainWindow(QMainWindow):
         workspace.navigator.asked.connect(self.open_page)
         workspace.status_changed.connect(self._show_status)
         workspace.counts_changed.connect(self._show_counts)
+        workspace.encryption_changed.connect(self._show_right)
         workspace.warned.connect(self._show_warning)
         self._show_status(workspace.status)
         self._show_counts(None)
@@ -245,9 +246,14 @@ class MainWindow(QMainWindow):
         shown = frame.connection(status)
         self._status.show_connection(shown.words, shown.icon, shown.ink)
         self._show_counts(None)
+        self._show_right()
+
+    @Slot()
+    def _show_right(self) -> None:
         if self._workspace is not None:
-            profile = self._workspace.profile
-            self._status.show_right(frame.encrypted_words(profile), frame.credits_words(status.credits, profile))
+            profile, credits_left = self._workspace.profile, self._workspace.status.credits
+            kept, icon = frame.encrypted_words(profile, self._workspace.encryption)
+            self._status.show_right(kept, frame.credits_words(credits_left, profile), icon)
 
     @Slot(str)
     def _show_warning(self, sentence: str) -> None:

@@ -1,6 +1,6 @@
 """Every outside thing that the desk touches, each behind a Protocol; tests put twins here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -13,10 +13,11 @@ from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
-from vbdesk.client.local_service import Endpoint, LocalService, make_account
+from vbdesk.client.local_service import Encryption, Endpoint, LocalService, erase_recordings, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.outbox.courier.network import Network
+from vbdesk.outbox.profiles.sealed_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
 
 
@@ -29,8 +30,27 @@ class RunningService(Protocol):
     def poll(self) -> int | None:
         """Exit status; None while it runs. Cheap."""
 
+    def encryption(self) -> Encryption:
+        """Whether what it keeps is encrypted, as it says itself. Blocks."""
+
     def stop(self, timeout_s: float = 10.0) -> None:
         """End it."""
+
+
+class EraseRecordings(Protocol):
+    """Erases recordings of the service in a folder."""
+
+    def __call__(
+        self,
+        data_dir: Path,
+        key: bytes,
+        account_id: str,
+        job_ids: Collection[str],
+        upload_refs: Collection[str] = (),
+        *,
+        sound_only: bool,
+    ) -> None:
+        """Blocks; raises LocalServiceFailed if something is not erased yet."""
 
 
 class MakeAccount(Protocol):
@@ -76,6 +96,8 @@ class Outside:
         config_dir: profiles, without secrets.
         keyring: secrets that last.
         session_vault: secrets until the program ends.
+        passphrase_vault: secrets that a passphrase opens, on a computer without a keyring.
+        local_service: makes the service on this computer, of its folder and the key that it encrypts its data with.
         network: makes what the operating system knows of the network; on the window's thread.
         open_page: shows an address in the browser.
         send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
@@ -89,8 +111,10 @@ class Outside:
     player: Callable[[], Player] = PortAudioPlayer
     keyring: Vault = field(default_factory=KeyringVault)
     session_vault: Vault = field(default_factory=MemoryVault)
-    local_service: Callable[[Path], RunningService] = LocalService
+    passphrase_vault: UnlockableVault = field(default_factory=UnlockableVault)
+    local_service: Callable[[Path, bytes], RunningService] = LocalService
     make_account: MakeAccount = make_account
+    erase_recordings: EraseRecordings = erase_recordings
     connect: Connect = _client
     network: Callable[[], Network] = SystemNetwork
     open_page: Callable[[str], None] = _open_in_browser
@@ -107,4 +131,6 @@ class Outside:
 
     def vault(self, secrets: str) -> Vault:
         """The vault for a profile's way of keeping secrets."""
+        if secrets == "passphrase":
+            return self.passphrase_vault
         return self.session_vault if secrets == "session" else self.keyring

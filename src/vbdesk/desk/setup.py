@@ -7,10 +7,11 @@ from typing import Literal
 from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.outside import Outside
+from vbdesk.desk.service_keys import ServiceKeys
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
 from vbdesk.privacy import make_private
 
-Secrets = Literal["keyring", "session"]
+Secrets = Literal["keyring", "session", "passphrase"]
 _PROBE = "probe"
 
 
@@ -47,14 +48,25 @@ class Setup:
         self._profiles.use(profile_id)
         return self.current()
 
-    def make_local(self, secrets: Secrets) -> Profile:
-        """Make an account on the service of this computer, and a profile for it.
+    def make_local(self, passphrase: str | None = None) -> Profile:
+        """Make the key and an account of the service on this computer, and a profile for it.
+
+        Args:
+            passphrase: opens the key where there is no keyring; None: the keyring keeps it.
 
         Raises:
             VaultError: the key cannot be kept; no account was made.
+            PassphraseNeeded, PassphraseWrong, PassphraseTooShort, ServiceKeyMissing: the key does not open.
             LocalServiceFailed: no account could be made.
         """
-        self._check_vault(secrets)
+        keys = ServiceKeys(self._outside)
+        secrets: Secrets = "keyring"
+        if passphrase is None:
+            self._check_vault(secrets)
+            keys.open()
+        else:
+            keys.create(passphrase)
+            secrets = "passphrase"
         make_private(self._outside.service_dir)
         account = self._outside.make_account(self._outside.service_dir, "vbdesk")
         profile = Profile(

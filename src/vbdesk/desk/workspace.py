@@ -7,16 +7,19 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
+from vbdesk.client.local_service import Encryption
 from vbdesk.desk.local_service import LocalServiceKeeper
 from vbdesk.desk.navigation import Navigator
 from vbdesk.desk.network import SystemNetwork
 from vbdesk.desk.outside import Outside
+from vbdesk.desk.service_erasures import ServiceErasures
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.courier.forecast import Forecast
 from vbdesk.outbox.courier.network import Network, UnknownNetwork
 from vbdesk.outbox.courier.reach import CourierStatus
 from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.library.erasures import Erase, OwedErasure
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.settings import LibrarySettings
@@ -34,6 +37,7 @@ class _Counted:
     counts: dict[OutboxState, int]
     settings: LibrarySettings
     warnings: tuple[str, ...]
+    owes_erasure: bool
 
 
 def open_library(profile: Profile, outside: Outside) -> Library:
@@ -62,12 +66,15 @@ class Workspace(QObject):
         navigator: to ask for another page.
         outside: microphones, players and the rest of the world.
         network: what the operating system knows of the way to the service.
+        erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
+        encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
         counts, settings: how many recordings are in each state, and what is set for them, as last read.
 
     Signals:
         library_changed: a recording changed; at most five times a second.
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
+        encryption_changed: `encryption` is another than before.
         network_changed: the network is another than before.
         warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
@@ -75,6 +82,7 @@ class Workspace(QObject):
     library_changed = Signal()
     counts_changed = Signal(object)
     status_changed = Signal(object)
+    encryption_changed = Signal()
     network_changed = Signal()
     warned = Signal(str)
     _poked = Signal()
@@ -89,9 +97,14 @@ class Workspace(QObject):
         outside: Outside,
         navigator: Navigator,
         parent: QObject | None = None,
+        *,
+        service_key: bytes | None = None,
     ) -> None:
+        """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
         super().__init__(parent)
         self.profile, self.library, self.tasks = profile, library, tasks
+        self._service_key = service_key
+        self.encryption = Encryption.UNKNOWN if profile.kind == "local" else None
         self.outside, self.navigator = outside, navigator
         self.status = CourierStatus(None, "Connecting", None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
@@ -102,6 +115,9 @@ class Workspace(QObject):
         self._keeper: LocalServiceKeeper | None = None
         self._wake = threading.Event()
         self.network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        self.erasures: ServiceErasures | None = None
+        if library.erasures is not None:
+            self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self._budget = budget
         self._courier = Courier(
             library,
@@ -128,9 +144,12 @@ class Workspace(QObject):
         if self.profile.kind == "service":
             self._start_courier()
             return
+        if self._service_key is None:
+            raise ValueError("The service on this computer does not start without its key.")
         self._on_status(CourierStatus(None, "Starting the service on this computer", None, None))
-        service = self.outside.local_service(self.outside.service_dir)
+        service = self.outside.local_service(self.outside.service_dir, self._service_key)
         self._keeper = LocalServiceKeeper(service, self.tasks, self)
+        self._keeper.encryption_changed.connect(self._on_encryption)
         self._keeper.ready.connect(self._on_service_ready)
         self._keeper.failed.connect(self._on_service_failed)
         self._keeper.start()
@@ -199,12 +218,26 @@ class Workspace(QObject):
     def leave(self) -> Library:
         """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
         self._gather.stop()
+        if self.erasures is not None:
+            self.erasures.stop()
         self._leave_library()
         return self.library
 
     def close(self) -> None:
         """Let go of the library, after everything has stopped. Blocks on the disk."""
         self.leave().close()
+
+    def _erase_at_service(self, owed: OwedErasure) -> None:
+        if self._service_key is None:
+            raise ValueError("The service on this computer erases nothing without its key.")
+        self.outside.erase_recordings(
+            self.outside.service_dir,
+            self._service_key,
+            self.profile.account_id,
+            owed.job_ids,
+            owed.upload_refs,
+            sound_only=owed.what is Erase.SOUND,
+        )
 
     def _start_courier(self) -> None:
         self._thread = LongLived(self._courier.run, self._wake.set, "courier")
@@ -223,6 +256,11 @@ class Workspace(QObject):
     def _on_service_failed(self, sentence: str) -> None:
         self._on_status(CourierStatus(False, sentence, None, self.status.credits))
 
+    @Slot(object)
+    def _on_encryption(self, found: Encryption) -> None:
+        self.encryption = found
+        self.encryption_changed.emit()
+
     @Slot()
     def _on_network(self) -> None:
         self._wake.set()
@@ -239,12 +277,16 @@ class Workspace(QObject):
         self.tasks.start(self._count, self._on_counts, name="counts")
 
     def _count(self, context: TaskContext) -> _Counted:
-        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings)
+        erasures = self.library.erasures
+        owes_erasure = erasures is not None and bool(erasures.due())
+        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings, owes_erasure)
 
     @Slot(object)
     def _on_counts(self, found: _Counted) -> None:
         self.counts, self.settings = found.counts, found.settings
         self.counts_changed.emit(self.counts)
+        if found.owes_erasure and self.erasures is not None and self._keeper is not None:
+            self.erasures.look()
         if found.warnings != self._warnings:
             self._warnings = found.warnings
             self.warned.emit(" ".join(found.warnings))

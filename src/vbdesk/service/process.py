@@ -45,7 +45,17 @@ NOTICE_S = 5.0
 """For how long a process that was told to stop goes on answering, so that balancers learn of it first."""
 
 _LOCK_FILE = "serve.lock"
-OWN_FILES = ("vbdesk.db*", "secrets", "objects", "incoming", "*.lock", "service.log", "ready-*.json", "vbdesk.toml")
+OWN_FILES = (
+    "vbdesk.db*",
+    "secrets",
+    "objects",
+    "incoming",
+    "*.lock",
+    "service.log",
+    "ready-*.json",
+    "vbdesk.toml",
+    "desk-*",
+)
 """In the data folder."""
 _LOOK_EVERY_S = 0.1
 

@@ -18,7 +18,7 @@ from vbdesk.service.db import metadata
 from vbdesk.service.db.credits import credit_entries
 from vbdesk.service.db.groups import cohort_snapshots
 from vbdesk.service.erasure.wiring import open_eraser
-from vbdesk.service.errors import NotFound
+from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.jobs.orphans import sweep_orphans
 from vbdesk.service.jobs.retention import remove_erased_audio
 from vbdesk.service.work.runner import JobRunner
@@ -341,3 +341,69 @@ def test_a_job_that_ends_while_it_is_erased_is_settled_once(make_bench, postgres
             wait([erasing], 0.5)
         assert erasing.result().jobs == 1
     assert [kind for kind, _ in ledger(bench)] == ["grant", "hold", "capture"]
+
+
+def test_the_recording_of_an_ended_job_goes_and_its_result_stays(bench, eraser):
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    bench.service.client().put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"])
+    job_id, other = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"]), bench.submit()
+    for each in (job_id, other):
+        bench.finish(each)
+    before = bench.get(f"/v2/jobs/{job_id}")
+    for _ in range(2):  # also after a crash before it was noted
+        assert eraser.erase_sounds(bench.account.account_id, [job_id]) == 1
+    assert bench.get(f"/v2/jobs/{job_id}") == before
+    assert bench.stored_audio() == [other]
+    assert not bench.service.context.storage.exists(f"uploads/{grant['upload_ref']}")
+    assert eraser.count_left() == 0
+
+
+def test_the_recording_of_a_job_that_needs_it_or_is_anothers_stays(bench, eraser):
+    job_id, ended = bench.submit(), bench.submit()
+    bench.finish(ended)
+    with pytest.raises(Conflict, match="Wait for its end"):
+        eraser.erase_sounds(bench.account.account_id, [ended, job_id])
+    assert eraser.erase_sounds("acc-other", [ended]) == 0
+    assert sorted(bench.stored_audio()) == sorted([job_id, ended])
+
+
+def test_an_upload_that_never_became_a_job_goes(bench, eraser):
+    grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
+    bench.service.client().put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"])
+    stored = f"uploads/{grant['upload_ref']}"
+    eraser.erase_sounds("acc-other", [], [grant["upload_ref"]])
+    assert bench.service.context.storage.exists(stored)
+    eraser.erase_sounds(bench.account.account_id, [], [grant["upload_ref"]])
+    assert not bench.service.context.storage.exists(stored)
+    assert bench.post(audio=None, audio_upload_ref=grant["upload_ref"]).status_code == 400
+
+
+def test_what_the_store_does_not_let_go_is_said_to_be_left(bench, eraser, monkeypatch):
+    job_id = bench.submit()
+    bench.finish(job_id)
+
+    def in_use(key):
+        raise PermissionError("somebody reads it")
+
+    monkeypatch.setattr(eraser._storage, "delete", in_use)
+    eraser.erase_sounds(bench.account.account_id, [job_id])
+    assert eraser.count_left() == 1
+    monkeypatch.undo()
+    eraser.erase_sounds(bench.account.account_id, [job_id])
+    assert eraser.count_left() == 0
+    assert bench.stored_audio() == []
+
+
+def test_the_operator_erases_several_jobs_at_once_and_again(bench):
+    jobs = [bench.submit() for _ in range(2)]
+    for job_id in jobs:
+        bench.finish(job_id)
+    data_dir, account = str(bench.service.context.settings.data_dir), bench.account.account_id
+    chosen = [part for job_id in jobs for part in ("--job", job_id)]
+    for options, told in ((["--sound-only"], 2), ([], 2), ([], 0)):
+        command = ["job", "erase", "--data-dir", data_dir, "--account", account, *chosen, *options, "--json"]
+        done = CliRunner().invoke(app, command)
+        assert json.loads(done.stdout)["left"] == 0, done.output
+        assert json.loads(done.stdout)["erased"] == told
+        assert bench.client.get(f"/v2/jobs/{jobs[0]}").status_code == (200 if options else 404)
+        assert bench.stored_audio() == []

@@ -1,5 +1,6 @@
 """Account: which service, whether it answers, credits and plan, what is set for recordings and for the desk."""
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Slot
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk import theme
 from vbdesk.desk.icons import IconView
 from vbdesk.desk.pages.account_desk import DeskCard
+from vbdesk.desk.pages.account_passphrase import PassphraseCard
 from vbdesk.desk.pages.account_plan import PlanCard
 from vbdesk.desk.pages.account_rules import RulesCards
 from vbdesk.desk.pages.account_webhook import WebhookCard
@@ -78,6 +80,7 @@ class AccountPage(QWidget):
                 self._plan_card,
                 self._rules_card,
                 self._desk_card,
+                *self._passphrase_cards(),
                 self._profiles_card,
                 self._webhook_card,
             )
@@ -155,6 +158,11 @@ class AccountPage(QWidget):
     def _desk_card(self) -> QWidget:
         self.desk = DeskCard(self.view_model.choices)
         return self.desk
+
+    def _passphrase_cards(self) -> list[Callable[[], QWidget]]:
+        """One, where a passphrase opens the keys of the profile."""
+        model = self.view_model.passphrase
+        return [] if model is None else [partial(PassphraseCard, model)]
 
     def _webhook_card(self) -> QWidget:
         self.webhook = WebhookCard(self.view_model.webhook)
@@ -296,6 +304,8 @@ class AccountPage(QWidget):
 def _where_kept(secrets: str) -> str:
     if secrets == "session":
         return "Kept until this window is closed."
+    if secrets == "passphrase":
+        return "Kept on this computer, encrypted with your passphrase."
     return "Kept in this computer's keyring, nowhere else."
 
 

@@ -120,7 +120,7 @@ class DeskCard(Card):
         box = QHBoxLayout(row)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
-        words = f"Recordings and settings of every profile, encrypted, are in {self.model.folder}"
+        words = f"Recordings and settings of every profile are in {self.model.folder}"
         box.addWidget(Text(words, Role.LABEL, "text2", wrap=True), 1)
         box.addWidget(self.open_folder)
         return row

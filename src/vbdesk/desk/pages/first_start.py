@@ -73,6 +73,12 @@ class FirstStartPage(QWidget):
         self.banner = Banner()
         self.banner.acted.connect(model.use_session_only)
         self.this_computer = primary_button("Use this computer", size=ButtonSize.LARGE)
+        self.passphrase, self.repeated = SecretField(), SecretField()
+        self.passphrase_field = Field("Passphrase", self.passphrase, help_text="At least 12 characters.")
+        self.why_passphrase = Text("", Role.BODY, "text2", wrap=True)
+        self._promises, self._passphrase_part = QWidget(), QWidget()
+        self._below_this_computer = Text("Nothing to set up", Role.BODY, "text2")
+        self._where_keys_are = Text("Keys are stored in this computer’s keyring and nowhere else.", Role.BODY, "text2")
         self.address, self.account, self.key = LineField(placeholder="https://"), LineField(), SecretField()
         self.address_field = Field("Address", self.address)
         self.test = secondary_button("Test connection", size=ButtonSize.LARGE)
@@ -84,7 +90,9 @@ class FirstStartPage(QWidget):
 
     def _bind(self) -> None:
         model = self._model
-        self.this_computer.clicked.connect(model.use_this_computer)
+        self.this_computer.clicked.connect(self._use_this_computer)
+        self.passphrase.returnPressed.connect(self.repeated.setFocus)
+        self.repeated.returnPressed.connect(self._use_this_computer)
         self.test.clicked.connect(model.test_connection)
         self.go_on.clicked.connect(model.use_service)
         for edit in (self.address, self.account, self.key):
@@ -93,6 +101,8 @@ class FirstStartPage(QWidget):
         model.tested.connect(self._show_test)
         model.failed.connect(self._show_failure)
         model.session_offered.connect(self._offer_session)
+        model.passphrase_wanted.connect(self._ask_for_passphrase)
+        model.passphrase_faulty.connect(self._show_passphrase_fault)
         model.can_go_on_changed.connect(self._allow)
         self._allow(False)
 
@@ -113,7 +123,7 @@ class FirstStartPage(QWidget):
         foot = QHBoxLayout()
         foot.setSpacing(10)
         foot.addWidget(IconView("lock", "text2", 16))
-        foot.addWidget(Text("Keys are stored in this computer’s keyring and nowhere else.", Role.BODY, "text2"))
+        foot.addWidget(self._where_keys_are)
         foot.addStretch(1)
         foot.addWidget(self._busy_words)
         column = QVBoxLayout()
@@ -146,16 +156,26 @@ class FirstStartPage(QWidget):
     def _first_door(self, data_dir: Path) -> Card:
         card = Card(padding=28)
         card.body.setSpacing(0)
-        card.body.addLayout(_door_head("laptop", "This computer", "Nothing to set up"))
+        card.body.addLayout(_door_head("laptop", "This computer", self._below_this_computer))
         card.body.addSpacing(22)
+        promises = QVBoxLayout(self._promises)
+        promises.setContentsMargins(0, 0, 0, 0)
+        promises.setSpacing(8)
         for promise in _PROMISES:
             row = QHBoxLayout()
             row.setSpacing(10)
             row.addWidget(IconView("check", "ok", 16))
             row.addWidget(Text(promise, Role.BODY, "text2", wrap=True), 1)
-            card.body.addLayout(row)
-            card.body.addSpacing(8)
-        card.body.addSpacing(14)
+            promises.addLayout(row)
+        secret = QVBoxLayout(self._passphrase_part)
+        secret.setContentsMargins(0, 0, 0, 0)
+        secret.setSpacing(14)
+        for part in (self.why_passphrase, self.passphrase_field, Field("Passphrase again", self.repeated)):
+            secret.addWidget(part)
+        self._passphrase_part.hide()
+        card.body.addWidget(self._promises)
+        card.body.addWidget(self._passphrase_part)
+        card.body.addSpacing(22)
         card.body.addWidget(line())
         card.body.addSpacing(18)
         card.body.addWidget(Text("Data folder", Role.LABEL_MEDIUM))
@@ -168,7 +188,7 @@ class FirstStartPage(QWidget):
     def _second_door(self) -> Card:
         card = Card(padding=28)
         card.body.setSpacing(0)
-        card.body.addLayout(_door_head("server", "A service", "Run by your clinic or study"))
+        card.body.addLayout(_door_head("server", "A service", Text("Run by your clinic or study", Role.BODY, "text2")))
         for field in (self.address_field, Field("Account id", self.account), Field("API key", self.key)):
             card.body.addSpacing(18)
             card.body.addWidget(field)
@@ -202,7 +222,7 @@ class FirstStartPage(QWidget):
     @Slot(str)
     def _show_busy(self, words: str) -> None:
         self._busy_words.setText(f"{words} …" if words else "")
-        for control in (self.this_computer, self.address, self.account, self.key):
+        for control in (self.this_computer, self.passphrase, self.repeated, self.address, self.account, self.key):
             control.setEnabled(not words)
         self._allow(not words and self._model.can_go_on)
 
@@ -217,17 +237,37 @@ class FirstStartPage(QWidget):
     def _show_failure(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence)
 
+    @Slot()
+    def _use_this_computer(self) -> None:
+        if self._passphrase_part.isVisibleTo(self):
+            self._model.use_passphrase(self.passphrase.text(), self.repeated.text())
+        else:
+            self._model.use_this_computer()
+
+    @Slot(str)
+    def _ask_for_passphrase(self, why: str) -> None:
+        self.why_passphrase.setText(why)
+        self._below_this_computer.setText("Opens with your passphrase")
+        self._where_keys_are.setText("Keys of this computer are stored encrypted with your passphrase.")
+        self._promises.hide()
+        self._passphrase_part.show()
+        self.passphrase.setFocus()
+
+    @Slot(str)
+    def _show_passphrase_fault(self, fault: str) -> None:
+        self.passphrase_field.set_fault(fault or None)
+
     @Slot(str)
     def _offer_session(self, sentence: str) -> None:
         title = "This computer has no keyring, so there is no safe place for keys"
         self.banner.say(Tone.WARN, sentence, title=title, action="Use for this session")
 
 
-def _door_head(icon: str, title: str, below: str) -> QHBoxLayout:
+def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:
     words = QVBoxLayout()
     words.setSpacing(0)
     words.addWidget(Text(title, Role.DOOR_TITLE))
-    words.addWidget(Text(below, Role.BODY, "text2"))
+    words.addWidget(below)
     row = QHBoxLayout()
     row.setSpacing(14)
     row.addWidget(_Tile(icon))

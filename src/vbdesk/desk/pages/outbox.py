@@ -114,6 +114,7 @@ class OutboxPage(QWidget):
         self.bar.acted.connect(self._act_on_choice)
         self.banner.acted.connect(view_model.act_on_news)
         self.notice.acted.connect(self._on_notice_acted)
+        self.notice.other_acted.connect(self._on_notice_other)
         view_model.deeds.noticed.connect(self._show_notice)
         view_model.deeds.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
@@ -176,12 +177,18 @@ class OutboxPage(QWidget):
         if notice is None:
             self.notice.clear()
         else:
-            self.notice.say(Tone.WARN if notice.warning else Tone.OK, notice.sentence, action=notice.act)
+            tone = Tone.WARN if notice.warning else Tone.OK
+            self.notice.say(tone, notice.sentence, action=notice.act, other=notice.other)
 
     @Slot()
     def _on_notice_acted(self) -> None:
         self.notice.clear()
         self.view_model.deeds.act_on_notice()
+
+    @Slot()
+    def _on_notice_other(self) -> None:
+        self.notice.clear()
+        self.view_model.deeds.act_on_notice(other=True)
 
     @Slot()
     def _on_chosen(self) -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.limits import Bucket
+from vbdesk.desk.service_keys import ServiceKeys
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.viewmodels.desk_choices import DeskChoices
 from vbdesk.desk.viewmodels.prices import Price, diarize_price, prices
 from vbdesk.desk.viewmodels.rules import RulesViewModel
+from vbdesk.desk.viewmodels.unlocking import PassphraseViewModel
 from vbdesk.desk.viewmodels.webhook import WebhookViewModel
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.courier.reach import CourierStatus
@@ -60,6 +62,7 @@ class AccountViewModel(QObject):
         rules: what is set for its recordings.
         webhook: where its finished jobs are reported.
         choices: what is chosen for the desk.
+        passphrase: changes the passphrase of this computer; None where no passphrase opens the profile's keys.
 
     Signals:
         profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
@@ -84,6 +87,9 @@ class AccountViewModel(QObject):
         self.rules = RulesViewModel(workspace, self)
         self.webhook = WebhookViewModel(workspace, self)
         self.choices = DeskChoices(workspace, self)
+        self.passphrase: PassphraseViewModel | None = None
+        if workspace.profile.secrets == "passphrase":
+            self.passphrase = PassphraseViewModel(ServiceKeys(workspace.outside), workspace.tasks, self)
         workspace.status_changed.connect(self.status_changed)
 
     @property

@@ -6,12 +6,19 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.setup import ConnectionTest, Secrets, ServiceAddress, Setup
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.viewmodels.unlocking import passphrase_fault
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 
 NO_KEYRING = (
     "Keys can be kept until vbdesk closes instead: you would set this up again next time, and recordings that have not "
     "been sent by then could not be opened any more."
+)
+
+
+NO_KEYRING_HERE = (
+    "This computer has no keyring that could keep the key to your recordings and results. Choose a passphrase: "
+    "it opens that key, and vbdesk asks for it at every start."
 )
 
 
@@ -23,6 +30,8 @@ class FirstStartViewModel(QObject):
         tested: (bool, str) whether the connection test succeeded, and what to say.
         failed: (str) why a door did not open.
         session_offered: (str) there is no keyring: explanation of the session-only choice.
+        passphrase_wanted: (str) this computer needs a passphrase, since it has no keyring: why.
+        passphrase_faulty: (str) what is wrong with the passphrase.
         opened: (Profile) a profile is made and in use.
         can_go_on_changed: (bool) whether address, account and key are filled in.
     """
@@ -31,6 +40,8 @@ class FirstStartViewModel(QObject):
     tested = Signal(bool, str)
     failed = Signal(str)
     session_offered = Signal(str)
+    passphrase_wanted = Signal(str)
+    passphrase_faulty = Signal(str)
     opened = Signal(object)
     can_go_on_changed = Signal(bool)
 
@@ -38,6 +49,7 @@ class FirstStartViewModel(QObject):
         super().__init__(parent)
         self._setup, self._tasks = setup, tasks
         self._secrets: Secrets = "keyring"
+        self._passphrase: str | None = None
         self._address = ServiceAddress("", "", "")
         self._again: Callable[[], None] | None = None
         self._busy = False
@@ -65,6 +77,14 @@ class FirstStartViewModel(QObject):
         """Open the first door."""
         self._make(self.use_this_computer, "Setting up the service on this computer", self._make_local)
 
+    def use_passphrase(self, passphrase: str, repeated: str) -> None:
+        """Open the first door on a computer without a keyring."""
+        fault = passphrase_fault(passphrase, repeated)
+        self.passphrase_faulty.emit(fault or "")
+        if fault is None:
+            self._passphrase = passphrase
+            self.use_this_computer()
+
     def use_service(self) -> None:
         """Open the second door."""
         self._make(self.use_service, "Saving the key", self._make_service)
@@ -90,7 +110,7 @@ class FirstStartViewModel(QObject):
         self._tasks.start(work, self._on_made, self._on_not_made, name="first-start")
 
     def _make_local(self, context: TaskContext) -> Profile:
-        return self._setup.make_local(self._secrets)
+        return self._setup.make_local(self._passphrase)
 
     def _make_service(self, context: TaskContext) -> Profile:
         return self._setup.make_service(self._address, self._secrets)
@@ -105,12 +125,15 @@ class FirstStartViewModel(QObject):
     @Slot(object)
     def _on_made(self, profile: Profile) -> None:
         self._set_busy("")
+        self._passphrase = None
         self.opened.emit(profile)
 
     @Slot(object)
     def _on_not_made(self, failure: Failure) -> None:
         self._set_busy("")
-        if isinstance(failure.error, VaultMissing):
+        if isinstance(failure.error, VaultMissing) and self._again == self.use_this_computer:
+            self.passphrase_wanted.emit(NO_KEYRING_HERE)
+        elif isinstance(failure.error, VaultMissing):
             self.session_offered.emit(NO_KEYRING)
         elif isinstance(failure.error, VaultError):
             self.failed.emit(f"{failure.sentence} Keys are kept in the keyring and nowhere else.")

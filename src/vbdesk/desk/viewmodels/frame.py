@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vbdesk.client.local_service import Encryption
 from vbdesk.outbox.courier.reach import CourierStatus, Reach
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import Profile
@@ -76,8 +77,25 @@ def profile_below(profile: Profile) -> str:
     return profile.account_id
 
 
-def encrypted_words(profile: Profile) -> str:
-    """How recordings are kept."""
+def encrypted_words(profile: Profile, encryption: Encryption | None) -> tuple[str, str]:
+    """How recordings are kept on this computer, by the desk alone or by its own service too; words and icon.
+
+    The desk encrypts from the first block on. Its service may still have data of an earlier release to encrypt, and
+    until it says that nothing is left, no words claim it.
+
+    Args:
+        profile: whose recordings.
+        encryption: what the service on this computer says; None for a service elsewhere.
+    """
+    if encryption not in (None, Encryption.COMPLETE):
+        return _NOT_ENCRYPTED[encryption]
     if profile.secrets == "session":
-        return "Encrypted, key for this session only"
-    return "Recordings encrypted on this computer"
+        return "Encrypted, key for this session only", "lock"
+    return "Recordings encrypted on this computer", "lock"
+
+
+_NOT_ENCRYPTED = {
+    Encryption.UNKNOWN: ("The service has not said yet how it keeps recordings.", "clock"),
+    Encryption.UNDER_WAY: ("Encryption of the existing recordings is under way.", "clock"),
+    Encryption.OFF: ("The service on this computer keeps recordings without encryption.", "warning"),
+}

@@ -12,6 +12,7 @@ from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, deed_of
 from vbdesk.desk.viewmodels.time_words import counted
 from vbdesk.desk.workspace import Workspace
 from vbdesk.outbox.bundles.bundle import take_back
+from vbdesk.outbox.library.erasures import Erase, OwedErasure
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, PutAway, UnknownTake
 from vbdesk.outbox.library.recording_time import clock_words
@@ -34,6 +35,7 @@ class Choice:
         take_back: are in such a bundle.
         delete: can be deleted.
         calmly: of those, the ones whose deletion can be undone.
+        with_result: of those, the ones that keep a result if their sound alone is removed.
     """
 
     chosen: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Choice:
     take_back: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
     calmly: tuple[str, ...] = ()
+    with_result: tuple[str, ...] = ()
 
 
 def choice_of(items: Iterable[RecordingItem], around: Circumstances) -> Choice:
@@ -62,6 +65,7 @@ def choice_of(items: Iterable[RecordingItem], around: Circumstances) -> Choice:
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
         delete=keys(_deletable),
         calmly=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
+        with_result=keys(_keeps_result),
     )
 
 
@@ -70,24 +74,36 @@ def _deletable(item: RecordingItem) -> bool:
     return resting and not item.asked
 
 
+def _keeps_result(item: RecordingItem) -> bool:
+    with_both = item.sealed_result is not None and item.audio_gone_at is None
+    return item.state is _S.DONE and with_both and item.fault is None
+
+
 class Step(StrEnum):
     """What the button of a notice does."""
 
     CLOSE = "close"
     UNDO = "undo"
     DELETE = "delete"
+    REMOVE_SOUND = "remove_sound"
     SEND_AGAIN = "send_again"
     ACCEPT_COPY = "accept_copy"
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What became of a deed, or what is asked before it; `act` is the words of its button."""
+    """What became of a deed, or what is asked before it; `act` is the words of its button.
+
+    Attributes:
+        other, other_step: words of a second button, empty for none, and what it does.
+    """
 
     sentence: str
     act: str = "Close"
     step: Step = Step.CLOSE
     warning: bool = True
+    other: str = ""
+    other_step: Step = Step.CLOSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +129,15 @@ class TimeQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class _Removed:
+    """What was removed here, and which of it the service on this computer still has."""
+
+    what: Erase
+    take_ids: tuple[str, ...]
+    at_service: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Deleted:
     """What was put away, and which of it stood in the line."""
 
@@ -134,8 +159,13 @@ class OutboxDeeds(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._step = Step.CLOSE
+        self._step = self._other_step = Step.CLOSE
         self._asked_about: tuple[str, ...] = ()
+        self._unconfirmed: dict[str, Erase] = {}  # removed in this page; the service has not confirmed yet
+        self._confirmed: dict[str, Erase] = {}
+        if workspace.erasures is not None:
+            workspace.erasures.confirmed.connect(self._on_confirmed)
+            workspace.erasures.failed.connect(self._on_not_confirmed)
         self._deleted: _Deleted | None = None
         self._to_send_again = ""
 
@@ -184,6 +214,15 @@ class OutboxDeeds(QObject):
         elif choice.delete == choice.calmly:
             library, take_ids = self._workspace.library, choice.delete
             self._start(lambda: _put_away(library, take_ids), self._on_put_away)
+        elif self._workspace.erasures is not None:
+            self._asked_about = choice.delete
+            if choice.with_result == choice.delete:
+                question = _question_here(len(choice.delete))
+                self._say(
+                    Notice(question, "Everything", Step.DELETE, other="The sound only", other_step=Step.REMOVE_SOUND)
+                )
+            else:
+                self._say(Notice(_question_of_all(len(choice.delete)), act="Delete for good", step=Step.DELETE))
         else:
             self._asked_about = choice.delete
             self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=Step.DELETE))
@@ -230,11 +269,15 @@ class OutboxDeeds(QObject):
         library = self._workspace.library
         self._each([(take_id, lambda take_id: _restore_time(library, take_id))])
 
-    def act_on_notice(self) -> None:
-        """Do what the button of the notice says."""
-        step, self._step = self._step, Step.CLOSE
+    def act_on_notice(self, *, other: bool = False) -> None:
+        """Do what the button of the notice says; the second one if `other`."""
+        step = self._other_step if other else self._step
+        self._step = self._other_step = Step.CLOSE
+        library, take_ids = self._workspace.library, self._asked_about
         if step is Step.DELETE:
-            self._start(lambda: _discard(self._workspace.library, self._asked_about), self._on_discarded)
+            self._start(lambda: _discard(library, take_ids), self._on_removed)
+        elif step is Step.REMOVE_SOUND:
+            self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
         elif step is Step.SEND_AGAIN:
             self._each([(self._to_send_again, self._workspace.library.send_again)])
         elif step is Step.ACCEPT_COPY:
@@ -248,12 +291,14 @@ class OutboxDeeds(QObject):
     def withdraw(self) -> None:
         """Other recordings are chosen than were asked about."""
         if self._step in (Step.DELETE, Step.SEND_AGAIN):
-            self._step, self._asked_about = Step.CLOSE, ()
+            self._step = self._other_step = Step.CLOSE
+            self._asked_about = ()
             self.noticed.emit(None)
 
     def forget(self) -> None:
         """The page is left: what was offered is offered no longer."""
-        self._step, self._deleted, self._asked_about = Step.CLOSE, None, ()
+        self._step = self._other_step = Step.CLOSE
+        self._deleted, self._asked_about = None, ()
 
     def _each(self, deeds: list[tuple[str, Callable[[str], None]]]) -> None:
         self._start(lambda: _each_in_turn(deeds), self._on_each)
@@ -268,7 +313,7 @@ class OutboxDeeds(QObject):
         self._workspace.tasks.start(work, done, self._on_failed, name="outbox-act")
 
     def _say(self, notice: Notice) -> None:
-        self._step = notice.step
+        self._step, self._other_step = notice.step, notice.other_step
         self.noticed.emit(notice)
 
     @Slot(object)
@@ -303,14 +348,34 @@ class OutboxDeeds(QObject):
             )
 
     @Slot(object)
-    def _on_discarded(self, count: object) -> None:
-        if isinstance(count, int):
-            them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
-            self._say(
-                Notice(
-                    f"{counted(count, 'recording')} deleted. {them}: nobody can open the sound again.", warning=False
-                )
-            )
+    def _on_removed(self, removed: object) -> None:
+        """The keys here are destroyed; where the service on this computer has recordings too, it comes next."""
+        if not isinstance(removed, _Removed):
+            return
+        if removed.at_service and self._workspace.erasures is not None:
+            self._unconfirmed.update(dict.fromkeys(removed.at_service, removed.what))
+            gone = _gone_words(len(removed.take_ids), removed.what)
+            self._say(Notice(f"{gone} here. The service on this computer erases it now.", warning=False))
+            self._workspace.erasures.run()
+        else:
+            self._say(Notice(_destroyed_words(len(removed.take_ids), removed.what), warning=False))
+
+    @Slot(object)
+    def _on_confirmed(self, erased: OwedErasure) -> None:
+        """Once nothing is open any more: only now nobody can open the sound."""
+        what = self._unconfirmed.pop(erased.take_id, None)
+        if what is None:
+            return
+        self._confirmed[erased.take_id] = what
+        if not self._unconfirmed:
+            count, what = len(self._confirmed), max(self._confirmed.values(), key=lambda each: each is Erase.EVERYTHING)
+            self._confirmed = {}
+            self._say(Notice(_destroyed_words(count, what, at_service=True), warning=False))
+
+    @Slot(str)
+    def _on_not_confirmed(self, sentence: str) -> None:
+        if self._unconfirmed:
+            self._say(Notice(sentence))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -324,6 +389,37 @@ def _question(count: int) -> str:
         f"Delete {those} for good? The sound and {keys} are destroyed, and nobody can bring them back. "
         "What the service has stays there."
     )
+
+
+def _question_here(count: int) -> str:
+    """What is asked where the service on this computer has the recordings too."""
+    those = "this recording" if count == 1 else counted(count, "recording")
+    results = "its result stays" if count == 1 else "their results stay"
+    jobs = "the job and its result go too" if count == 1 else "the jobs and their results go too"
+    return (
+        f"Remove {those} from this computer and its service? The sound only: {results}. Everything: {jobs}. "
+        "Nobody can bring back what is removed."
+    )
+
+
+def _question_of_all(count: int) -> str:
+    those, keys = ("this recording", "its key") if count == 1 else (counted(count, "recording"), "their keys")
+    return (
+        f"Delete {those} for good, here and at the service on this computer? The sound and {keys} are destroyed, "
+        "jobs and results go too, and nobody can bring them back."
+    )
+
+
+def _gone_words(count: int, what: Erase) -> str:
+    if what is Erase.EVERYTHING:
+        return f"{counted(count, 'recording')} deleted"
+    return f"Sound of {counted(count, 'recording')} removed"
+
+
+def _destroyed_words(count: int, what: Erase, *, at_service: bool = False) -> str:
+    where = ", here and at the service on this computer" if at_service else ""
+    them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
+    return f"{_gone_words(count, what)}{where}. {them}: nobody can open the sound again."
 
 
 def _each_in_turn(deeds: list[tuple[str, Callable[[str], None]]]) -> str:
@@ -389,7 +485,17 @@ def _bring_back(library: Library, deleted: _Deleted) -> None:
             library.queue(each.take_id)
 
 
-def _discard(library: Library, take_ids: Collection[str]) -> int:
+def _discard(library: Library, take_ids: Collection[str]) -> _Removed:
     for take_id in take_ids:
         library.discard(take_id)
-    return len(take_ids)
+    return _removed(library, take_ids, Erase.EVERYTHING)
+
+
+def _remove_sounds(library: Library, take_ids: Collection[str]) -> _Removed:
+    library.remove_sounds(take_ids, part=None)
+    return _removed(library, take_ids, Erase.SOUND)
+
+
+def _removed(library: Library, take_ids: Collection[str], what: Erase) -> _Removed:
+    owed = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
+    return _Removed(what, tuple(take_ids), tuple(take_id for take_id in take_ids if take_id in owed))

@@ -36,9 +36,11 @@ class Banner(QWidget):
 
     Signals:
         acted: the button was pressed.
+        other_acted: the second button was pressed.
     """
 
     acted = Signal()
+    other_acted = Signal()
 
     def __init__(self, parent: QWidget | None = None, *, above: int = 0) -> None:
         """Make the strip; `above` it stay so many pixels free while it is shown."""
@@ -50,6 +52,8 @@ class Banner(QWidget):
         self._sentence = Text("", Role.BODY, "text", wrap=True)
         self._button = Button("", Kind.QUIET)
         self._button.clicked.connect(self._act)
+        self._other = Button("", Kind.QUIET)
+        self._other.clicked.connect(self.other_acted)
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(self._title)
@@ -59,6 +63,7 @@ class Banner(QWidget):
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)
+        row.addWidget(self._other, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setMinimumHeight(48 + above)
@@ -66,15 +71,20 @@ class Banner(QWidget):
 
     @property
     def button(self) -> Button:
-        """The one quiet button."""
+        """The quiet button; where there are two, the one at the end."""
         return self._button
+
+    @property
+    def other_button(self) -> Button:
+        """The second button, before the other."""
+        return self._other
 
     @property
     def tone(self) -> Tone:
         """What kind of news it brings."""
         return self._tone
 
-    def say(self, tone: Tone, sentence: str, *, title: str = "", action: str = "") -> None:
+    def say(self, tone: Tone, sentence: str, *, title: str = "", action: str = "", other: str = "") -> None:
         """Show the banner."""
         self._tone = tone
         icon, ink, _ = _LOOKS[tone]
@@ -86,6 +96,8 @@ class Banner(QWidget):
         self._button.setText(action)
         self._button.set_kind(Kind.LINK if tone is Tone.INFO else Kind.QUIET)
         self._button.setVisible(bool(action))
+        self._other.setText(other)
+        self._other.setVisible(bool(other))
         self.setVisible(True)
         self.update()
 

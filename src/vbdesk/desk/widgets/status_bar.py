@@ -62,8 +62,9 @@ class StatusBar(QWidget):
         """Say how many recordings are on their way."""
         self._moving.say(words)
 
-    def show_right(self, encrypted: str, credits_left: str) -> None:
-        """Say how recordings are kept, and what is left to spend."""
+    def show_right(self, encrypted: str, credits_left: str, icon: str = "lock") -> None:
+        """Say how recordings are kept, with an icon, and what is left to spend."""
+        self._encrypted.icon.show_icon(icon, "text2")
         self._encrypted.icon.setVisible(bool(encrypted))
         self._encrypted.say(encrypted)
         self._credits.say(credits_left)

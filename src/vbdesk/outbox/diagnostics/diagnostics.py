@@ -416,7 +416,10 @@ class _Examination:
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
         """The keyring is one for all profiles, so what is wrong with it is said once."""
-        if all(finding.sentence != str(error) for finding in self._findings):
+        if self._profile.secrets == "passphrase":
+            told = "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
+            self._findings.append(Finding("passphrase", Health.NOTICE, told))
+        elif all(finding.sentence != str(error) for finding in self._findings):
             self._findings.append(Finding("keyring", Health.MEND, str(error)))
         return {"error": type(error).__name__}
 

@@ -64,6 +64,7 @@ class Deed(StrEnum):
     DAMAGED_KEPT = "damaged sound kept aside"
     DAMAGED_DELETED = "damaged sound deleted"
     DELETED = "deleted"
+    ERASED_AT_SERVICE = "erased at the service on this computer"
     SETTINGS_CHANGED = "settings changed"
     KEY_ENTERED = "API key entered"
     COPY_ACCEPTED = "restored copy accepted"

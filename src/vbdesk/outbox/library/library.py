@@ -20,6 +20,7 @@ from vbdesk.contract.ids import new_id
 from vbdesk.outbox.intake.opened import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
 from vbdesk.outbox.library.damaged import DamagedTakes
+from vbdesk.outbox.library.erasures import Erase, OwedErasures
 from vbdesk.outbox.library.examine import accept, examine, findings_of, of_faulty, of_list
 from vbdesk.outbox.library.high_water import KeyringReading
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
@@ -58,6 +59,7 @@ class Library(Listing):
         store: the database, shared with the courier's line.
         times: what the service has confirmed of the time.
         damaged: what a person decides about takes whose files are damaged.
+        erasures: what the service has to erase of removed recordings; None where it is not this computer's own.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class Library(Listing):
         clock: Clock | None = None,
         actor: Actor | None = None,
         keyring: KeyringReading | None = None,
+        *,
+        erases_at_service: bool = False,
     ) -> None:
         """Open the library in `folder`, made if there is none.
 
@@ -76,6 +80,7 @@ class Library(Listing):
             clock: the system's if None.
             actor: who the audit log will name; a desk without account if None.
             keyring: what the keyring says of how far the library has come; None where nothing is kept in it.
+            erases_at_service: what is removed here is erased at the service too, which is this computer's own.
 
         Raises:
             LibraryLocked, LibraryUnreadable, OSError: it cannot be opened.
@@ -84,12 +89,15 @@ class Library(Listing):
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
+        self.erasures = OwedErasures(self.store) if erases_at_service else None
         self._sounds = Sounds(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
             self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
         )
         try:
             self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
+            if self.erasures is not None:
+                self.erasures.release()
         except DAMAGE as error:
             self.store.close()
             raise unreadable(folder, error) from error
@@ -123,6 +131,9 @@ class Library(Listing):
     def close(self) -> None:
         """Let go of the database; what was put away goes for good."""
         self._sounds.destroy_put_away()
+        if self.erasures is not None:
+            with suppress(sqlite3.Error):  # a full disk; the next opening does it
+                self.erasures.release()
         self.store.close()
 
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
@@ -339,6 +350,8 @@ class Library(Listing):
             if self.store.get(take_id).state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be put away.")
             put_away = PutAway(take_id, self.store.row(take_id))
+            if self.erasures is not None:  # an earlier attempt may have come to the service
+                self.erasures.owe(take_id, Erase.EVERYTHING, ready=False)
             self._sounds.put_away(take_id)
             self.store.forget(take_id)
             self.store.note(Deed.PUT_AWAY, take_id)
@@ -348,11 +361,13 @@ class Library(Listing):
         """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
         with _or_else(lambda: self._sounds.undo_bring_back(put_away.take_id)), self.store.changing():
             self.store.restore(put_away.row)
+            if self.erasures is not None:
+                self.erasures.withdraw(put_away.take_id)
             self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
             self._sounds.bring_back(put_away.take_id)
 
     def discard(self, take_id: str) -> None:
-        """Delete a recording and its sound from this computer. What the service has of it stays there.
+        """Delete a recording and its sound from this computer; what the service has of it, see `erasures`.
 
         Raises:
             NotAllowed: it is at the service, and its result has not come.
@@ -363,12 +378,16 @@ class Library(Listing):
                 raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
             if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # of a fault, no result ever comes
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+            if self.erasures is not None:
+                self.erasures.owe(take_id, Erase.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
             self.store.note(Deed.DELETED, take_id)
 
-    def remove_sounds(self, take_ids: Collection[str]) -> None:
+    def remove_sounds(self, take_ids: Collection[str], part: Part | None = Part.COURIER) -> None:
         """Delete the sound of recordings that have their results, its key first; the rest of them stays.
+
+        `part` says who does it, for the audit log; the one that has opened the library if None.
 
         Raises:
             NotAllowed: one has no result, or its entry is not as the desk wrote it; nothing was deleted.
@@ -379,8 +398,10 @@ class Library(Listing):
                 item = self.store.get(take_id)
                 if item.state is not OutboxState.DONE or item.sealed_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
+                if self.erasures is not None:
+                    self.erasures.owe(take_id, Erase.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
-                self.store.note(Deed.SOUND_REMOVED, take_id, part=Part.COURIER)
+                self.store.note(Deed.SOUND_REMOVED, take_id, part=part)
 
     def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
         """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""

@@ -60,7 +60,8 @@ class HeldLibrary(Library):
         try:
             key = library_key(vault, profile, folder)
             keyring = None if profile.secrets == "session" else read_keyring(vault, profile.high_water_name)
-            super().__init__(folder, key, clock, Actor(part, profile.account_id), keyring)
+            local = profile.kind == "local"
+            super().__init__(folder, key, clock, Actor(part, profile.account_id), keyring, erases_at_service=local)
         except BaseException:
             self._held.release()
             raise

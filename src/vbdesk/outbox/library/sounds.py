@@ -252,7 +252,7 @@ class Sounds:
 
     def _refuse_gone(self, item: RecordingItem) -> None:
         if item.audio_gone_at is not None:
-            raise KeyGone("The sound of this recording was removed after its result, as set. The result is kept.")
+            raise KeyGone("The sound of this recording was removed after its result. The result is kept.")
 
     def _digest(self, item: RecordingItem) -> str | None:
         known = self._store.row(item.take_id)["sound_sha256"]

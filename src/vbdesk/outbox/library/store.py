@@ -384,6 +384,10 @@ class Store:
         sealed = self.seal.seal(body, f"trajectories/{group_id}/{read_at}")
         self._database.execute("INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?)", (group_id, read_at, sealed))
 
+    def forget_trajectory(self, group_id: str) -> None:
+        """Forget the last read of a subject's history. Within a transaction."""
+        self._database.execute("DELETE FROM trajectories WHERE group_id = ?", (group_id,))
+
     def event(self, event_id: str) -> sqlite3.Row | None:
         """The row of `pending` with this id; None if there is none."""
         rows = self.rows("SELECT * FROM pending WHERE event_id = ?", (event_id,))

@@ -26,7 +26,7 @@ class Profile:
     Attributes:
         kind: `local` is the service that this computer runs itself.
         base_url: None for `local`, whose address is known once it runs.
-        secrets: in the keyring, or for this session only.
+        secrets: in the keyring, for this session only, or encrypted with a passphrase (`local` alone).
         plan: how many requests a minute the account may make; the interface does not tell.
     """
 
@@ -35,7 +35,7 @@ class Profile:
     kind: Literal["local", "service"]
     base_url: str | None
     account_id: str
-    secrets: Literal["keyring", "session"] = "keyring"
+    secrets: Literal["keyring", "session", "passphrase"] = "keyring"
     plan: Plan = Plan.STANDARD
 
     @property

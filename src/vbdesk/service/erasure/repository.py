@@ -27,6 +27,28 @@ def find_job(connection: Connection, account_id: str, job_id: str) -> Sequence[A
     return connection.execute(query).all()
 
 
+def list_jobs(connection: Connection, account_id: str, job_ids: Collection[str]) -> Sequence[AnyRow]:
+    """`job_id`, `audio_key`, `upload_ref` and `status` of those of these jobs that the account has, held until the end.
+
+    None of them ends before the transaction does.
+    """
+    query = sa.select(*_KEPT_OF_A_JOB, jobs.c.status).where(jobs.c.job_id.in_(job_ids), jobs.c.account_id == account_id)
+    return connection.execute(query.order_by(jobs.c.job_id).with_for_update()).all()
+
+
+def list_uploads(connection: Connection, account_id: str, upload_refs: Collection[str]) -> list[str]:
+    """Those of these uploads that the account has."""
+    query = sa.select(uploads.c.upload_ref).where(
+        uploads.c.upload_ref.in_(upload_refs), uploads.c.account_id == account_id
+    )
+    return list(connection.execute(query).scalars())
+
+
+def list_owed(connection: Connection) -> list[str]:
+    """Every object that erasures still have to remove, or to keep from being put again."""
+    return list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
+
+
 def list_group_jobs(connection: Connection, group_key: str) -> Sequence[AnyRow]:
     """The same of every job that is in the group or is read against its history."""
     members = sa.select(memberships.c.job_id).where(memberships.c.group_key == group_key)

@@ -14,13 +14,15 @@ from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.db.accounts import DELETED, DELETING
 from vbdesk.service.db.session import Database
 from vbdesk.service.erasure import repository
-from vbdesk.service.errors import NotFound
+from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.groups import repository as groups
+from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.jobs.repository import AnyRow
+from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
+from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
-from vbdesk.service.storage.withdrawal import withdraw
+from vbdesk.service.storage.withdrawal import is_withdrawn, withdraw
 from vbdesk.service.uploads.service import upload_key
 
 AT_ONCE = 200
@@ -184,6 +186,40 @@ class Eraser:
         objects = self._database.write(erase)
         self._remove(objects)
         return len(objects)
+
+    def erase_sounds(self, account_id: str, job_ids: Sequence[str], upload_refs: Sequence[str] = ()) -> int:
+        """Erase the recordings of jobs that have ended, and uploads; how many jobs. They and their results stay.
+
+        It may be asked for again: what is gone is passed over.
+
+        Raises:
+            Conflict: a job has not ended, and needs its recording; nothing was erased.
+        """
+
+        def erase(connection: Connection) -> tuple[int, Sequence[str]]:
+            found = repository.list_jobs(connection, account_id, job_ids)
+            if any(row.status in UNFINISHED for row in found):
+                raise Conflict("A job has not ended and needs its recording. Wait for its end, or delete the job.")
+            mine = repository.list_uploads(connection, account_id, upload_refs)
+            uploads = {*mine, *(row.upload_ref for row in found if row.upload_ref)}
+            keys = set(_objects_of(found))
+            # by their names, since the rows have forgotten the recordings after the first time
+            keys.update(f"{AUDIO_FOLDER}/{row.job_id}" for row in found)
+            jobs.forget_audio(connection, [row.job_id for row in found])
+            repository.owe_removal(connection, keys - set(map(upload_key, uploads)), self._clock.now())
+            self._delete_uploads(connection, sorted(uploads))
+            return len(found), sorted({*keys, *map(upload_key, uploads)})
+
+        count, keys = self._database.write(erase)
+        self._database.scrub()
+        self._remove(keys)
+        return count
+
+    def count_left(self) -> int:
+        """How many recordings and uploads of all erasures are still stored, since the store did not let them go."""
+        with self._database.reading() as connection:
+            owed = repository.list_owed(connection)
+        return sum(self._storage.exists(key) and not is_withdrawn(self._storage, key) for key in owed)
 
     def _erase(
         self, connection: Connection, account_id: str, kind: str, found: Sequence[AnyRow], *group_keys: str
