@@ -23,16 +23,10 @@ def insert_account(
     connection.execute(sa.insert(credit_balances).values(account_id=account_id, credits=0))
 
 
-def find_account(connection: Connection, account_id: str) -> sa.Row[str, str, bytes] | None:
-    """`(account_id, plan, secret_key_hash)`."""
-    columns = (accounts.c.account_id, accounts.c.plan, accounts.c.secret_key_hash)
-    return connection.execute(sa.select(*columns).where(accounts.c.account_id == account_id)).one_or_none()
-
-
-def store_secret_key(connection: Connection, account_id: str, secret_key_hash: bytes) -> bool:
-    """Replace the account's secret key; whether there is such an account."""
+def store_secret_key(connection: Connection, account_id: str, secret_key_hash: bytes) -> None:
+    """Replace the account's secret key."""
     mine = accounts.c.account_id == account_id
-    return connection.execute(sa.update(accounts).where(mine).values(secret_key_hash=secret_key_hash)).rowcount == 1
+    connection.execute(sa.update(accounts).where(mine).values(secret_key_hash=secret_key_hash))
 
 
 def read_state(connection: Connection, account_id: str, *, to_edit: bool = False, alone: bool = False) -> str | None:
