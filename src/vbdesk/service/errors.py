@@ -6,7 +6,8 @@ ServiceError
 ├── NotFound                404
 ├── Conflict                409
 ├── RateLimited             429, says when to come back
-│   └── ServiceBusy         429
+│   ├── ServiceBusy         429
+│   └── TooMuchRefused      429
 ├── InvalidRequest          400
 ├── InvalidUseCase          400
 ├── ValidationFailed        422, with `detail`
@@ -81,6 +82,17 @@ class ServiceBusy(RateLimited):
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
         self.message = f"The service is busy: many of your recordings wait already. Try again in {retry_after_s} s."
+
+
+class TooMuchRefused(RateLimited):
+    """The account's recordings took long to look at and were refused, so that nobody paid for that time."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(retry_after_s)
+        self.message = (
+            "Your recordings of the last minute took long to read and could not be analysed. Check them, and try again "
+            f"in {retry_after_s} s."
+        )
 
 
 class InvalidRequest(ServiceError):
