@@ -7,7 +7,8 @@ ServiceError
 ├── Conflict                409
 ├── RateLimited             429, says when to come back
 │   ├── ServiceBusy         429
-│   └── QuotaExceeded       429
+│   ├── QuotaExceeded       429
+│   └── TooMuchRefused      429
 ├── OutOfSpace              503, says when to come back
 ├── InvalidRequest          400
 ├── InvalidUseCase          400
@@ -107,6 +108,17 @@ class OutOfSpace(ServiceError):
         "Try again in a minute."
     )
     retry_after_s = 60
+
+
+class TooMuchRefused(RateLimited):
+    """The account's recordings took long to look at and were refused, so that nobody paid for that time."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(retry_after_s)
+        self.message = (
+            "Your recordings of the last minute took long to read and could not be analysed. Check them, and try again "
+            f"in {retry_after_s} s."
+        )
 
 
 class InvalidRequest(ServiceError):

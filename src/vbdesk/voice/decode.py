@@ -32,6 +32,9 @@ CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
 MIN_SAMPLE_RATE = 4_000  # Hz; below there is no voice to measure
 MAX_SAMPLE_RATE = 768_000  # Hz; above, a header is wrong
 MAX_CHANNELS = 8
+MAX_VALUES = MAX_DURATION_S * 96_000 * 2
+"""Samples of all channels: 20 minutes of stereo at 96 kHz. A file of 32 MB that holds more has next to nothing in it,
+and may take minutes to read."""
 BLOCK_FRAMES = 1 << 16  # handled at a time
 UNKNOWN_FRAMES = 1 << 62
 MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, holes are not
@@ -64,7 +67,7 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
     Raises:
         AudioTooLarge: before anything is read.
         UnsupportedFormat: not one of the four, a codec that is not theirs, or damaged.
-        AudioTooLong: as soon as the limit is passed; the rest is not read.
+        AudioTooLong: as soon as the limit is passed, or as the file says so; the rest is not read.
         AudioTooShort: less than the limit, or no sound at all.
         NothingToAnalyse: silence by resources/quality.toml, or a constant.
         OSError: the file cannot be opened.
@@ -129,7 +132,7 @@ class _Mixdown:
 
     def read(self, file: BinaryIO, container: Container) -> None:
         file.seek(0)
-        for sample_rate, block in _gathered(_read(file, container)):
+        for sample_rate, block in _gathered(_read(file, container, self._longest_s)):
             self._add(sample_rate, block)
         if self._frames == 0:
             raise UnsupportedFormat("There is no sound in the file.")
@@ -145,8 +148,7 @@ class _Mixdown:
         if not np.abs(block).max() <= LARGEST_VALUE:  # nor is it for what is not a number
             raise UnsupportedFormat("The file holds values that are not sound.")
         self._frames += len(block)
-        if self._frames > self._longest_s * sample_rate:
-            raise AudioTooLong("The recording is too long.")
+        _check_size(self._frames, sample_rate, block.shape[1], self._longest_s)
         self._mono += self._resampler.feed(self._mixed(block)).tobytes()
 
     def _mixed(self, block: Block) -> Samples:
@@ -186,6 +188,15 @@ def _check_layout(sample_rate: int, channels: int) -> None:
     _check_channels(channels)
 
 
+def _check_size(frames: int, sample_rate: int, channels: int, longest_s: float) -> None:
+    """Refuse a recording that is too long, or whose samples are too many to be read in time."""
+    if frames > longest_s * sample_rate:
+        raise AudioTooLong("The recording is too long.")
+    if longest_s < inf and frames * channels > MAX_VALUES:
+        found = f"The file holds too many samples: {sample_rate} Hz in {channels} channel(s)."
+        raise UnsupportedFormat(f"{found} Convert it to 48 kHz and one channel.")
+
+
 def _check_channels(channels: int) -> None:
     if channels > MAX_CHANNELS:
         raise UnsupportedFormat(f"There are {channels} channels.")
@@ -206,7 +217,7 @@ def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]
         yield held_rate, np.concatenate(held)
 
 
-def _read(file: BinaryIO, container: Container) -> Iterator[tuple[int, Block]]:
+def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Iterator[tuple[int, Block]]:
     """Yield the sampling rate and a block, again and again, with the faster library that reads `container`."""
     if container in ("mp3", "m4a"):
         yield from _read_with_av(file, container)
@@ -230,6 +241,8 @@ def _read(file: BinaryIO, container: Container) -> Iterator[tuple[int, Block]]:
         if sound.subtype not in _SOUNDFILE_SUBTYPES:
             raise UnsupportedFormat(f"The sound in the file is coded as {sound.subtype}.")
         if sound.frames < UNKNOWN_FRAMES:
+            _check_layout(sound.samplerate, sound.channels)
+            _check_size(sound.frames, sound.samplerate, sound.channels, longest_s)
             yield from _read_with_soundfile(sound)
             return
     file.seek(0)  # a FLAC stream that was written without knowing its length: libsndfile stops after one block

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from worker_tasks import (
     stall_at_one_file,
 )
 
-from vbdesk.service.errors import AudioTooLong, ProcessingFailed, UnsupportedFormat
+from vbdesk.service.errors import AudioTooLong, ProcessingFailed, TooMuchRefused, UnsupportedFormat
 from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.slots import SlotPool
 
@@ -124,5 +125,63 @@ def test_the_api_refuses_such_a_file_and_goes_on(make_bench):
         answer = bench.post()
         assert (answer.status_code, answer.json()["code"]) == (400, "UNSUPPORTED_FORMAT")
         assert (bench.credits(), bench.stored_audio()) == (100_000, [])
+    finally:
+        inspector.close()
+
+
+def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(monkeypatch):
+    monkeypatch.setattr("vbdesk.service.work.fair_places.REFUSED_S", 1.0)
+    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=0.5)
+
+    async def crowd():
+        refusals = [inspector.inspect(SPEECH, "hostile") for _ in range(8)]
+        return await asyncio.gather(*refusals, return_exceptions=True)
+
+    try:
+        refusals = Counter(type(refusal) for refusal in asyncio.run(crowd()))
+        assert set(refusals) == {UnsupportedFormat, TooMuchRefused}
+        assert refusals[UnsupportedFormat] <= 4, "two at a time, until the time is used up"
+        for _ in range(3):
+            assert inspect(inspector, HONEST).content_type == "audio/flac"
+        with pytest.raises(TooMuchRefused):
+            asyncio.run(inspector.inspect(HONEST, "hostile"))
+    finally:
+        inspector.close()
+
+
+def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monkeypatch):
+    monkeypatch.setattr("vbdesk.service.work.fair_places.REFUSED_S", 0.2)
+    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=0.5)
+    try:
+        bench = make_bench(inspector=inspector)
+        assert bench.post(audio=SPEECH.read_bytes()).status_code == 400
+        answer = bench.post(audio=SPEECH.read_bytes())
+        assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+        assert 0 < int(answer.headers["retry-after"]) <= 60
+        other = bench.service.client(bench.service.add_account())
+        assert other.post("/v2/models/pulse/analyze", files={"audio": HONEST.read_bytes()}).status_code == 200
+        assert (bench.credits(), bench.stored_audio()) == (100_000, bench.stored_audio()[:1])
+    finally:
+        inspector.close()
+
+
+def test_a_caller_who_leaves_keeps_the_place_until_the_child_is_done():
+    """Otherwise callers who leave again and again would have more children at work than their places."""
+    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=3)
+
+    async def leave():
+        leaving = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(2)]
+        while inspector._places._held["hostile"] < 2:
+            await asyncio.sleep(0.01)
+        for task in leaving:
+            task.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
+        held = inspector._places._held["hostile"]
+        while inspector._places._held["hostile"]:
+            await asyncio.sleep(0.01)
+        return held
+
+    try:
+        assert asyncio.run(leave()) == 2
     finally:
         inspector.close()

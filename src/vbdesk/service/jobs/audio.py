@@ -39,6 +39,7 @@ class AudioInspector(Protocol):
 
         Raises:
             AudioRejected: it cannot be analysed.
+            TooMuchRefused: the sender's recordings took long and were refused.
             ProcessingFailed: it could not be looked at.
         """
         ...

@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
+import time
 from concurrent.futures import ThreadPoolExecutor
-from weakref import WeakValueDictionary
 
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.errors import ProcessingFailed, UnsupportedFormat, audio_rejected
+from vbdesk.service.errors import AudioRejected, ProcessingFailed, UnsupportedFormat, audio_rejected
 from vbdesk.service.jobs.audio import AudioFacts, Refusal, load_decoders, look_at
+from vbdesk.service.work.fair_places import FairPlaces
 from vbdesk.service.work.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.work.slots import SlotPool
 
 AT_ONCE = 4
 AT_ONCE_OF_ONE_SENDER = 2
 """Recordings of one account looked at together. Its others wait, so that files which stall their children until these
-are ended hold up nobody else: of every other account at most so many stand before the next one in the queue."""
+are ended hold up nobody else. Of all accounts that wait, the one goes on that used the least time lately."""
 
 MEMORY_BYTES = 1024**3  # beyond what a child holds when ready; 20 minutes take a quarter of it
 TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle computer
@@ -40,12 +41,20 @@ class FencedInspector:
         self._timeout_s = timeout_s
         self._slots = SlotPool(AT_ONCE, prepare or load_decoders, memory_bytes=memory_bytes, max_tasks=MAX_TASKS)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
-        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._places = FairPlaces(AT_ONCE, AT_ONCE_OF_ONE_SENDER)
 
     async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
-        """Decode the recording as the analysis will. Raises AudioRejected, ProcessingFailed."""
-        async with self._turns.setdefault(sender, asyncio.Semaphore(AT_ONCE_OF_ONE_SENDER)):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, recording)
+        """Decode the recording as the analysis will. Raises AudioRejected, ProcessingFailed, TooMuchRefused."""
+        await self._places.take(sender)
+        began = time.monotonic()
+
+        def give_back(ended: asyncio.Future[AudioFacts]) -> None:
+            refused = not ended.cancelled() and isinstance(ended.exception(), AudioRejected)
+            self._places.give_back(sender, time.monotonic() - began, refused=refused)
+
+        looking = asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, recording)
+        looking.add_done_callback(give_back)
+        return await asyncio.shield(looking)  # a caller that leaves ends no child: its place is taken until then
 
     def close(self) -> None:
         """End the children."""

@@ -1,0 +1,95 @@
+"""How much of a file is read before it is refused: small files may hold hours, or samples that take minutes to read."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+import soundfile as sf
+from cheap_flac import cheap_flac
+from m4a_files import write_m4a
+
+import vbdesk.voice.decode as decoding
+from vbdesk.contract.errors import ErrorCode
+from vbdesk.contract.limits import MAX_DURATION_S
+from vbdesk.voice.decode import MAX_VALUES, decode
+from vbdesk.voice.errors import AudioError, AudioTooLong, NothingToAnalyse, UnsupportedFormat
+
+
+@pytest.fixture
+def read_values(monkeypatch) -> list[int]:
+    """Grows by the samples of every block that is read."""
+    counted: list[int] = []
+    read = decoding._read
+
+    def counting(*arguments):
+        for sample_rate, block in read(*arguments):
+            counted.append(block.size)
+            yield sample_rate, block
+
+    monkeypatch.setattr(decoding, "_read", counting)
+    return counted
+
+
+def test_the_file_is_what_it_is_taken_for():
+    samples, rate = sf.read(BytesIO(cheap_flac(seconds=20, channels=2, value=100)), dtype="int16")
+    assert (samples.shape, rate, np.unique(samples).tolist()) == ((20 * 44_100, 2), 44_100, [100])
+
+
+def test_hours_that_the_header_tells_are_refused_before_anything_is_read(read_values):
+    for hours in (0.34, 10):
+        small = cheap_flac(seconds=hours * 3600, sample_rate=48_000)
+        with pytest.raises(AudioTooLong) as refused:
+            decode(BytesIO(small))
+        assert (len(small) < 600_000, refused.value.code) == (True, ErrorCode.AUDIO_TOO_LONG)
+    assert read_values == []
+
+
+def test_hours_that_the_header_hides_are_read_to_the_limit_alone(read_values):
+    with pytest.raises(AudioTooLong):
+        decode(BytesIO(cheap_flac(seconds=4 * 3600, sample_rate=8_000, said_seconds=0)))
+    assert sum(read_values) <= MAX_DURATION_S * 8_000 + 4 * decoding.BLOCK_FRAMES
+
+
+@pytest.mark.parametrize(("sample_rate", "channels"), [(655_350, 1), (655_350, 8), (192_000, 8), (96_000, 3)])
+def test_twenty_minutes_of_more_samples_than_a_voice_needs_are_refused_before_anything_is_read(
+    read_values, sample_rate, channels
+):
+    small = cheap_flac(seconds=1199, sample_rate=sample_rate, channels=channels)
+    with pytest.raises(UnsupportedFormat, match=r"too many samples.*Convert it to 48 kHz"):
+        decode(BytesIO(small))
+    assert (len(small) < 500_000, read_values) == (True, [])
+
+
+def test_samples_that_the_header_hides_are_read_to_the_bound_alone(read_values, monkeypatch, tmp_path):
+    monkeypatch.setattr(decoding, "MAX_VALUES", 1_000_000)
+    hidden = [cheap_flac(seconds=60, sample_rate=48_000, channels=8, said_seconds=0)]
+    noise = np.random.default_rng(0).normal(0, 0.1, (48_000 * 20, 8)).astype(np.float32)
+    write_m4a(tmp_path / "aac.m4a", "aac", "7.1", noise)
+    hidden.append((tmp_path / "aac.m4a").read_bytes())
+    for file in hidden:
+        read_values.clear()
+        with pytest.raises(UnsupportedFormat, match="too many samples"):
+            decode(BytesIO(file))
+        assert 0 < sum(read_values) <= 1_000_000 + 2 * 8 * decoding.BLOCK_FRAMES
+
+
+def test_what_a_header_says_too_little_of_is_read_as_far_as_it_says(read_values):
+    with pytest.raises(AudioError):
+        decode(BytesIO(cheap_flac(seconds=4 * 3600, sample_rate=8_000, said_seconds=20)))
+    assert sum(read_values) <= 21 * 8_000
+
+
+def test_twenty_minutes_of_stereo_at_96_khz_are_within_the_bound():
+    assert MAX_VALUES >= 1200 * 96_000 * 2
+
+
+@pytest.mark.parametrize(("sample_rate", "channels"), [(192_000, 8), (655_350, 1)])
+def test_a_short_recording_may_have_any_rate(sample_rate, channels):
+    with pytest.raises(NothingToAnalyse):  # it is read to its end
+        decode(BytesIO(cheap_flac(seconds=16, sample_rate=sample_rate, channels=channels)))
+
+
+def test_a_persons_own_file_is_read_whatever_it_holds(monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_VALUES", 1000)
+    with pytest.raises(NothingToAnalyse):
+        decode(BytesIO(cheap_flac(seconds=30, sample_rate=8_000)), check_duration=False)
