@@ -20,7 +20,7 @@ import soundfile as sf
 from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.errors import NotFound
-from vbdesk.client.local_service import Encryption, LocalService, erase_recordings, make_account
+from vbdesk.client.local_service import Encryption, LocalService, LocalServiceFailed, erase_recordings, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.courier.upload import upload_of
@@ -28,6 +28,9 @@ from vbdesk.outbox.library.erasures import Erase
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.profiles.recovery_key import recovery_key_of
+from vbdesk.outbox.profiles.service_key import KEY_FILE, RecoveryKeyWrong, ServiceKeyMissing, ServiceKeyStore
+from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
@@ -254,3 +257,29 @@ def test_after_a_removal_the_wrapped_key_is_nowhere_and_the_service_has_done_wha
 def _address(service, other, running):
     """Where a service answers: the one that runs, or another one on the same data."""
     return service._base_url if running else other.start().base_url
+
+
+def test_a_lost_key_makes_no_new_one_for_encrypted_data_and_deletes_nothing(tmp_path):
+    folder, vault = tmp_path / "service", MemoryVault()
+    store = ServiceKeyStore(folder)
+    made = store.open(vault)
+    service = LocalService(folder, made.key, workers=1)
+    service.start()
+    service.stop()
+    (folder / KEY_FILE).unlink()
+    data = {path: path.read_bytes() for path in folder.glob("vbdesk.db")}
+    assert data
+    with pytest.raises(ServiceKeyMissing, match="Nothing was deleted"):
+        store.open(vault)
+    with pytest.raises(RecoveryKeyWrong):
+        store.recover(recovery_key_of(os.urandom(32)), vault)
+    assert not (folder / KEY_FILE).exists()
+    for wrong in (None, os.urandom(32)):
+        with pytest.raises(LocalServiceFailed, match=r"encrypted|does not fit"):
+            LocalService(folder, wrong, workers=1).start()
+    assert {path: path.read_bytes() for path in data} == data
+    assert store.recover(made.recovery_key, vault).key == made.key
+    service = LocalService(folder, store.open(vault).key, workers=1)
+    service.start()
+    assert service.encryption() is Encryption.COMPLETE
+    service.stop()
