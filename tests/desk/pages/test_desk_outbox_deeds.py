@@ -205,7 +205,7 @@ def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_outbox, 
     assert state_of(workspace, done) is S.DONE
     page.notice.button.click()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
-    qtbot.waitUntil(lambda: "nobody can open the sound again" in page.notice.words())
+    qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.words())
     with pytest.raises(UnknownTake):
         workspace.library.get(done)
 

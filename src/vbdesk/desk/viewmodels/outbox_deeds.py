@@ -417,9 +417,11 @@ def _gone_words(count: int, what: Erase) -> str:
 
 
 def _destroyed_words(count: int, what: Erase, *, at_service: bool = False) -> str:
-    where = ", here and at the service on this computer" if at_service else ""
     them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
-    return f"{_gone_words(count, what)}{where}. {them}: nobody can open the sound again."
+    if at_service:
+        where = ", here and at the service on this computer"
+        return f"{_gone_words(count, what)}{where}. {them}: nobody can open the sound again."
+    return f"{_gone_words(count, what)}. {them}: nobody can open the sound on this computer again."
 
 
 def _each_in_turn(deeds: list[tuple[str, Callable[[str], None]]]) -> str:
