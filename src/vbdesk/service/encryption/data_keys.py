@@ -107,6 +107,8 @@ class DataKeys:
             key_id = bytes.fromhex(row.key_id)
             if key_id not in self._by_id:
                 self._by_id[key_id] = _derived(key_id, _decrypted(row, self._keys))
+        if not rows:
+            raise KeyUnusable("The database has lost its data keys. Restore it from a backup. Nothing was changed.")
         return self._by_id[bytes.fromhex(rows[0].key_id)]
 
 

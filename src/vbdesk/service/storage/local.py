@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ class LocalObjectStore:
     def __init__(self, root: Path, keys: DataKeys | None = None) -> None:
         self._root = root
         self.files = RecordingFiles(root / _INCOMING, keys)
+        self._turn = threading.Lock()  # threads queue up; they would poll the lock of the file
         self._replacing = FileLock(root / _LOCK_FILE, mode=FILE_MODE)
         make_private(self.incoming)
 
@@ -67,7 +69,7 @@ class LocalObjectStore:
 
     def delete(self, key: str) -> None:
         """Remove the file, and destroy its key with its last name."""
-        with self._replacing:
+        with self._turn, self._replacing:
             remove_for_good(self._path(key))
 
     def encrypt_existing(self, key: str) -> bool:
@@ -81,7 +83,7 @@ class LocalObjectStore:
             return False
         try:
             _sync_file(copy)
-            with self._replacing:
+            with self._turn, self._replacing:
                 if path.exists():
                     copy.replace(path)
         finally:
