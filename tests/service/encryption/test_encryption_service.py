@@ -274,12 +274,12 @@ def test_the_key_comes_through_standard_input_and_stands_nowhere_else(tmp_path):
     assert key.secret not in everything
 
 
-@pytest.fixture
-def old_folder(tmp_path):
+@pytest.fixture(params=["service_6.zip", "service_8.zip"])
+def old_folder(request, tmp_path):
     """The data folder of a release without encryption, as `Served` expects it."""
     folder = tmp_path / "service" / "data"
     folder.mkdir(parents=True)
-    with zipfile.ZipFile(DATA / "service_6.zip") as archive:
+    with zipfile.ZipFile(DATA / request.param) as archive:
         archive.extractall(folder)
     return folder
 
