@@ -3,7 +3,9 @@
 import json
 import multiprocessing
 import random
+import sys
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +21,10 @@ from vbdesk.outbox.profiles.service_key import (
     ServiceKeyStore,
 )
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed, VaultMissing
+
+sys.path.append(str(Path(__file__).parent))  # the other processes import what they run by name
+
+from key_asking_process import ask
 
 PASSPHRASE = "four calm otters swim"
 
@@ -59,33 +65,12 @@ def test_each_data_folder_has_a_key_of_its_own(tmp_path):
     assert [ServiceKeyStore(tmp_path / name).open(vault).key for name in ("one", "two")] == keys
 
 
-class SharedVault(MemoryVault):
-    """A keyring that several processes share, and that takes its time."""
-
-    def __init__(self, secrets):
-        self._shared = secrets
-
-    def get(self, name):
-        return self._shared.get(name)
-
-    def set(self, name, secret):
-        import time
-
-        time.sleep(0.2)
-        self._shared[name] = secret
-
-
-def _open_in_process(folder, secrets, barrier, found):
-    barrier.wait()
-    found.append(ServiceKeyStore(folder).open(SharedVault(secrets)).key)
-
-
 def test_processes_that_ask_at_once_get_the_same_key(tmp_path):
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         secrets, found, barrier = manager.dict(), manager.list(), manager.Barrier(3)
         arguments = (tmp_path / "service", secrets, barrier, found)
-        processes = [context.Process(target=_open_in_process, args=arguments) for _ in range(3)]
+        processes = [context.Process(target=ask, args=arguments) for _ in range(3)]
         for process in processes:
             process.start()
         for process in processes:

@@ -228,8 +228,8 @@ def test_a_delivery_found_just_before_a_suspension_is_not_claimed(service, accou
     finish(service, submit(client))
     list_due = deliveries.list_due
 
-    def list_and_suspend(*args):
-        due = list_due(*args)
+    def list_and_suspend(*args, **options):
+        due = list_due(*args, **options)
         on_account(service, account, "suspend")
         return due
 

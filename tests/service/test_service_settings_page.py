@@ -14,7 +14,7 @@ from vbdesk.service.settings import Settings, SettingsInvalid, load_settings
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
 CHAPTER = PAGE.split("\n## Settings\n")[1].split("\n## ")[0]
 COMMANDS = {"serve": serve, "worker": worker}
-OF_THE_COMMAND = {"ready_file", "parent_pid"}
+OF_THE_COMMAND = {"ready_file", "parent_pid", "key_stdin"}
 """Options of one process, not settings of the service."""
 OTHER_NAMES = {"norms": "norms_file", "drain_seconds": "drain_s"}
 SAMPLES = {"host": "127.0.0.1", "norms": "norms.toml", "signs_dir": "signs", "drain_seconds": "7", "data_dir": "data"}

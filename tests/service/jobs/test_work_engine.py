@@ -76,7 +76,7 @@ def test_nothing_is_left_after_a_stop_and_it_can_start_again(engine_bench, capfd
         with running(engine_bench):
             wait_until_done(engine_bench, [engine_bench.submit()])
     left = {thread.name for thread in set(threading.enumerate()) - threads}
-    of_others = ("AnyIO", "asyncio", "vbdesk-key-uses")  # the service's, which goes on
+    of_others = ("AnyIO", "asyncio", "vbdesk-uses")  # the service's, which goes on
     assert {name for name in left if not name.startswith(of_others)} == set()
     assert capfd.readouterr().err == ""
 

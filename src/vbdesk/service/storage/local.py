@@ -17,7 +17,6 @@ from vbdesk.service.storage.incoming import clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
 _INCOMING = ".incoming"
-_LOCK_FILE = ".replacing"
 
 
 class LocalObjectStore:
@@ -27,7 +26,7 @@ class LocalObjectStore:
         self._root = root
         self.files = RecordingFiles(root / _INCOMING, keys)
         self._turn = threading.Lock()  # threads queue up; they would poll the lock of the file
-        self._replacing = FileLock(root / _LOCK_FILE, mode=FILE_MODE)
+        self._replacing = FileLock(root.with_suffix(".lock"), mode=FILE_MODE)
         make_private(self.incoming)
 
     @property
