@@ -136,7 +136,8 @@ def delete_account(
             typer.echo(f"This permanently removes {counted}.", err=True)
             typer.confirm(f"Delete the account {account}?", abort=True, err=True)
         erasure = eraser.erase_account(account)
-    show({**asdict(erasure), "removed": content} if as_json else asdict(erasure), as_json)
+        shown = {**asdict(erasure), "files_left": eraser.count_left()}
+    show({**shown, "removed": content} if as_json else shown, as_json)
 
 
 @_key.command("create")

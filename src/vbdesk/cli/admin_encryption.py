@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vbdesk.cli.administration import AsJson, DataDir, opened_database, show
+from vbdesk.cli.administration import AsJson, DataDir, opened_store, show
 from vbdesk.cli.output import fail
 
 app = typer.Typer(no_args_is_help=True, help="Encryption at rest. Keys are named, never shown.")
@@ -19,8 +19,11 @@ def create_key(
     """Make a file with a random key, for the setting key_file. Keep a copy apart: without it nothing is readable."""
     from vbdesk.service.encryption.keys import create_key_file
 
+    place = file.expanduser().resolve()
+    if any((folder / "vbdesk.db").exists() for folder in place.parents):
+        fail(f"{file} would lie in the folder of a service. Keep the key apart from the data that it protects.")
     try:
-        key = create_key_file(file.expanduser().absolute())
+        key = create_key_file(place)
     except FileExistsError:
         fail(f"There is a file already: {file}. It is left as it is; choose another name.")
     except OSError as error:
@@ -32,14 +35,17 @@ def create_key(
 def show_status(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show whether what is stored is encrypted, which keys that needs, and how much is left to do. Needs no key."""
     from vbdesk.service.encryption.data_keys import is_encrypted, wrapped_by
-    from vbdesk.service.encryption.existing_data import completed_at, count_plain_texts
+    from vbdesk.service.encryption.existing_data import completed_at, count_plain_objects, count_plain_texts
+    from vbdesk.service.jobs.orphans import FOLDERS
+    from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER
 
-    with opened_database(data_dir) as (_, database):
+    with opened_store(data_dir) as (database, store):
         encrypted = is_encrypted(database)
         shown = {
             "encrypted": encrypted,
             "complete_since": completed_at(database) if encrypted else None,
             "keys": sorted(wrapped_by(database)),
             "plain_texts": count_plain_texts(database),
+            "plain_recordings": count_plain_objects(store, (*FOLDERS, QUARANTINE_FOLDER)),
         }
     show(shown, as_json)

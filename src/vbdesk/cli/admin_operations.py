@@ -1,20 +1,18 @@
 """`vbdesk admin database|worker|queue|audio|reconcile`: what stands where, across all machines of a service."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.administration import AsJson, DataDir, opened_database, show, show_list
+from vbdesk.cli.administration import AsJson, DataDir, opened_database, opened_store, show, show_list
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
-    from vbdesk.service.db.session import Database
     from vbdesk.service.jobs.orphans import SweptStore
-    from vbdesk.service.storage.store import ObjectStore
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
@@ -73,7 +71,7 @@ def adopt_store(
     from vbdesk.service import store_identity
     from vbdesk.service.encryption.existing_data import look_again
 
-    with _opened_store(data_dir) as (opened, store):
+    with opened_store(data_dir) as (opened, store):
         adopted = store_identity.adopt_store(opened, store, force=force)
         look_again(opened)  # its recordings may not be encrypted
     show(asdict(adopted), as_json)
@@ -133,7 +131,7 @@ def restore(
 
     if not source.is_dir():
         fail(f"There is no folder {source}.")
-    with _opened_store(data_dir) as (opened, store):
+    with opened_store(data_dir) as (opened, store):
         require_no_other(opened, store)
         require_key(opened)
         count = restore_audio(store, source)
@@ -212,7 +210,7 @@ def reconcile(
     from vbdesk.service.health.audio import forget_missing, reconcile_audio
     from vbdesk.service.store_identity import require_match
 
-    with _opened_store(data_dir) as (opened, store):
+    with opened_store(data_dir) as (opened, store):
         if apply:
             require_match(opened, store)
         found = reconcile_audio(opened, store)
@@ -222,25 +220,12 @@ def reconcile(
 
 
 @contextmanager
-def _opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
-    """The database and the object store of these settings."""
-    from vbdesk.service.encryption.columns import data_keys_of
-    from vbdesk.service.storage.opening import open_store
-
-    with (
-        opened_database(data_dir) as (settings, opened),
-        closing(open_store(settings, data_keys_of(opened.engine))) as store,
-    ):
-        yield opened, store
-
-
-@contextmanager
 def _matching_store(data_dir: Path) -> Iterator["SweptStore"]:
     """The object store and its database, once it is certain that they belong together."""
     from vbdesk.service.clock import SystemClock
     from vbdesk.service.jobs.orphans import SweptStore
     from vbdesk.service.store_identity import require_match
 
-    with _opened_store(data_dir) as (opened, store):
+    with opened_store(data_dir) as (opened, store):
         require_match(opened, store)
         yield SweptStore(opened, store, SystemClock())

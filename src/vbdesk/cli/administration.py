@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vbdesk.service.db.session import Database
     from vbdesk.service.encryption.keys import EncryptionKeys
     from vbdesk.service.settings import Settings
+    from vbdesk.service.storage.store import ObjectStore
 
 DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -52,6 +53,7 @@ def opened_database(
 
     from vbdesk.service.composition import open_database
     from vbdesk.service.db.migrate import MigrationFailed, upgrade
+    from vbdesk.service.disk_space import is_disk_full
     from vbdesk.service.encryption.columns import KeyMissing
     from vbdesk.service.encryption.data_keys import Damaged
     from vbdesk.service.encryption.keys import KeyUnusable
@@ -81,10 +83,25 @@ def opened_database(
     except OSError as error:
         fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
     except SQLAlchemyError as error:
+        if is_disk_full(error):
+            fail(f"The disk of the database of {data_dir} is full. Nothing was changed. Make room and run it again.")
         fail(
             f"The database of {data_dir} cannot be used ({type(error).__name__}). See that it runs, and that "
             "database_url and the password are right."
         )
+
+
+@contextmanager
+def opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
+    """The database and the object store of these settings."""
+    from vbdesk.service.encryption.columns import data_keys_of
+    from vbdesk.service.storage.opening import open_store
+
+    with (
+        opened_database(data_dir) as (settings, opened),
+        closing(open_store(settings, data_keys_of(opened.engine))) as store,
+    ):
+        yield opened, store
 
 
 def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":

@@ -35,6 +35,7 @@ from vbdesk.service.parent import parent_gone
 from vbdesk.service.secret_box import SecretsDamaged
 from vbdesk.service.servers import bind, origin_of, run_servers
 from vbdesk.service.settings import Settings
+from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, ABANDONED_ALONE_AFTER_S
 from vbdesk.service.storage.store import StoreUnusable
 from vbdesk.service.work.dbos_engine import DbosQueue
 from vbdesk.service.work.keeper import RuntimeKeeper
@@ -135,7 +136,8 @@ def opened(
             context = open_context(
                 settings, database, queue, inspector, clock, storage_origin, signs, keys, is_api=is_api
             )
-            context.storage.clear_incoming()
+            alone = settings.storage_location is None and not settings.database_url.startswith("postgresql")
+            context.storage.clear_incoming(ABANDONED_ALONE_AFTER_S if alone else ABANDONED_AFTER_S)
         except (SecretsDamaged, KeyUnusable, StoreUnusable, TracingMissing) as error:
             raise StartRefused(str(error)) from None
         except (SQLAlchemyError, OSError) as error:

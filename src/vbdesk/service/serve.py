@@ -19,7 +19,6 @@ from vbdesk.service.app import create_app
 from vbdesk.service.context import Context
 from vbdesk.service.encryption.existing_data import Interrupted, encrypt_existing_data
 from vbdesk.service.encryption.keys import EncryptionKeys
-from vbdesk.service.encryption.state import EncryptionState
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.observe.ops import create_ops_app
 from vbdesk.service.process import (
@@ -49,7 +48,7 @@ log = logging.getLogger(__name__)
 _DRAIN_S = 5.0
 _HOUSEKEEPING_S = 3600.0
 _ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared, not bound)
-_ENCRYPT_AGAIN_S = 60.0
+_ENCRYPT_AGAIN_S = 5.0
 
 
 def serve(
@@ -86,6 +85,7 @@ def serve(
         runtime = keep_runtime(context, queue, workers=settings.workers)
         stack.callback(runtime.stop)
         start_work(runtime, settings)
+        context.encryption.is_checked.clear()
         app = create_app(context)
         operations = None
         if ops_socket is not None:
@@ -158,6 +158,8 @@ async def _keep_house(context: Context) -> None:
 
 async def _encrypt_existing(context: Context, leave: asyncio.Event) -> None:
     """Encrypt what was stored before there was a key, until nothing is left or the process ends."""
+    if context.encryption.keys is None:
+        return
     ending = threading.Event()
     work = asyncio.create_task(asyncio.to_thread(_encrypt_until_complete, context, ending))
     left = asyncio.create_task(leave.wait())
@@ -171,9 +173,8 @@ def _encrypt_until_complete(context: Context, ending: threading.Event) -> None:
     now, folders = context.clock.now, (UPLOADS_FOLDER, AUDIO_FOLDER, QUARANTINE_FOLDER)
     while not ending.is_set():
         try:
-            if context.encryption.state is not EncryptionState.UNDER_WAY:
-                return
             if encrypt_existing_data(context.database, context.storage, folders, now(), ending):
+                context.encryption.is_checked.set()
                 return
         except Interrupted:
             return

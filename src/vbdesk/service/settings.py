@@ -209,6 +209,13 @@ class Settings(BaseSettings):
             raise ValueError("storage_region belongs to a store that speaks S3")
         return self
 
+    @field_validator("key_command", mode="before")
+    @classmethod
+    def _require_words_of_command(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            raise ValueError('give the command as a list of its words, such as ["vault", "read", "key"]')
+        return given
+
     @field_validator("key_file", mode="after")
     @classmethod
     def _require_absolute(cls, given: Path | None) -> Path | None:

@@ -105,6 +105,9 @@ def test_a_command_in_the_settings_file_is_a_list(tmp_path):
     (tmp_path / "vbdesk.toml").write_text("key_command = []\n")
     with pytest.raises(SettingsInvalid, match="key_command is empty"):
         load_settings(tmp_path)
+    (tmp_path / "vbdesk.toml").write_text('key_command = "vault read key"\n')
+    with pytest.raises(SettingsInvalid, match="as a list of its words"):
+        load_settings(tmp_path)
 
 
 @pytest.mark.parametrize(

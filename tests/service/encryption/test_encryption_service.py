@@ -150,7 +150,7 @@ def test_nothing_of_a_voice_or_of_its_reading_stands_in_the_folder(serve, key_fi
         incoming = served.data_dir / "objects" / ".incoming"
         wait_until(lambda: any(path.stat().st_size > 10_000 for path in incoming.iterdir()))
         while_running = found_in(served.data_dir, windows, readings)
-        assert encryption_of(served) == ("complete" if encrypted else "off")
+        wait_until(lambda: encryption_of(served) == ("complete" if encrypted else "off"))
     assert served.ready["encryption"] == ("on" if encrypted else "off")
     copies = tmp_path / "copies"
     operate(served.data_dir, "audio", "save", "--to", str(copies))
@@ -394,3 +394,61 @@ def test_a_plain_object_from_elsewhere_ends_the_claim_of_completeness(serve, key
     operate(served.data_dir, "database", "adopt-store", environment={"VBDESK_KEY_FILE": str(key_file)})
     with closing(open_database(load_settings(served.data_dir))) as database, database.reading() as connection:
         assert connection.execute(sa.select(encryption_state.c.completed_at)).scalar_one() is None
+
+
+def test_a_plain_recording_that_was_put_into_the_store_is_noticed_and_encrypted(serve, key_file):
+    served = serve(key_file=str(key_file))
+    served.make_account(10_000)
+    job_id = submit(served)
+    result_of(served, job_id)
+    wait_until(lambda: encryption_of(served) == "complete")
+    assert served.stop(60) == 0
+    [stored] = (served.data_dir / "objects" / "audio").iterdir()
+    stored.write_bytes(SPEECH.read_bytes())
+    folder = ("--data-dir", served.data_dir)
+    checked = run("doctor", "--service", *folder, "--key-stdin", text=key_file.read_text())
+    assert "1 recordings in the store are not encrypted" in checked.output.replace("\n      ", " ")
+    assert operate(served.data_dir, "encryption", "status")["plain_recordings"] == 1
+    again = serve(key_file=str(key_file))
+    again.headers = served.headers
+    wait_until(lambda: encryption_of(again) == "complete")
+    assert is_encrypted_file(stored)
+    assert found_in(again.data_dir, planted(), []) == set()
+
+
+def test_what_a_killed_process_without_a_key_had_half_received_does_not_stay(serve, key_file):
+    plain = serve(workers=0)
+    plain.make_account(10_000)
+    incoming = plain.data_dir / "objects" / ".incoming"
+    with closing(upload_half(plain)):
+        wait_until(lambda: any(path.stat().st_size > 10_000 for path in incoming.iterdir()))
+        plain.kill()
+    assert found_in(plain.data_dir, planted(), []) == {"pcm"}
+    served = serve(workers=0, key_file=str(key_file))
+    served.headers = plain.headers
+    wait_until(lambda: encryption_of(served) == "complete")
+    assert found_in(served.data_dir, planted(), []) == set()
+
+
+def test_a_vault_that_is_away_stops_nobody_who_suspends_an_account(serve, key_file):
+    served = serve(key_file=str(key_file))
+    served.make_account(10_000)
+    result_of(served, submit(served))
+    account = ("--account", served.headers["X-Account-ID"])
+    for setting, value in (("KEY_FILE", "/nowhere/key"), ("KEY_COMMAND", '["/nowhere/vault"]')):
+        away = {f"VBDESK_{setting}": value}
+        assert operate(served.data_dir, "account", "suspend", *account, environment=away)
+        assert operate(served.data_dir, "account", "resume", *account, environment=away)
+        rotated = run("admin", "secrets", "rotate", "--data-dir", served.data_dir, environment=away)
+        assert (rotated.exit_code != 0, "Traceback" in rotated.output, "/nowhere" in rotated.output) == (
+            True,
+            False,
+            True,
+        )
+
+
+def test_a_key_is_not_made_in_the_folder_of_a_service(serve):
+    served = serve(workers=0)
+    refused = run("admin", "encryption", "create-key", "--file", served.data_dir / "key")
+    assert (refused.exit_code != 0, "Keep the key apart" in refused.output) == (True, True)
+    assert not (served.data_dir / "key").exists()

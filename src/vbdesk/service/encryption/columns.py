@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
-    from vbdesk.service.encryption.data_keys import DataKeys
+    from vbdesk.service.encryption.data_keys import Keys
 
 PREFIX = "enc1:"
 """How an encrypted text begins. JSON, which all of these columns hold, never does."""
@@ -56,15 +56,15 @@ class EncryptedText(TypeDecorator[str]):
         return keys.decrypt_text(value, self.purpose)
 
 
-def use_data_keys(engine: sa.Engine, keys: "DataKeys | None") -> None:
+def use_data_keys(engine: sa.Engine, keys: "Keys | None") -> None:
     """Have the columns of `engine` encrypted with these keys."""
     setattr(engine.dialect, _ATTRIBUTE, keys)
 
 
-def data_keys_of(engine: sa.Engine) -> "DataKeys | None":
+def data_keys_of(engine: sa.Engine) -> "Keys | None":
     """The keys that `use_data_keys` gave the engine."""
     return _keys_of(engine.dialect)
 
 
-def _keys_of(dialect: sa.Dialect) -> "DataKeys | None":
+def _keys_of(dialect: sa.Dialect) -> "Keys | None":
     return getattr(dialect, _ATTRIBUTE, None)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 import sqlalchemy as sa
 from cryptography.exceptions import InvalidTag
@@ -47,6 +48,26 @@ class _DataKey:
     key_id: bytes
     texts: AESGCM
     files: AESGCM
+
+
+class Keys(Protocol):
+    """What encrypts and decrypts."""
+
+    def encrypt_text(self, text: str, purpose: str) -> str:
+        """`text` encrypted for a column, which its `purpose` names."""
+        ...
+
+    def decrypt_text(self, stored: str, purpose: str) -> str:
+        """What `encrypt_text` made for the same purpose. Raises Damaged."""
+        ...
+
+    def wrap(self, file_key: bytes) -> bytes:
+        """A file's own key, encrypted: `WRAPPED_BYTES` bytes."""
+        ...
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """What `wrap` was given. Raises Damaged."""
+        ...
 
 
 class DataKeys:

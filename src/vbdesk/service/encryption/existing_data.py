@@ -2,7 +2,9 @@
 
 import logging
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,10 @@ from vbdesk.service.db.jobs import jobs
 from vbdesk.service.db.session import Database
 from vbdesk.service.encryption.columns import PREFIX
 from vbdesk.service.encryption.file_format import is_encrypted_file
-from vbdesk.service.storage.store import ObjectStore
+from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 
 ROWS_AT_ONCE = 100
+_JUST_NOW_S = 5.0
 
 _COLUMNS: tuple[tuple[tuple[sa.Column[Any], ...], sa.Column[str]], ...] = (
     ((jobs.c.job_id,), jobs.c.analysis),
@@ -53,21 +56,29 @@ def encrypt_existing_data(
 ) -> bool:
     """Encrypt all objects of `folders` and all rows, and rewrite the database; whether nothing is left.
 
-    Only a pass that finds nothing more ends it: a recording may get a second name while its first is encrypted.
+    Only a pass that finds nothing more ends it: a recording may get a second name while its first is encrypted. A
+    database that was found complete before has no plain row, but files may have been put into the store from elsewhere.
 
     Raises:
         Interrupted: `ending` was set.
         OSError, SQLAlchemyError, StoreUnavailable: something cannot be read or written now.
     """
     changed = 0
+    folders = () if store.checks_addresses_itself else folders
     while found := sum(_encrypt_objects(store, folder, ending) for folder in folders):
         changed += found
-    while found := sum(_encrypt_column(database, key, column, ending) for key, column in _COLUMNS):
+    if changed:
+        look_again(database)  # until all is seen to again
+    was_complete = completed_at(database) is not None
+    columns = () if was_complete else _COLUMNS
+    while found := sum(_encrypt_column(database, key, column, ending) for key, column in columns):
         changed += found
     if changed:
         log.info("%d stored recordings and texts from before the key are now encrypted.", changed)
-    if any(_is_plain(path) for path in store.incoming.iterdir()):
-        return False  # of a process that was killed; they are removed soon
+    if not _remove_plain_leftovers(store.incoming):
+        return False
+    if was_complete:
+        return True
     database.vacuum()
     with database.writing() as connection:
         connection.execute(sa.update(encryption_state).values(completed_at=now))
@@ -119,6 +130,33 @@ def _until(ending: threading.Event, items: Iterator[Any]) -> Iterator[Any]:
         if ending.is_set():
             raise Interrupted
         yield item
+
+
+def count_plain_objects(store: ObjectStore, folders: Sequence[str]) -> int:
+    """How many recordings in files of the store are not encrypted; those in a bucket are its maker's affair."""
+    if store.checks_addresses_itself:
+        return 0
+    count = 0
+    for key in (key for folder in folders for key in store.keys(folder)):
+        with suppress(ObjectMissing, FileNotFoundError), store.local_copy(key) as copy:
+            count += not is_encrypted_file(copy.path)
+    return count
+
+
+def _remove_plain_leftovers(folder: Path) -> bool:
+    """Remove what a process without the key left half-received as it was killed; whether nothing plain is left.
+
+    No process with the key writes plain files there. What is some seconds old only may be of one that just ended.
+    """
+    left = False
+    for path in folder.iterdir():
+        if _is_plain(path):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime < _JUST_NOW_S:
+                    left = True
+                else:
+                    path.unlink()
+    return not left
 
 
 def _is_plain(path: Path) -> bool:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from vbdesk.service.encryption.data_keys import DATA_KEY_BYTES, TAG_BYTES, WRAPPED_BYTES, Damaged, DataKeys
+from vbdesk.service.encryption.data_keys import DATA_KEY_BYTES, TAG_BYTES, WRAPPED_BYTES, Damaged, Keys
 
 MAGIC = b"\x93VBENC1\n"
 HEADER_BYTES = len(MAGIC) + WRAPPED_BYTES
@@ -34,7 +34,7 @@ class DamagedFile(OSError):
 class EncryptingWriter(io.RawIOBase):
     """Writes an encrypted file to an open binary file, which it closes. Without `finish` it is never readable."""
 
-    def __init__(self, file: BinaryIO, keys: DataKeys) -> None:
+    def __init__(self, file: BinaryIO, keys: Keys) -> None:
         secret = os.urandom(DATA_KEY_BYTES)
         self._cipher = AESGCM(secret)
         self._file = file
@@ -78,7 +78,7 @@ class EncryptingWriter(io.RawIOBase):
 class DecryptingReader(io.RawIOBase):
     """Reads an encrypted file from anywhere in it, one chunk at a time."""
 
-    def __init__(self, file: BinaryIO, keys: DataKeys) -> None:
+    def __init__(self, file: BinaryIO, keys: Keys) -> None:
         """Take over `file`, which is closed with this one.
 
         Raises:

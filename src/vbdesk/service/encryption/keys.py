@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+import sqlalchemy as sa
+
 from vbdesk.privacy import FILE_MODE
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _LONGEST = MOST_KEYS * 100
 log = logging.getLogger(__name__)
 
 
-class KeyUnusable(Exception):
+class KeyUnusable(Exception, sa.exc.DontWrapMixin):
     """No key, a wrong one, or several places of keys; one sentence for the operator, without the key."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 from vbdesk.service.encryption.columns import KeyMissing
-from vbdesk.service.encryption.data_keys import DataKeys
+from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.file_format import (
     MAGIC,
     DecryptingReader,
@@ -41,7 +41,7 @@ class RecordingFile:
     """
 
     path: Path
-    _keys: DataKeys | None = None
+    _keys: Keys | None = None
 
     def open(self, mode: Literal["rb"] = "rb") -> io.BufferedReader:
         """Open to read, decrypted.
@@ -74,7 +74,7 @@ class RecordingFile:
 class RecordingFiles:
     """Makes and reads the files of recordings in one folder."""
 
-    def __init__(self, folder: Path, keys: DataKeys | None = None) -> None:
+    def __init__(self, folder: Path, keys: Keys | None = None) -> None:
         self.folder = folder
         self._keys = keys
 

@@ -1,5 +1,6 @@
 """What a process knows of encryption at rest, and says of it."""
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
@@ -27,12 +28,19 @@ class Encryption:
         self.keys = keys
         self._database = database
         self._complete = False
+        self.is_checked = threading.Event()
+        self.is_checked.set()
 
     @property
     def state(self) -> EncryptionState:
-        """Asks the database until everything is encrypted, which stays so. Raises SQLAlchemyError."""
+        """Asks the database until everything is encrypted, which stays so. Raises SQLAlchemyError.
+
+        A process that clears `is_checked` looks at the store itself first: files may have come there from elsewhere.
+        """
         if self.keys is None:
             return EncryptionState.OFF
+        if not self.is_checked.is_set():
+            return EncryptionState.UNDER_WAY
         self._complete = self._complete or completed_at(self._database) is not None
         return EncryptionState.COMPLETE if self._complete else EncryptionState.UNDER_WAY
 
@@ -58,16 +66,56 @@ def open_encryption(
 
 def require_key(database: Database) -> None:
     """See that what is written now can be encrypted, if the database is. Raises KeyUnusable."""
-    if data_keys_of(database.engine) is None and is_encrypted(database):
+    keys = data_keys_of(database.engine)
+    if isinstance(keys, KeysWhenNeeded):
+        keys.opened()
+    elif keys is None and is_encrypted(database):
         raise KeyUnusable(f"The data of this service is encrypted, and no key was given: give it by {WAYS}.")
 
 
 def unlock(settings: Settings, database: Database, given: EncryptionKeys) -> None:
     """Let an operator's command decrypt, if it has a key. Without one it does what needs none; it begins nothing.
 
+    The place that the settings name is asked once something is to be decrypted: a vault that is away stops nobody who
+    suspends an account.
+
     Raises:
-        KeyUnusable: the key does not fit, or it cannot be had.
+        KeyUnusable: the given key does not fit, or there are several places of keys.
     """
-    keys = find_keys(settings, given)
-    if keys and is_encrypted(database):
-        use_data_keys(database.engine, DataKeys(database, keys))
+    if not is_encrypted(database):
+        return
+    if given:
+        use_data_keys(database.engine, DataKeys(database, find_keys(settings, given)))
+    elif settings.key_file is not None or settings.key_command is not None:
+        use_data_keys(database.engine, KeysWhenNeeded(settings, database))
+
+
+class KeysWhenNeeded:
+    """Data keys that are opened at their first use. Every method may raise KeyUnusable."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+        self._keys: DataKeys | None = None
+
+    def opened(self) -> DataKeys:
+        """The data keys."""
+        if self._keys is None:
+            self._keys = DataKeys(self._database, find_keys(self._settings))
+        return self._keys
+
+    def encrypt_text(self, text: str, purpose: str) -> str:
+        """See DataKeys."""
+        return self.opened().encrypt_text(text, purpose)
+
+    def decrypt_text(self, stored: str, purpose: str) -> str:
+        """See DataKeys."""
+        return self.opened().decrypt_text(stored, purpose)
+
+    def wrap(self, file_key: bytes) -> bytes:
+        """See DataKeys."""
+        return self.opened().wrap(file_key)
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """See DataKeys."""
+        return self.opened().unwrap(wrapped)

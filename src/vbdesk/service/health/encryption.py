@@ -3,16 +3,21 @@
 from vbdesk.service.db.session import Database
 from vbdesk.service.encryption.columns import use_data_keys
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted
-from vbdesk.service.encryption.existing_data import completed_at, count_plain_texts
+from vbdesk.service.encryption.existing_data import completed_at, count_plain_objects, count_plain_texts
 from vbdesk.service.encryption.keys import WAYS, EncryptionKeys, KeyUnusable, find_keys
 from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.jobs.orphans import FOLDERS
 from vbdesk.service.settings import Settings
+from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER
+from vbdesk.service.storage.store import ObjectStore
 
 TOPIC = "encryption"
 
 
-def look_at_encryption(settings: Settings, database: Database, given: EncryptionKeys) -> Finding:
-    """Try the key, with which the rest of the examination then reads; changes nothing."""
+def look_at_encryption(
+    settings: Settings, database: Database, store: ObjectStore | None, given: EncryptionKeys
+) -> Finding:
+    """Try the key, with which the rest of the examination then reads; with `store` look at its files too."""
     try:
         keys = find_keys(settings, given)
         if not is_encrypted(database):
@@ -23,6 +28,13 @@ def look_at_encryption(settings: Settings, database: Database, given: Encryption
     except KeyUnusable as error:
         return mend(TOPIC, str(error))
     if completed_at(database) is not None:
+        plain = 0 if store is None else count_plain_objects(store, (*FOLDERS, QUARANTINE_FOLDER))
+        if plain:
+            return mend(
+                TOPIC,
+                f"{plain} recordings in the store are not encrypted: they came there from elsewhere. Start the service "
+                "again, and it encrypts them.",
+            )
         return ok(TOPIC, "Recordings and results are encrypted, and the key opens them.")
     left = count_plain_texts(database)
     return note(

@@ -89,7 +89,7 @@ def _look_at_content(
     with database.reading() as connection:
         if status(connection).state not in _USABLE:
             return findings
-    findings.append(look_at_encryption(settings, database, keys))
+    findings.append(look_at_encryption(settings, database, store if whole else None, keys))
     with database.reading() as connection:
         findings += look_at_work(connection, settings, SystemClock().now())
         if whole:

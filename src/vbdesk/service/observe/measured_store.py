@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.observe.metrics import Metrics
+from vbdesk.service.storage.incoming import ABANDONED_AFTER_S
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
 _ANSWERS = (ObjectExists, ObjectMissing)  # said by a store that works
@@ -34,9 +35,9 @@ class MeasuredStore:
         """See ObjectStore."""
         return self._store.files
 
-    def clear_incoming(self) -> None:
+    def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
         """See ObjectStore."""
-        self._store.clear_incoming()
+        self._store.clear_incoming(older_than_s)
 
     def adopt(self, key: str, path: Path) -> None:
         """See ObjectStore."""

@@ -11,9 +11,9 @@ from typing import BinaryIO
 from filelock import FileLock
 
 from vbdesk.privacy import FILE_MODE, make_private
-from vbdesk.service.encryption.data_keys import DataKeys
+from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles, remove_for_good
-from vbdesk.service.storage.incoming import clear_abandoned
+from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
 
 _INCOMING = ".incoming"
@@ -22,7 +22,7 @@ _INCOMING = ".incoming"
 class LocalObjectStore:
     """Objects as files below one folder; write-once by hard link, which creates a name or fails, atomically."""
 
-    def __init__(self, root: Path, keys: DataKeys | None = None) -> None:
+    def __init__(self, root: Path, keys: Keys | None = None) -> None:
         self._root = root
         self.files = RecordingFiles(root / _INCOMING, keys)
         self._turn = threading.Lock()  # threads queue up; they would poll the lock of the file
@@ -96,9 +96,9 @@ class LocalObjectStore:
             if path.is_file():
                 yield path.relative_to(self._root).as_posix()
 
-    def clear_incoming(self) -> None:
+    def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
         """Remove what killed processes left half-written."""
-        clear_abandoned(self.incoming)
+        clear_abandoned(self.incoming, older_than_s)
 
     def check(self) -> None:
         """Write and remove a file."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from vbdesk.service.encryption.data_keys import DataKeys
+from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.addresses import EmbeddedAddresses, UploadAddresses
 from vbdesk.service.storage.local import LocalObjectStore
@@ -15,7 +15,7 @@ _OBJECTS = "objects"
 _INCOMING = "incoming"
 
 
-def open_store(settings: Settings, keys: DataKeys | None = None) -> ObjectStore:
+def open_store(settings: Settings, keys: Keys | None = None) -> ObjectStore:
     """Where audio lies; with `keys` its files on this computer are encrypted.
 
     Raises:
@@ -39,7 +39,7 @@ def open_addresses(settings: Settings, keys: Callable[[], tuple[bytes, ...]], or
     return _open_remote_addresses(settings, location)
 
 
-def _open_remote(settings: Settings, location: Location, keys: DataKeys | None) -> RemoteObjectStore:
+def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> RemoteObjectStore:
     incoming = settings.data_dir / _INCOMING
     if location.kind == "s3":
         try:

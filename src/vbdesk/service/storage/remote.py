@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from vbdesk.privacy import make_private
 from vbdesk.service.disk_space import is_disk_full
-from vbdesk.service.encryption.data_keys import DataKeys
+from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
-from vbdesk.service.storage.incoming import clear_abandoned
+from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable, checked_key
 
 PROBES_FOLDER = "probes"
@@ -86,9 +86,7 @@ def _needing_room() -> Iterator[None]:
 class RemoteObjectStore:
     """Objects in a bucket, all below one prefix; files pass through the local folder `incoming` on their way."""
 
-    def __init__(
-        self, bucket: Bucket, probing: Bucket, prefix: str, incoming: Path, keys: DataKeys | None = None
-    ) -> None:
+    def __init__(self, bucket: Bucket, probing: Bucket, prefix: str, incoming: Path, keys: Keys | None = None) -> None:
         """Open the store.
 
         Args:
@@ -114,9 +112,9 @@ class RemoteObjectStore:
         """Callers put files into the bucket."""
         return True
 
-    def clear_incoming(self) -> None:
+    def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
         """Remove what killed processes left behind."""
-        clear_abandoned(self.incoming)
+        clear_abandoned(self.incoming, older_than_s)
 
     def adopt(self, key: str, path: Path) -> None:
         """Send the file to the bucket and remove it here."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
+from vbdesk.service.storage.incoming import ABANDONED_AFTER_S
 
 _KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
@@ -56,8 +57,8 @@ class ObjectStore(Protocol):
         """The files of that folder, encrypted where the process has keys."""
         ...
 
-    def clear_incoming(self) -> None:
-        """Remove from that folder what killed processes left half-written."""
+    def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
+        """Remove from that folder what killed processes left half-written, unless it is younger."""
         ...
 
     def adopt(self, key: str, path: Path) -> None:
