@@ -1,6 +1,7 @@
 """Accounts that end: suspended, resumed, deleted, and signed out."""
 
 import http.server
+import json
 import sys
 import threading
 import time
@@ -527,6 +528,20 @@ def test_objects_that_the_store_keeps_for_now_go_later_and_never_through_quarant
     assert swept.quarantined == 0
     remove_erased_audio(service.context)
     assert stored(service) == []
+
+
+def test_the_same_command_removes_what_the_store_kept_and_says_how_much_is_left(service, account, client, monkeypatch):
+    fill(service, account, client)
+
+    def away(_store, _key):
+        raise StoreUnavailable("The store is away.")
+
+    monkeypatch.setattr(LocalObjectStore, "delete", away)
+    first = json.loads(on_account(service, account, "delete", "--yes", "--json").stdout)
+    monkeypatch.undo()
+    assert first["files_left"] == len(stored(service)) > 0
+    again = json.loads(on_account(service, account, "delete", "--yes", "--json").stdout)
+    assert (again["files_left"], stored(service)) == (0, [])
 
 
 def test_a_file_put_to_a_bucket_after_the_deletion_is_removed_without_quarantine(service, account, client, tmp_path):
