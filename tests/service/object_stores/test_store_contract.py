@@ -142,11 +142,15 @@ def test_a_write_whose_answer_was_lost_is_known_for_ours(cloud, cloud_store):
     assert cloud.emulator.moods.counts["lost"]
 
 
-def test_a_store_that_refuses_is_unavailable_and_its_objects_are_not_missing(cloud, cloud_store):
+def test_a_store_that_refuses_is_unavailable_and_its_objects_are_not_missing(cloud, cloud_store, monkeypatch):
+    monkeypatch.setattr("random.uniform", lambda _least, most: most)  # else pauses are drawn
     cloud.feel(refuse=1)
     refused = cloud.emulator.moods.counts
     with pytest.raises(StoreUnavailable):
         cloud_store.exists("audio/one")
+    refused["refused"] = 0
+    with pytest.raises(StoreUnavailable):
+        keep(cloud_store, "audio/one")
     patient, refused["refused"] = refused["refused"], 0
     with pytest.raises(StoreUnavailable):
         cloud_store.check()
