@@ -136,6 +136,7 @@ def delete_account(
             typer.echo(f"This permanently removes {counted}.", err=True)
             typer.confirm(f"Delete the account {account}?", abort=True, err=True)
         erasure = eraser.erase_account(account)
+        eraser.remove_owed()  # what a call that broke off at its end left
         shown = {**asdict(erasure), "files_left": eraser.count_left()}
     show({**shown, "removed": content} if as_json else shown, as_json)
 

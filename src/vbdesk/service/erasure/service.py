@@ -1,6 +1,7 @@
 """Rules of erasing: what goes, what stays, and in which order."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,7 +19,9 @@ from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.jobs.orphans import SweptStore
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
+from vbdesk.service.jobs.retention import remove_erased_audio
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
@@ -131,10 +134,8 @@ class Eraser:
             repository.delete_rest_of_account(connection, account_id)
             accounts.change_state(connection, account_id, (DELETING,), DELETED)
             erasure = repository.find_of_account(connection, account_id)
-            owed = repository.list_owed(connection)
         if removed:
             self._database.scrub()
-        self._remove(owed)  # also what a call that broke off here left
         assert erasure is not None  # noqa: S101  (the first transaction wrote it)
         return Erasure(**erasure._mapping)
 
@@ -216,6 +217,11 @@ class Eraser:
         self._database.scrub()
         self._remove(keys)
         return count
+
+    def remove_owed(self) -> None:
+        """Remove what erasures before this one left in the store, as far as the store lets it."""
+        with suppress(StoreUnavailable):
+            remove_erased_audio(SweptStore(self._database, self._storage, self._clock))
 
     def count_left(self) -> int:
         """How many recordings and uploads of all erasures are still stored, since the store did not let them go."""
