@@ -36,8 +36,7 @@ def show_status(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show whether what is stored is encrypted, which keys that needs, and how much is left to do. Needs no key."""
     from vbdesk.service.encryption.data_keys import is_encrypted, wrapped_by
     from vbdesk.service.encryption.existing_data import completed_at, count_plain_objects, count_plain_texts
-    from vbdesk.service.jobs.orphans import FOLDERS
-    from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER
+    from vbdesk.service.jobs.orphans import EVERY_FOLDER
 
     with opened_store(data_dir) as (database, store):
         encrypted = is_encrypted(database)
@@ -46,6 +45,6 @@ def show_status(data_dir: DataDir, as_json: AsJson = False) -> None:
             "complete_since": completed_at(database) if encrypted else None,
             "keys": sorted(wrapped_by(database)),
             "plain_texts": count_plain_texts(database),
-            "plain_recordings": count_plain_objects(store, (*FOLDERS, QUARANTINE_FOLDER)),
+            "plain_recordings": count_plain_objects(store, EVERY_FOLDER),
         }
     show(shown, as_json)

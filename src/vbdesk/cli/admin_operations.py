@@ -103,13 +103,12 @@ def save(
     from vbdesk.service.audio_copies import save_audio, save_quarantine
     from vbdesk.service.encryption.data_keys import is_encrypted
     from vbdesk.service.encryption.state import require_key
-    from vbdesk.service.settings import load_settings
 
     if quarantined and prune:
         fail("--prune does not go with --quarantined: the quarantine is not all that the folder may hold.")
     with _matching_store(data_dir) as access:
         encrypted = is_encrypted(access.database)
-        if load_settings(data_dir).storage_location is not None:
+        if access.storage.checks_addresses_itself:
             require_key(access.database)  # what comes from a bucket is encrypted here
         if quarantined:
             count = save_quarantine(access.storage, to, encrypted=encrypted)

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from vbdesk.privacy import create_private, make_private
 from vbdesk.service.encryption.file_format import is_encrypted_file
-from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.jobs.orphans import FOLDERS
 from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, original_key
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, checked_key
-from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
-FOLDERS = (AUDIO_FOLDER, UPLOADS_FOLDER)
 _UNFINISHED = ".part"
 
 

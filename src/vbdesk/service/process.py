@@ -121,6 +121,7 @@ def opened(
         inspector: Looks at recordings.
         storage_origin: Where callers put recordings into the embedded store.
         keys: Key-encryption keys that came with the command.
+        is_api: Whether callers bring recordings to this process.
 
     Raises:
         StartRefused: the stored data cannot be opened.

@@ -19,7 +19,7 @@ from vbdesk.service.app import create_app
 from vbdesk.service.context import Context
 from vbdesk.service.encryption.existing_data import Interrupted, encrypt_existing_data
 from vbdesk.service.encryption.keys import EncryptionKeys
-from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.jobs.orphans import EVERY_FOLDER
 from vbdesk.service.observe.ops import create_ops_app
 from vbdesk.service.process import (
     OperationsPort,
@@ -36,9 +36,7 @@ from vbdesk.service.process import (
 from vbdesk.service.servers import origin_of, run_servers
 from vbdesk.service.settings import Settings
 from vbdesk.service.storage.embedded import embedded_origin
-from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER
 from vbdesk.service.store_identity import may_remove
-from vbdesk.service.uploads.service import UPLOADS_FOLDER
 from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.work.inspection import FencedInspector
 from vbdesk.service.work.keeper import keep_runtime
@@ -170,10 +168,10 @@ async def _encrypt_existing(context: Context, leave: asyncio.Event) -> None:
 
 
 def _encrypt_until_complete(context: Context, ending: threading.Event) -> None:
-    now, folders = context.clock.now, (UPLOADS_FOLDER, AUDIO_FOLDER, QUARANTINE_FOLDER)
+    now = context.clock.now
     while not ending.is_set():
         try:
-            if encrypt_existing_data(context.database, context.storage, folders, now(), ending):
+            if encrypt_existing_data(context.database, context.storage, EVERY_FOLDER, now(), ending):
                 context.encryption.is_checked.set()
                 return
         except Interrupted:

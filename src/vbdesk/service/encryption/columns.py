@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
+from vbdesk.service.encryption.keys import NO_KEY
+
 if TYPE_CHECKING:
     from vbdesk.service.encryption.data_keys import Keys
 
@@ -49,10 +51,7 @@ class EncryptedText(TypeDecorator[str]):
             return value
         keys = _keys_of(dialect)
         if keys is None:
-            raise KeyMissing(
-                "The data of this service is encrypted, and no key was given: give it by --key-stdin, key_file or "
-                "key_command."
-            )
+            raise KeyMissing(NO_KEY)
         return keys.decrypt_text(value, self.purpose)
 
 

@@ -24,7 +24,7 @@ from vbdesk.service.db.schema import schema_floor
 from vbdesk.service.db.session import Database
 from vbdesk.service.db.upsert import insert_into
 from vbdesk.service.encryption.columns import PREFIX
-from vbdesk.service.encryption.keys import WAYS, EncryptionKey, EncryptionKeys, KeyUnusable
+from vbdesk.service.encryption.keys import NO_KEY, EncryptionKey, EncryptionKeys, KeyUnusable
 
 KEY_ID_BYTES = 8
 NONCE_BYTES = 12
@@ -150,9 +150,7 @@ def open_data_keys(database: Database, keys: EncryptionKeys, now: Callable[[], d
             return None
         _begin(database, keys[0], now())
     if not keys:
-        raise KeyUnusable(
-            f"The data of this service is encrypted, and no key was given: give it by {WAYS}. Nothing was changed."
-        )
+        raise KeyUnusable(f"{NO_KEY} Nothing was changed.")
     return DataKeys(database, keys)
 
 

@@ -28,6 +28,7 @@ KEY_BYTES = 32
 COMMAND_LIMIT_S = 60.0
 MOST_KEYS = 20
 WAYS = "--key-stdin, key_file or key_command"
+NO_KEY = f"The data of this service is encrypted, and no key was given: give it by {WAYS}."
 _LINE = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _NAMING = b"name of the key"
 _LONGEST = MOST_KEYS * 100

@@ -19,7 +19,7 @@ from vbdesk.service.encryption.file_format import (
     destroy_key,
     is_encrypted_file,
 )
-from vbdesk.service.encryption.keys import WAYS
+from vbdesk.service.encryption.keys import NO_KEY
 
 _COPY_BYTES = 1024 * 1024
 
@@ -57,7 +57,7 @@ class RecordingFile:
                 file.seek(0)
                 return io.BufferedReader(file)
             if self._keys is None:
-                raise KeyMissing(f"The recordings are encrypted, and no key was given: give it by {WAYS}.")
+                raise KeyMissing(NO_KEY)
             file.seek(0)
             return io.BufferedReader(DecryptingReader(file, self._keys))
         except BaseException:

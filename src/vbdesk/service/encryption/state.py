@@ -9,7 +9,7 @@ from vbdesk.service.db.session import Database
 from vbdesk.service.encryption.columns import data_keys_of, use_data_keys
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted, open_data_keys
 from vbdesk.service.encryption.existing_data import completed_at
-from vbdesk.service.encryption.keys import WAYS, EncryptionKeys, KeyUnusable, find_keys
+from vbdesk.service.encryption.keys import NO_KEY, EncryptionKeys, KeyUnusable, find_keys
 from vbdesk.service.settings import Settings
 
 
@@ -70,7 +70,7 @@ def require_key(database: Database) -> None:
     if isinstance(keys, KeysWhenNeeded):
         keys.opened()
     elif keys is None and is_encrypted(database):
-        raise KeyUnusable(f"The data of this service is encrypted, and no key was given: give it by {WAYS}.")
+        raise KeyUnusable(NO_KEY)
 
 
 def unlock(settings: Settings, database: Database, given: EncryptionKeys) -> None:

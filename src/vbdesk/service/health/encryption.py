@@ -6,9 +6,8 @@ from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted
 from vbdesk.service.encryption.existing_data import completed_at, count_plain_objects, count_plain_texts
 from vbdesk.service.encryption.keys import WAYS, EncryptionKeys, KeyUnusable, find_keys
 from vbdesk.service.health.findings import Finding, mend, note, ok
-from vbdesk.service.jobs.orphans import FOLDERS
+from vbdesk.service.jobs.orphans import EVERY_FOLDER
 from vbdesk.service.settings import Settings
-from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER
 from vbdesk.service.storage.store import ObjectStore
 
 TOPIC = "encryption"
@@ -28,7 +27,7 @@ def look_at_encryption(
     except KeyUnusable as error:
         return mend(TOPIC, str(error))
     if completed_at(database) is not None:
-        plain = 0 if store is None else count_plain_objects(store, (*FOLDERS, QUARANTINE_FOLDER))
+        plain = 0 if store is None else count_plain_objects(store, EVERY_FOLDER)
         if plain:
             return mend(
                 TOPIC,

@@ -37,6 +37,7 @@ KEPT_DAYS = 14
 A_DAY = timedelta(hours=20)  # sweeps come once a day, but not to the minute
 
 FOLDERS = (AUDIO_FOLDER, UPLOADS_FOLDER)
+EVERY_FOLDER = (*FOLDERS, QUARANTINE_FOLDER)
 """Each folder's objects are named by the id of what they belong to."""
 
 _Lookup = Callable[[Connection, Collection[str]], set[str]]

@@ -182,8 +182,3 @@ class UploadService:
 def upload_key(upload_ref: str) -> str:
     """Where the file lies in the object store."""
     return f"{UPLOADS_FOLDER}/{upload_ref}"
-
-
-def is_upload(key: str) -> bool:
-    """Whether this is the key of an upload."""
-    return key.startswith(f"{UPLOADS_FOLDER}/")
