@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 # before any test module imports Qt
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+sys.path.append(str(Path(__file__).parent))  # free_ports, by name
+
 DATA = Path(__file__).parent / "data"
 
 # how fast an example runs says something about the machine, not about the code

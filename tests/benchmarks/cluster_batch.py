@@ -19,7 +19,7 @@ import httpx
 import numpy as np
 import soundfile
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "cluster"))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "service" / "cluster")]
 
 from cluster import Cluster
 from cluster_stage import POSTGRESQL, SPEECH, cpu_s, descendants

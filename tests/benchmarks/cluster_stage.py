@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "cluster"))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "service" / "cluster")]
 sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
 
 from own_postgresql import OwnPostgresql

@@ -23,6 +23,8 @@ import soundfile as sf
 from keyring_by_socket import KeyringServer
 from service_books import Books, samples_sha256
 
+from free_ports import free_port
+
 sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
 
 from served import Served
@@ -289,13 +291,6 @@ def rows(library: Path, query: str) -> list[tuple]:
         return connection.execute(query).fetchall()
     finally:
         connection.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def environment_is_quiet() -> None:

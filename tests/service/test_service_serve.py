@@ -17,6 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from free_ports import free_port
 from vbdesk.cli.serve import serve
 from vbdesk.service.process import StartRefused
 from vbdesk.service.serve import serve as serve_here
@@ -146,9 +147,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path):
 )
 def test_one_port_for_two_purposes_is_refused_in_one_sentence(tmp_path, monkeypatch, given, named):
     """A port of 0 in `given` stays 0, all others are one port that is free."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     ports = {"port": port, "storage_port": port, "ops_port": None}
     ports |= {name: value for name, value in given.items() if name in ports}
     if "ops_port" in given:

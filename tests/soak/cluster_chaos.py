@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "service" / "cluster"))
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "service" / "cluster")]
 
 from chaos_books import Books, crashes_shown, secrets_shown  # noqa: E402
 from chaos_faults import Faults  # noqa: E402

@@ -33,7 +33,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "outbox")]
 
 import httpx
 import numpy as np

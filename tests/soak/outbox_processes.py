@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "outbox")]
 
 from processes import Street, Tally, environment_is_quiet, play
 

@@ -21,11 +21,13 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "service" / "cluster"))
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "service" / "cluster")]
 
 from cluster import Cluster  # noqa: E402
-from own_postgresql import OwnPostgresql, free_port  # noqa: E402
+from own_postgresql import OwnPostgresql  # noqa: E402
 from store_server import StoreServer  # noqa: E402
+
+from free_ports import free_port  # noqa: E402
 
 CONFIGURATION = ROOT / "packaging" / "deploy" / "nginx.conf"
 RECORDING = (ROOT / "tests" / "data" / "speech_kathleen_20s.flac").read_bytes()

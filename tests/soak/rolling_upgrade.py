@@ -26,6 +26,7 @@ import httpx
 
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "tests" / "service" / room) for room in ("cluster", "jobs")]
+sys.path.append(str(ROOT / "tests"))
 
 from own_postgresql import OwnPostgresql  # noqa: E402
 from round_robin import RoundRobin  # noqa: E402

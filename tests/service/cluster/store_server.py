@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx
-from own_postgresql import free_port
+
+from free_ports import free_port
 
 sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 

@@ -4,7 +4,6 @@ import base64
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from free_ports import free_port
 
 PROGRAMS = ("chromium", "chromedriver")
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's own name for a reference
@@ -36,9 +37,7 @@ class Browser:
     """One tab. `dark` and `text_scale` are what a person would choose in the system's settings."""
 
     def __init__(self, profile: Path, *, dark: bool = False, text_scale: float = 1.0) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self._log = (profile.parent / "chromedriver.log").open("wb")
         self._driver = subprocess.Popen(
             [shutil.which("chromedriver") or "chromedriver", f"--port={port}"],

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import httpcore
 import pytest
 
+from free_ports import free_port
 from vbdesk.contract.webhooks import signature_matches
 from vbdesk.service.webhooks.courier import RETRY_DELAYS_S, WebhookCourier
 from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused, is_public
@@ -161,10 +162,7 @@ def test_a_delivery_is_tried_on_the_schedule_until_it_succeeds(open_bench, recei
 
 
 def test_a_delivery_is_given_up_after_the_last_try(open_bench, deliver):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
-    configure(open_bench, f"http://127.0.0.1:{port}/")
+    configure(open_bench, f"http://127.0.0.1:{free_port()}/")
     open_bench.finish(open_bench.submit())
     for delay_s in (0, *RETRY_DELAYS_S):
         open_bench.service.clock.advance(delay_s)
