@@ -5,6 +5,7 @@ SERVICE_TESTS_ENCRYPTED=1 every one has an encryption key.
 """
 
 import asyncio
+import atexit
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from vbdesk.service.app import create_app
 from vbdesk.service.composition import close_context, open_context, open_database
 from vbdesk.service.context import Context
 from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.encryption.keys import new_key
+from vbdesk.service.encryption.keys import create_key_file
 from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.errors import audio_rejected
 from vbdesk.service.http.dawdlers import Patience
@@ -77,7 +79,7 @@ class DirectInspector:
 
 
 DIRECT = DirectInspector()
-KEYS = (new_key(),) if os.environ.get("SERVICE_TESTS_ENCRYPTED") else ()
+ENCRYPTED = bool(os.environ.get("SERVICE_TESTS_ENCRYPTED"))
 
 
 @dataclass
@@ -281,10 +283,21 @@ def client(service: RunningService, account: TestAccount) -> httpx.Client:
     return service.client(account)
 
 
+@cache
+def _key_file() -> Path:
+    """The key of all services of these tests, for some of them share a database."""
+    file = Path(tempfile.mkdtemp(prefix="vbdesk-key-")) / "key"
+    create_key_file(file)
+    atexit.register(shutil.rmtree, file.parent)
+    return file
+
+
 def _start(
     data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any], inspector: Any = DIRECT
 ) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
+    if ENCRYPTED and settings.key_file is None:
+        settings = load_settings(data_dir, **flags, key_file=_key_file())
     with ExitStack() as unless_started:
         database = open_database(settings)
         unless_started.callback(database.close)
@@ -294,7 +307,7 @@ def _start(
             storage_socket = unless_started.enter_context(bind("127.0.0.1", 0))
         storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
         queue = queue or RecordingQueue()
-        context = open_context(settings, database, queue, inspector, clock, storage_url, keys=KEYS)
+        context = open_context(settings, database, queue, inspector, clock, storage_url)
         app = create_app(context)
         unless_started.pop_all()
     stop = _serve((app, api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ()))
