@@ -10,7 +10,7 @@ LOADS = (1e6, 1e7, 1e9)
 
 
 def markdown(load: Load, costs: Costs, seed: int) -> str:
-    """Measured costs, what the loads take, which part fails first, and the comparison with a real run."""
+    """Measured costs, what the loads take, which part breaks first, and the check against a real run."""
     needs = [need(per_day, load, costs, seed) for per_day in LOADS]
     parts = (
         _costs(costs),
@@ -29,7 +29,7 @@ def _costs(costs: Costs) -> str:
         (f"analysis, {name}", f"{cost.fixed_cpu_s:.2f} s + {cost.cpu_s_per_minute:.2f} s a minute of recording")
         for name, cost in costs.analysis.items()
     ]
-    rows += [("worker without the analysis, a job", f"{1000 * worker.worker_cpu_s_per_job:.0f} ms")]
+    rows += [("worker beside the analysis, a job", f"{1000 * worker.worker_cpu_s_per_job:.0f} ms")]
     rows += [(f"API, {name}", f"{value:.1f} ms") for name, value in ms.items()]
     rows += [
         ("webhook delivery", f"{costs.webhook_cpu_ms:.1f} ms"),
@@ -63,14 +63,14 @@ def _needs(needs: Sequence[Need]) -> str:
         ("worker machines of 8 cores", *(f"{n.workers:,}" for n in needs)),
         ("API processes", *(f"{n.api_processes:,}" for n in needs)),
         (
-            "wait until the start: 50, 95, 99 %",
+            "wait for the start: 50, 95, 99 %",
             *("{:.0f}, {:.0f}, {:.0f} s".format(*n.wait_percentiles_s) for n in needs),
         ),
         ("recordings a day", *(f"{n.recording_minutes / 60:,.0f} h" for n in needs)),
         ("store, recordings of 30 days", *(f"{n.stored_tb:,.1f} TB" for n in needs)),
         ("network, recordings in and out", *(f"{n.traffic_mb_per_s:,.0f} MB/s" for n in needs)),
     ]
-    return f"## Required resources\n\n{_table(('', *map(_load, needs)), rows)}"
+    return f"## What it takes\n\n{_table(('', *map(_load, needs)), rows)}"
 
 
 def _demands(needs: Sequence[Need], load: Load) -> str:
@@ -78,8 +78,8 @@ def _demands(needs: Sequence[Need], load: Load) -> str:
         (part.name, f"{part.limit:,.0f} {part.unit}", *(_against(n.demand[name], part.limit) for n in needs))
         for name, part in load.parts.items()
     ]
-    table = _table(("part", "limit", *map(_load, needs)), rows)
-    return f"## Load on each part\n\nValues in bold exceed the limit.\n\n{table}"
+    table = _table(("part", "end", *map(_load, needs)), rows)
+    return f"## What each part must bear\n\nIn bold what is beyond its end.\n\n{table}"
 
 
 def _breaking(breaking: Sequence[Breaking]) -> str:
@@ -93,17 +93,17 @@ def _breaking(breaking: Sequence[Breaking]) -> str:
         )
         for place, b in enumerate(breaking, 1)
     ]
-    return f"## Order of failure\n\n{_table(('', 'part', 'fails at', 'reason for the limit', 'remedy'), rows)}"
+    return f"## What breaks first\n\n{_table(('', 'part', 'breaks at', 'its end', 'what moves it'), rows)}"
 
 
 def _replay(check: Replay, costs: Costs) -> str:
     real = costs.worker.real_run
     rows = [
-        ("time until all were done", f"{check.predicted_makespan_s:.1f} s", f"{check.measured_makespan_s:.1f} s"),
+        ("until all were done", f"{check.predicted_makespan_s:.1f} s", f"{check.measured_makespan_s:.1f} s"),
         ("mean wait", f"{check.predicted_mean_wait_s:.1f} s", f"{check.measured_mean_wait_s:.1f} s"),
     ]
-    text = f"A batch of {real.jobs} recordings by {real.workers} real workers, predicted from a run by one worker."
-    return f"## Comparison with a real run\n\n{text}\n\n{_table(('', 'simulated', 'measured'), rows)}"
+    text = f"A batch of {real.jobs} recordings by {real.workers} real workers, predicted from its run by one."
+    return f"## Held to a real run\n\n{text}\n\n{_table(('', 'simulated', 'measured'), rows)}"
 
 
 def _load(n: Need) -> str:
