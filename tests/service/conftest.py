@@ -219,42 +219,41 @@ def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Calla
 
     `data_dir` is an existing folder; without a database it gets one.
     """
-    stops: list[Callable[[], None]] = []
+    count = 0
+    with contextlib.ExitStack() as stops:
 
-    def start(
-        *,
-        clock: Any = None,
-        queue: Any = None,
-        inspector: Any = DIRECT,
-        data_dir: Path | None = None,
-        **settings: Any,
-    ) -> RunningService:
-        if data_dir is None:
-            data_dir = tmp_path / f"service-{len(stops)}"
-            data_dir.mkdir()
-        settings = {**make_database(data_dir), **settings}
-        service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
-        stops.append(stop)
-        return service
+        def start(
+            *,
+            clock: Any = None,
+            queue: Any = None,
+            inspector: Any = DIRECT,
+            data_dir: Path | None = None,
+            **settings: Any,
+        ) -> RunningService:
+            nonlocal count
+            if data_dir is None:
+                data_dir = tmp_path / f"service-{count}"
+                data_dir.mkdir()
+            settings = {**make_database(data_dir), **settings}
+            service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
+            stops.callback(stop)
+            count += 1
+            return service
 
-    yield start
-    for stop in stops:
-        stop()
+        yield start
 
 
 @pytest.fixture
 def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
-    stops: list[Callable[[], None]] = []
+    with contextlib.ExitStack() as stops:
 
-    def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
-        bound = bind("127.0.0.1", 0)
-        stops.append(_serve((app, bound), patience=patience, **options))
-        return origin_of(bound)
+        def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
+            bound = bind("127.0.0.1", 0)
+            stops.callback(_serve((app, bound), patience=patience, **options))
+            return origin_of(bound)
 
-    yield start
-    for stop in stops:
-        stop()
+        yield start
 
 
 @pytest.fixture(scope="module")
@@ -298,27 +297,22 @@ def _start(
     settings = load_settings(data_dir, **flags)
     if ENCRYPTED and settings.key_file is None:
         settings = load_settings(data_dir, **flags, key_file=_key_file())
-    with ExitStack() as unless_started:
+    queue = queue or RecordingQueue()
+    with ExitStack() as opened:  # closes everything if a later step fails
         database = open_database(settings)
-        unless_started.callback(database.close)
-        api_socket = unless_started.enter_context(bind("127.0.0.1", 0))
-        storage_socket = None
-        if settings.storage_location is None:
-            storage_socket = unless_started.enter_context(bind("127.0.0.1", 0))
+        opened.callback(database.close)
+        api_socket = opened.enter_context(bind("127.0.0.1", 0))
+        storage_socket = opened.enter_context(bind("127.0.0.1", 0)) if settings.storage_location is None else None
         storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
-        queue = queue or RecordingQueue()
         context = open_context(settings, database, queue, inspector, clock, storage_url)
-        app = create_app(context)
-        unless_started.pop_all()
-    stop = _serve((app, api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ()))
-    running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
-
-    def end() -> None:
-        running.close_clients()
-        stop()
-        close_context(context)
-
-    return running, end
+        opened.callback(close_context, context)
+        apps = [(create_app(context), api_socket)]
+        if storage_socket:
+            apps.append((embedded_origin(context), storage_socket))
+        opened.callback(_serve(*apps))
+        running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
+        opened.callback(running.close_clients)
+        return running, opened.pop_all().close
 
 
 def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], None]:
