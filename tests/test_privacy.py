@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 from vbdesk.capture.device_choice import RememberedMicrophone
 from vbdesk.capture.sealed import SealedTakeWriter
-from vbdesk.client.lines import LineFile, alone
+from vbdesk.client.folder_lock import exclusive_lock
+from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.preferences import PreferenceStore
@@ -41,8 +42,8 @@ profile = Profile("p1", "clinic", "service", "http://127.0.0.1:1", "account")
 ProfileStore(data).save(profile)
 PreferenceStore(data).change()
 RequestFile(data / "requests" / "a.jsonl").append(Bucket.GENERAL, 0)
-with alone(data / "submitted" / "a.lock"):
-    LineFile(data / "submitted" / "a.jsonl").append({"take": "a"})
+with exclusive_lock(data / "submitted" / "a.lock"):
+    JsonLinesFile(data / "submitted" / "a.jsonl").append({"take": "a"})
 vault = MemoryVault()
 vault.set(profile.library_key_name, b64encode(bytes(32)).decode())
 library = HeldLibrary(profile, library_folder(data, "p1"), vault)

@@ -44,7 +44,7 @@ def write_no_core_files() -> None:
         _CORE_FILTER.write_text("0")
 
 
-def for_owner_alone(path: str, flags: int) -> int:
+def owner_only_opener(path: str, flags: int) -> int:
     """An opener for `open` that creates a file which only its owner reads and writes, whatever the umask."""
     return os.open(path, flags, FILE_MODE)
 
@@ -55,7 +55,7 @@ def create_private(path: Path) -> BinaryIO:
     What lies under the name goes first. A link that somebody puts there is not followed: it makes this fail.
     """
     path.unlink(missing_ok=True)
-    return open(path, "xb", opener=for_owner_alone)
+    return open(path, "xb", opener=owner_only_opener)
 
 
 def make_private(folder: Path) -> None:

@@ -14,10 +14,10 @@ import soundfile as sf
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
+from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
 from vbdesk.signs.corpus.measurement import Measured
 from vbdesk.signs.corpus.table import TableError
-from vbdesk.signs.data_file import read_data
 from vbdesk.signs.norms import Norms
 from vbdesk.signs.norms_measure.file import measure_norms, write_norms
 from vbdesk.signs.norms_measure.group import Speaker, read_readers, speakers_of

@@ -7,9 +7,9 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
+from vbdesk.data_files import DataFileError, read_data
 from vbdesk.resource_files import resource
 from vbdesk.signs.calibration import Calibration, citation_keys
-from vbdesk.signs.data_file import DataFileError, read_data
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.norms import Norms
 from vbdesk.signs.wording import NarrativeRules, Words

@@ -8,8 +8,8 @@ import pytest
 import tomli_w
 
 from vbdesk.contract.catalog import SignName
+from vbdesk.data_files import DataFileError
 from vbdesk.resource_files import resource
-from vbdesk.signs.data_file import DataFileError
 from vbdesk.signs.engine import Target, analyze, listen
 from vbdesk.signs.norms_file import version_on
 from vbdesk.signs.plugins.reading import analyze_sign

@@ -76,7 +76,7 @@ def _check_language(tag: str) -> None:
 def _analyze(
     file: Path, target: "Target | PluginSign", diarize: bool, language: str, norms: Path | None
 ) -> "ModelResult | SignResult":
-    from vbdesk.signs.data_file import DataFileError
+    from vbdesk.data_files import DataFileError
     from vbdesk.signs.engine import analyze as analyze_recording
     from vbdesk.signs.plugins.discovery import PluginSign
     from vbdesk.signs.plugins.reading import analyze_plugin

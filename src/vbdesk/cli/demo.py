@@ -4,7 +4,6 @@ import os
 import secrets
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,10 +106,10 @@ def _run(folder: Path, window: bool) -> None:
 
 
 def _samples() -> Samples:
+    from vbdesk.data_files import read_toml
     from vbdesk.resource_files import resource
 
-    with resource("samples", "samples.toml").open("rb") as file:
-        data = tomllib.load(file)
+    data = read_toml(resource("samples", "samples.toml"))
     yesterday = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
     files = data["files"]
     recordings = tuple(

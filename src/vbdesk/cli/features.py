@@ -66,7 +66,7 @@ def measure(
 ) -> None:
     """Measure every feature of a recording; where one has no value, say why."""
 
-    from vbdesk.signs.data_file import DataFileError
+    from vbdesk.data_files import DataFileError
     from vbdesk.signs.engine import listen
     from vbdesk.signs.reference import load_reference
     from vbdesk.signs.sheets import measured_features

@@ -39,8 +39,8 @@ def measure(
     short goes on where it was. The result does not depend on the order of files or the number of processes.
     """
     from vbdesk.contract.catalog import SignName
+    from vbdesk.data_files import DataFileError
     from vbdesk.signs.corpus.table import TableError
-    from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.norms_measure.file import measure_norms, write_norms
     from vbdesk.signs.norms_measure.group import read_readers, speakers_of
     from vbdesk.voice.errors import ModelUnavailable

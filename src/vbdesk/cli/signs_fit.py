@@ -56,8 +56,8 @@ def fit(
         fail("Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.")
     from pydantic import ValidationError
 
+    from vbdesk.data_files import DataFileError
     from vbdesk.signs.corpus.table import TableError
-    from vbdesk.signs.data_file import DataFileError
     from vbdesk.signs.fit.run import fit_sign
     from vbdesk.signs.fit.sign import Request
     from vbdesk.signs.fit.study import StudyError, read_labels, refuse_shared_recordings

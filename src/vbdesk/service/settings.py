@@ -30,6 +30,7 @@ from pydantic_settings import (
 )
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.storage.location import Location, is_cloud, read_location
 from vbdesk.signs.plugins.source import PluginSource
@@ -59,7 +60,7 @@ class TokenCosts(BaseModel):
 
 
 def _shipped_costs() -> TokenCosts:
-    return TokenCosts.model_validate(tomllib.loads(resource("service", "costs.toml").read_text("utf-8")))
+    return TokenCosts.model_validate(read_toml(resource("service", "costs.toml")))
 
 
 def _shipped_rate_limits() -> dict[Plan, dict[Bucket, PositiveInt]]:
@@ -248,7 +249,7 @@ class Settings(BaseSettings):
     def _require_norms(cls, given: Path | None) -> Path | None:
         if given is None:
             return None
-        from vbdesk.signs.data_file import DataFileError
+        from vbdesk.data_files import DataFileError
         from vbdesk.signs.reference import load_reference
 
         path = given.expanduser().absolute()

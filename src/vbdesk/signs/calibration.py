@@ -11,7 +11,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import MODEL_SIGNS, SIGN_CONDITIONS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.data_file import DataModel
+from vbdesk.data_files import DataModel
 from vbdesk.signs.norms import Norms
 
 WEIGHT_SUM_TOLERANCE = 1e-3

@@ -7,8 +7,8 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import ExtendedMetric
+from vbdesk.data_files import DataModel
 from vbdesk.signs.calibration import ScoringRules
-from vbdesk.signs.data_file import DataModel
 from vbdesk.signs.norms import Standardised, logistic
 from vbdesk.signs.uncertainty import standard_error
 

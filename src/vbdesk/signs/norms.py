@@ -12,7 +12,7 @@ from pydantic import Field
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.results import ValueInterpretation
-from vbdesk.signs.data_file import DataModel
+from vbdesk.data_files import DataModel
 from vbdesk.voice.measurement import FeatureSet
 
 Z_LIMIT = 3.0

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from vbdesk.data_files import DataFileError, read_data
 from vbdesk.signs.calibration import Calibration, Meta
-from vbdesk.signs.data_file import DataFileError, read_data
 from vbdesk.signs.norms import Norms
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
 from vbdesk.signs.calibration import Calibration, citation_keys
-from vbdesk.signs.data_file import read_data
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.norms import Norms
 from vbdesk.signs.norms_file import calibrated_for, read_norms, version_on

@@ -10,9 +10,9 @@ from vbdesk.contract.catalog import SignName
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import IssueCode
+from vbdesk.data_files import StrictDataModel
 from vbdesk.resource_files import resource
 from vbdesk.signs.calibration import Calibration
-from vbdesk.signs.data_file import StrictDataModel
 from vbdesk.signs.norms import Norms
 from vbdesk.voice.measurement import MISSING_CODES
 

@@ -4,7 +4,6 @@ Limits and sentences are data: `resources/check.toml`; limits that the service h
 """
 
 import math
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +20,7 @@ from vbdesk.capture.meter import SILENT_PEAK, overview
 from vbdesk.capture.room import silence_advice
 from vbdesk.capture.sealed import TakeAudio
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
@@ -148,7 +148,7 @@ def read_check_texts(path: Path) -> CheckTexts:
     Raises:
         pydantic.ValidationError: a text is missing or unknown.
     """
-    return CheckTexts.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    return CheckTexts.model_validate(read_toml(path))
 
 
 @cache

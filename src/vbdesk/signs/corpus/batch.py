@@ -10,9 +10,9 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 
+from vbdesk.data_files import DataFileError
 from vbdesk.signs.corpus.journal import Journal
 from vbdesk.signs.corpus.measurement import Measured, Outcome, Unmeasurable, file_digest, measure_file
-from vbdesk.signs.data_file import DataFileError
 from vbdesk.voice.errors import ModelUnavailable
 
 AHEAD = 2  # recordings handed out for each process: one that it measures and one that waits

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+from vbdesk.json_lines import read_valid_json_lines
 from vbdesk.signs.corpus.measurement import Measured, Outcome, Unmeasurable
 
 
@@ -58,11 +59,8 @@ class Journal:
 
 def _read(path: Path, extractor: str) -> dict[str, Outcome]:
     outcomes: dict[str, Outcome] = {}
-    if not path.exists():
-        return outcomes
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_valid_json_lines(path):
         try:
-            line: dict[str, Any] = json.loads(text)
             digest, written_by = line.pop("sha256"), line.pop("extractor")
             if written_by == extractor:
                 outcomes[digest] = _outcome(line)

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from vbdesk.contract.levels import Level
+from vbdesk.data_files import StrictDataModel, read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.data_file import StrictDataModel, read_data
 
 Count = Annotated[int, Field(gt=0)]
 Positive = Annotated[float, Field(gt=0)]

@@ -10,8 +10,8 @@ import tomli_w
 from pydantic import Field
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.data_files import StrictDataModel
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
-from vbdesk.signs.data_file import StrictDataModel
 from vbdesk.signs.fit.regression import Fitted
 from vbdesk.signs.fit.rules import CutPointRules, FittedGrade
 from vbdesk.signs.fit.study import Floats, Study, StudyError

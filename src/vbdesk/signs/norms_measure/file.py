@@ -1,9 +1,7 @@
 """The norms file of a measured group: definitions as shipped, numbers as measured."""
 
-import copy
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,10 +12,10 @@ import numpy as np
 import tomli_w
 from scipy.stats import linregress
 
+from vbdesk.data_files import read_data, read_toml
 from vbdesk.privacy import set_export_mode
 from vbdesk.resource_files import resource
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
-from vbdesk.signs.data_file import read_data
 from vbdesk.signs.norms import FeatureNorm, Norms
 from vbdesk.signs.norms_measure.group import Sex, Speaker
 from vbdesk.signs.norms_measure.sign_reference import sign_references
@@ -67,7 +65,7 @@ def measure_norms(group: Sequence[Speaker], fewest: int) -> MeasuredNorms:
     """The norms of `group`; a feature that fewer than `fewest` of either class give keeps its shipped numbers."""
     shipped_path = resource("norms", "norms.toml")
     shipped = read_data(shipped_path, Norms)
-    content: dict[str, Any] = copy.deepcopy(tomllib.loads(shipped_path.read_text(encoding="utf-8")))
+    content: dict[str, Any] = read_toml(shipped_path)
     kept: dict[str, str] = {}
     left_out: dict[str, int] = {}
     for name, norm in shipped.features.items():

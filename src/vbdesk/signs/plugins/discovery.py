@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from vbdesk.signs.data_file import DataFileError, read_data
+from vbdesk.data_files import DataFileError, read_data
 from vbdesk.signs.plugins.scorers import (
     PluginError,
     Scorer,

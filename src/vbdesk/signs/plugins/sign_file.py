@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field, FiniteFloat, ValidationInfo, model_v
 
 from vbdesk.contract.catalog import ModelName, SignName, label_of
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.data_files import StrictDataModel
 from vbdesk.signs.calibration import SCORE_AT_CONSIDER, SCORE_AT_MEAN, WEIGHT_SUM_TOLERANCE
-from vbdesk.signs.data_file import StrictDataModel
 
 FORMAT = 1
 SMALLEST_CUT = 0.01  # of the index, in reference SD
