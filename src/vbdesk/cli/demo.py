@@ -144,13 +144,13 @@ def _client(endpoint: "Endpoint", credentials: "Credentials") -> "Client":
 def _check(samples: Samples) -> list["Quality"]:
     """The check that the desk makes of every take, before anything is sent."""
     from vbdesk.voice.decode import decode
-    from vbdesk.voice.quality import assess
+    from vbdesk.voice.quality import assess_quality
 
     with _progress() as progress:
         task = progress.add_task("Checking locally", total=len(samples.recordings))
         qualities = []
         for sample in samples.recordings:
-            qualities.append(assess(decode(sample.path)))
+            qualities.append(assess_quality(decode(sample.path)))
             progress.advance(task)
     return qualities
 

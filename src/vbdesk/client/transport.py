@@ -27,9 +27,9 @@ from vbdesk.client.errors import (
 from vbdesk.client.retry import RetryRule
 from vbdesk.client.timekeeper import CancelFlag, Timekeeper
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
-from vbdesk.contract.idempotency import KEPT_HEADER
+from vbdesk.contract.idempotency import RETENTION_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
-from vbdesk.contract.timestamps import can_be_now
+from vbdesk.contract.timestamps import is_plausible_now
 
 T = TypeVar("T")
 
@@ -190,11 +190,11 @@ class Transport:
     def _read_clock(self, response: httpx.Response) -> None:
         with suppress(KeyError, ValueError, OverflowError):
             moment = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
-            self.server_time = moment if can_be_now(moment) else None
+            self.server_time = moment if is_plausible_now(moment) else None
 
     def _read_promise(self, response: httpx.Response) -> None:
         """Take in whether keys are honoured; the service says so on every answer to somebody that it knows."""
-        text = response.headers.get(KEPT_HEADER, "")
+        text = response.headers.get(RETENTION_HEADER, "")
         self.key_kept_s = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:

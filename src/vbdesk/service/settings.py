@@ -237,7 +237,7 @@ class Settings(BaseSettings):
     @field_validator("narrative_language", mode="after")
     @classmethod
     def _require_words(cls, given: str) -> str:
-        from vbdesk.signs.wording import UnknownLanguage, find_language
+        from vbdesk.signs.narrative_texts import UnknownLanguage, find_language
 
         try:
             return find_language(given)
@@ -250,11 +250,11 @@ class Settings(BaseSettings):
         if given is None:
             return None
         from vbdesk.data_files import DataFileError
-        from vbdesk.signs.reference import load_reference
+        from vbdesk.signs.reference_data import load_reference_data
 
         path = given.expanduser().absolute()
         try:
-            load_reference(norms_file=path)
+            load_reference_data(norms_file=path)
         except DataFileError as error:
             raise ValueError(str(error)) from None
         return path

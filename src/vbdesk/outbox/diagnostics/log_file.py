@@ -15,7 +15,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
-from vbdesk.privacy import make_private, owner_only_opener, write_no_core_files
+from vbdesk.privacy import disable_core_dumps, make_private, owner_only_opener
 
 LOG_NAME = "vbdesk.log"
 CRASH_NAME = "crash.log"
@@ -57,7 +57,7 @@ def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
         folder: of the log.
         on_terminal: write to standard error too; not in a command that says in sentences what goes wrong.
     """
-    write_no_core_files()
+    disable_core_dumps()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr) if on_terminal else logging.NullHandler()]
     try:
         make_private(folder)

@@ -24,7 +24,7 @@ from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
-from vbdesk.voice.quality import Quality, assess
+from vbdesk.voice.quality import Quality, assess_quality
 from vbdesk.voice.thresholds import quality_rules
 
 OVERVIEW_POINTS = 2000
@@ -174,7 +174,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
     progress(RESAMPLED)
     activity = detect_speech(recording)
     progress(SPEECH_FOUND)
-    quality = assess(recording, activity)
+    quality = assess_quality(recording, activity)
     rows = (
         _length(audio.duration_s, texts),
         _speech(quality, texts.speech),

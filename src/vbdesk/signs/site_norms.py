@@ -1,17 +1,17 @@
-"""Norms of a site's own, in place of those that ship."""
+"""Site norms, which replace the shipped norms."""
 
 from pathlib import Path
 
 from vbdesk.data_files import DataFileError, read_data
-from vbdesk.signs.calibration import Calibration, Meta
+from vbdesk.signs.calibration import Calibration, CalibrationMeta
 from vbdesk.signs.norms import Norms
 
 
-def read_norms(path: Path, shipped: Norms) -> Norms:
-    """Read the norms in `path`, which must hold every feature of those that ship, under a version of their own.
+def read_site_norms(path: Path, shipped: Norms) -> Norms:
+    """Read the site norms at `path`: every feature of the shipped norms, and a version of their own.
 
     Raises:
-        DataFileError: they do not; the message says where.
+        DataFileError: a feature is missing, the version is that of the shipped norms, or the file is not valid.
     """
     norms = read_data(path, Norms)
     missing = [name for name in shipped.features if name not in norms.features]
@@ -25,18 +25,20 @@ def read_norms(path: Path, shipped: Norms) -> Norms:
     return norms
 
 
-def calibrated_for(norms: Norms, calibration: Calibration) -> Calibration:
-    """The calibration on these norms: its version names them, and what they say of signs takes the place of its own."""
+def calibrate_for_norms(norms: Norms, calibration: Calibration) -> Calibration:
+    """Adapt the calibration to site norms: their sign references replace its own, and its version names them."""
     signs = {
         name: sign.model_copy(update={"reference_mean": found.mean, "reference_sd": found.sd})
         for name, sign in calibration.signs.items()
         if (found := norms.sign_reference.get(name)) is not None
     }
-    version = version_on(calibration.meta.version, norms.meta.version)
-    return calibration.model_copy(update={"meta": Meta(version=version), "signs": {**calibration.signs, **signs}})
+    version = version_with_norms(calibration.meta.version, norms.meta.version)
+    return calibration.model_copy(
+        update={"meta": CalibrationMeta(version=version), "signs": {**calibration.signs, **signs}}
+    )
 
 
-def version_on(version: str, norms_version: str) -> str:
-    """The version of a sign as read on norms of a site's own, in the form of Semantic Versioning's build metadata."""
+def version_with_norms(version: str, norms_version: str) -> str:
+    """Append the version of the site norms to `version`, as build metadata of Semantic Versioning."""
     own = norms_version.replace("+", ".")
     return f"{version}.norms.{own}" if "+" in version else f"{version}+norms.{own}"
