@@ -220,7 +220,7 @@ def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Calla
     `data_dir` is an existing folder; without a database it gets one.
     """
     count = 0
-    with contextlib.ExitStack() as stops:
+    with ExitStack() as stops:
 
         def start(
             *,
@@ -246,7 +246,7 @@ def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Calla
 @pytest.fixture
 def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
-    with contextlib.ExitStack() as stops:
+    with ExitStack() as stops:
 
         def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
             bound = bind("127.0.0.1", 0)

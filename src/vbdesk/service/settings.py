@@ -30,6 +30,7 @@ from pydantic_settings import (
 )
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.storage.location import Location, is_cloud, read_location
 from vbdesk.signs.plugins.source import PluginSource
@@ -59,7 +60,7 @@ class TokenCosts(BaseModel):
 
 
 def _shipped_costs() -> TokenCosts:
-    return TokenCosts.model_validate(tomllib.loads(resource("service", "costs.toml").read_text("utf-8")))
+    return TokenCosts.model_validate(read_toml(resource("service", "costs.toml")))
 
 
 def _shipped_rate_limits() -> dict[Plan, dict[Bucket, PositiveInt]]:
@@ -236,7 +237,7 @@ class Settings(BaseSettings):
     @field_validator("narrative_language", mode="after")
     @classmethod
     def _require_words(cls, given: str) -> str:
-        from vbdesk.signs.wording import UnknownLanguage, find_language
+        from vbdesk.signs.narrative_texts import UnknownLanguage, find_language
 
         try:
             return find_language(given)
@@ -248,12 +249,12 @@ class Settings(BaseSettings):
     def _require_norms(cls, given: Path | None) -> Path | None:
         if given is None:
             return None
-        from vbdesk.signs.data_file import DataFileError
-        from vbdesk.signs.reference import load_reference
+        from vbdesk.data_files import DataFileError
+        from vbdesk.signs.reference_data import load_reference_data
 
         path = given.expanduser().absolute()
         try:
-            load_reference(norms_file=path)
+            load_reference_data(norms_file=path)
         except DataFileError as error:
             raise ValueError(str(error)) from None
         return path

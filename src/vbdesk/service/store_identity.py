@@ -18,13 +18,7 @@ from vbdesk.service.db.stores import store_identity
 from vbdesk.service.db.upsert import insert_into
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.orphans import FOLDERS, find_mentioned
-from vbdesk.service.storage.store import (
-    ObjectExists,
-    ObjectMissing,
-    ObjectStore,
-    StoreMismatch,
-    StoreUnavailable,
-)
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, StoreMismatch, StoreUnavailable
 
 STORE_ID_KEY = "store-id"
 LOOKS, LOOK_AGAIN_S = 4, 1.0

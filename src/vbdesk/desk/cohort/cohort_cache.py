@@ -12,14 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from vbdesk.client import Client
 from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.cohort.subject_summary import (
-    SubjectSummary,
-    from_json,
-    labels_of,
-    of_items,
-    of_trajectory,
-    to_json,
-)
+from vbdesk.desk.cohort.subject_summary import SubjectSummary, from_json, labels_of, of_items, of_trajectory, to_json
 from vbdesk.desk.models.subject_list import AtService, KeptList
 from vbdesk.desk.subjects.view_model import KEPT_AS
 from vbdesk.desk.tasks import TaskContext

@@ -1,6 +1,5 @@
 """The simulation's tables beside the published ones, and the bars: which hold."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +7,7 @@ from math import isnan
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from vbdesk.data_files import read_toml
 from vbdesk.longitudinal.simulation.measures import Figures
 from vbdesk.longitudinal.simulation.run import ROLLING, SCENARIOS, Setting
 from vbdesk.longitudinal.simulation.truth import SCHEDULES, Schedule
@@ -66,8 +66,7 @@ class Reference(BaseModel):
 @cache
 def reference() -> Reference:
     """The figures and bars that ship with the product."""
-    text = resource("longitudinal", "simulation.toml").read_text(encoding="utf-8")
-    return Reference.model_validate(tomllib.loads(text))
+    return Reference.model_validate(read_toml(resource("longitudinal", "simulation.toml")))
 
 
 @dataclass(frozen=True, slots=True)

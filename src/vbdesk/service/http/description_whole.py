@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.http.error_answers import default_message_of
 from vbdesk.service.http.urlencoded import URLENCODED
@@ -130,7 +130,7 @@ def _webhook(example: Json) -> Json:
 
 @cache
 def _words() -> Json:
-    return tomllib.loads(resource("service", "description.toml").read_text("utf-8"))
+    return read_toml(resource("service", "description.toml"))
 
 
 def _examples() -> Json:

@@ -9,7 +9,7 @@ from vbdesk.service.context import Context
 from vbdesk.service.jobs.lifecycle import Run
 from vbdesk.service.observe.logs import log_fields
 from vbdesk.service.observe.tracing import continued, traced
-from vbdesk.signs.stages import Lap
+from vbdesk.signs.stage_timing import Lap
 
 FETCH, ANALYSE, SETTLE = "fetch", "analyse", "settle"
 _NS = 1_000_000_000

@@ -1,4 +1,4 @@
-"""Intervals by drawing whole speakers, since recordings of one speaker are not independent."""
+"""Bootstrap intervals over speakers, because recordings of one speaker are not independent."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from vbdesk.signs.fit.rules import BootstrapRules
 from vbdesk.signs.fit.study import Floats, Ints
 
 Statistic = Callable[[Floats], float]
-"""Of recordings, each counted as often as its weight says; NaN where it cannot be told."""
+"""Statistic of the recordings for given weights; NaN if undefined."""
 
 FEWEST_DRAWS_SHARE = 0.8  # of draws that must give a number
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure with its interval; None where it cannot be told."""
+class IntervalEstimate:
+    """A value with its interval; the limits are None if unknown."""
 
     value: float
     low: float | None
     high: float | None
 
     def excludes(self, value: float) -> bool:
-        """Whether the interval tells the figure from `value`."""
+        """Whether `value` lies outside the interval."""
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
 
 
-def estimate(statistic: Statistic, speakers: Ints, rules: BootstrapRules) -> Estimate | None:
-    """`statistic` of all recordings, and its percentile interval over draws of speakers; None if it cannot be told."""
+def bootstrap_interval(statistic: Statistic, speakers: Ints, rules: BootstrapRules) -> IntervalEstimate | None:
+    """Compute `statistic` with its percentile interval over resampled speakers; None if it is undefined."""
     value = statistic(np.ones(speakers.size))
     if not np.isfinite(value):
         return None
@@ -40,17 +40,14 @@ def estimate(statistic: Statistic, speakers: Ints, rules: BootstrapRules) -> Est
         drawn.append(statistic(times[speakers]))
     known = np.array(drawn)[np.isfinite(drawn)]
     if known.size < FEWEST_DRAWS_SHARE * rules.draws:
-        return Estimate(value, None, None)
+        return IntervalEstimate(value, None, None)
     tail = (1 - rules.interval) / 2
     low, high = np.quantile(known, [tail, 1 - tail])
-    return Estimate(value, float(low), float(high))
+    return IntervalEstimate(value, float(low), float(high))
 
 
 def auc(scores: Floats, labels: Ints, weights: Floats) -> float:
-    """Area under the ROC curve: how often a recording with the label outscores one without, ties counting half.
-
-    NaN when the weights leave one of the labels out.
-    """
+    """Area under the ROC curve; ties count half. NaN if one of the labels has no weight."""
     _, place = np.unique(scores, return_inverse=True)
     with_label = np.bincount(place, weights * labels)
     without = np.bincount(place, weights * (1 - labels))
@@ -62,7 +59,7 @@ def auc(scores: Floats, labels: Ints, weights: Floats) -> float:
 
 
 def slope(x: Floats, y: Floats, weights: Floats) -> float:
-    """Slope of the weighted least-squares line; NaN where `x` does not vary."""
+    """Slope of the weighted least-squares line; NaN if `x` does not vary."""
     total = weights.sum()
     if total == 0:
         return float("nan")
@@ -75,9 +72,9 @@ def intraclass_correlation(values: Floats, subjects: Ints, weights: Floats) -> f
     """ICC(1) of one-way analysis of variance with unequal numbers of repeats (Shrout and Fleiss 1979; Donner 1986).
 
     Args:
-        values: one a recording.
-        subjects: who, numbers from 0; those recorded once say nothing and are left out.
-        weights: how often each subject counts, the same for all recordings of a subject.
+        values: one per recording.
+        subjects: subject numbers from 0; subjects with one recording are left out.
+        weights: weight of the subject, the same for all its recordings.
     """
     repeats = np.bincount(subjects)
     kept = repeats[subjects] > 1

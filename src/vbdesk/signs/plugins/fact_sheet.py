@@ -1,24 +1,32 @@
-"""What stands behind a sign of a lab's own, as far as its file tells."""
+"""Fact sheet of a plug-in sign, from its calibration file."""
 
 from pydantic import JsonValue
 
 from vbdesk.contract.levels import Level
+from vbdesk.signs.fact_sheets import (
+    CutPoint,
+    FactSheetPart,
+    RecordingRequirements,
+    Repeatability,
+    cut_points,
+    describe_timescale,
+    recording_requirements,
+)
 from vbdesk.signs.plugins.discovery import PluginSign
 from vbdesk.signs.plugins.sign_file import LinearModel, Model, OnnxModel, PickledModel
-from vbdesk.signs.reference import Reference
-from vbdesk.signs.sheets import CutPoint, Needs, Repeatability, Sheet, changes_words, cut_points, needs_of
+from vbdesk.signs.reference_data import ReferenceData
 
 
-class OwnFeature(Sheet):
-    """A feature that the model takes; `weight` is signed, None where the model does not show any."""
+class PluginFeature(FactSheetPart):
+    """A feature that the model takes; `weight` is signed, None if the model has no weights."""
 
     feature: str
     label: str
     weight: float | None
 
 
-class OwnModel(Sheet):
-    """What computes the sign; `file`, `sha256` and `scikit_learn` are None where the kind has none."""
+class PluginModel(FactSheetPart):
+    """The model of the sign; `file`, `sha256` and `scikit_learn` are None for kinds without them."""
 
     kind: str
     file: str | None = None
@@ -27,12 +35,12 @@ class OwnModel(Sheet):
     scikit_learn: str | None = None
 
 
-class PluginSheet(Sheet):
-    """Everything that is known of one sign of a lab's own.
+class PluginFactSheet(FactSheetPart):
+    """The fact sheet of one plug-in sign.
 
     Attributes:
-        found_in: its file.
-        fit: how its numbers came about, if `vbdesk signs fit` or somebody wrote it down.
+        found_in: its calibration file.
+        fit: how its numbers were obtained, if the file says so.
     """
 
     name: str
@@ -47,20 +55,20 @@ class PluginSheet(Sheet):
     changes: str
     measures: str
     known: str
-    model: OwnModel
-    features: list[OwnFeature]
+    model: PluginModel
+    features: list[PluginFeature]
     cuts: list[CutPoint]
-    needs: Needs
+    needs: RecordingRequirements
     repeatability: Repeatability
     confounders: list[str]
     fit: dict[str, JsonValue]
 
 
-def plugin_sheet(sign: PluginSign, reference: Reference) -> PluginSheet:
-    """The sheet of a sign of a lab's own."""
+def plugin_fact_sheet(sign: PluginSign, reference: ReferenceData) -> PluginFactSheet:
+    """Build the fact sheet of a plug-in sign."""
     file = sign.file
     weights = file.model.weights if isinstance(file.model, LinearModel) else {}
-    return PluginSheet(
+    return PluginFactSheet(
         name=file.name,
         label=file.label,
         version=file.version,
@@ -68,27 +76,27 @@ def plugin_sheet(sign: PluginSign, reference: Reference) -> PluginSheet:
         evidence_grade=file.evidence_grade,
         evidence_grade_means=reference.calibration.grades[file.evidence_grade],
         max_level=file.max_level,
-        changes=changes_words(file.timescale),
+        changes=describe_timescale(file.timescale),
         measures=file.meaning,
         known=file.known,
         model=_model(file.model),
         features=[
-            OwnFeature(feature=name, label=reference.norms.features[name].label, weight=weights.get(name))
+            PluginFeature(feature=name, label=reference.norms.features[name].label, weight=weights.get(name))
             for name in file.features
         ],
         cuts=cut_points(file, {level: getattr(file.expected_rate, level.value) for level in file.cuts}),
-        needs=needs_of(reference.calibration.scoring, file.weights),
+        needs=recording_requirements(reference.calibration.scoring, file.weights),
         repeatability=Repeatability(icc=file.reference.icc, smallest_real_change=None),
         confounders=file.confounders,
         fit=file.fit,
     )
 
 
-def _model(model: Model) -> OwnModel:
+def _model(model: Model) -> PluginModel:
     match model:
         case OnnxModel():
-            return OwnModel(kind=model.kind, file=model.file, sha256=model.sha256, gives=model.gives)
+            return PluginModel(kind=model.kind, file=model.file, sha256=model.sha256, gives=model.gives)
         case PickledModel():
-            return OwnModel(kind=model.kind, file=model.file, sha256=model.sha256, scikit_learn=model.scikit_learn)
+            return PluginModel(kind=model.kind, file=model.file, sha256=model.sha256, scikit_learn=model.scikit_learn)
         case _:
-            return OwnModel(kind=model.kind)
+            return PluginModel(kind=model.kind)

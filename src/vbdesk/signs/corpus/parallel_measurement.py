@@ -1,4 +1,4 @@
-"""Measuring many recordings at once, one process a core, whatever a recording does to its process."""
+"""Measure many recordings in parallel processes; a recording that crashes its process does not stop the run."""
 
 import multiprocessing
 import os
@@ -10,39 +10,39 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 
-from vbdesk.signs.corpus.journal import Journal
-from vbdesk.signs.corpus.measurement import Measured, Outcome, Unmeasurable, file_digest, measure_file
-from vbdesk.signs.data_file import DataFileError
+from vbdesk.data_files import DataFileError
+from vbdesk.signs.corpus.journal import MeasurementJournal
+from vbdesk.signs.corpus.measurement import MeasuredFile, MeasurementOutcome, Unmeasurable, file_digest, measure_file
 from vbdesk.voice.errors import ModelUnavailable
 
-AHEAD = 2  # recordings handed out for each process: one that it measures and one that waits
+AHEAD = 2  # recordings submitted per process: one being measured and one waiting
 CRASHED = Unmeasurable("It made the measuring process crash.", lasting=False)
 
-Measure = Callable[[Path], Outcome]
-Keep = Callable[[Path, Outcome], None]
+Measure = Callable[[Path], MeasurementOutcome]
+Keep = Callable[[Path, MeasurementOutcome], None]
 
 
 def measure_corpus(
     paths: Sequence[Path],
-    journal: Journal,
+    journal: MeasurementJournal,
     *,
     jobs: int,
     on_done: Callable[[Path], None] = lambda _: None,
     measure: Measure = measure_file,
-) -> dict[Path, Outcome]:
-    """Measure every recording that the journal does not know yet.
+) -> dict[Path, MeasurementOutcome]:
+    """Measure every recording that is not yet in the journal.
 
     Args:
-        paths: recordings; the same bytes under two names are measured once.
-        journal: what was measured before, and where the rest is kept as it comes.
-        jobs: processes at once, each on one thread, so that the result does not depend on how many there are.
-        on_done: called for each path once its outcome is known, in no order.
-        measure: what a process does with a recording; a function at the top level of a module.
+        paths: recordings; two files with the same bytes are measured once.
+        journal: known outcomes; new ones are added to it.
+        jobs: number of processes, each with one thread, so that the result does not depend on the number.
+        on_done: called for each path when its outcome is known, in any order.
+        measure: called in a process for each recording; a module-level function.
 
     Raises:
-        DataFileError, ModelUnavailable: the installation is at fault, so that no recording could be measured.
+        DataFileError, ModelUnavailable: the installation is damaged, so that no recording can be measured.
     """
-    outcomes: dict[Path, Outcome] = {}
+    outcomes: dict[Path, MeasurementOutcome] = {}
     todo: dict[str, list[Path]] = {}
     for path in paths:
         try:
@@ -60,8 +60,8 @@ def measure_corpus(
     with journal:
         digests = {same[0]: digest for digest, same in todo.items()}
 
-        def keep(path: Path, outcome: Outcome) -> None:
-            if isinstance(outcome, Measured) or outcome.lasting:
+        def keep(path: Path, outcome: MeasurementOutcome) -> None:
+            if isinstance(outcome, MeasuredFile) or outcome.lasting:
                 journal.record(digests[path], outcome)
             for same in todo[digests[path]]:
                 outcomes[same] = outcome
@@ -75,14 +75,14 @@ def _measure_all(paths: Sequence[Path], jobs: int, measure: Measure, keep: Keep)
     waiting = list(reversed(paths))
     while waiting:
         suspects = _measure_until_crash(waiting, min(jobs, len(waiting)), AHEAD, measure, keep)
-        while suspects:  # one after the other: one of them ended its process, the others only shared the pool
+        while suspects:  # one at a time: one of them ended its process, the others only shared the pool
             for path in _measure_until_crash(suspects, 1, 1, measure, keep):
                 keep(path, CRASHED)
 
 
 def _measure_until_crash(waiting: list[Path], jobs: int, ahead: int, measure: Measure, keep: Keep) -> list[Path]:
-    """Measure what is `waiting`, from its end, until it is empty or a process dies; who was under way then."""
-    running: dict[Future[Outcome], Path] = {}
+    """Measure `waiting` from its end until it is empty or a process dies; return those being measured then."""
+    running: dict[Future[MeasurementOutcome], Path] = {}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
         try:
@@ -102,17 +102,17 @@ def _measure_until_crash(waiting: list[Path], jobs: int, ahead: int, measure: Me
     return []
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
+def _outcome(future: Future[MeasurementOutcome]) -> MeasurementOutcome:
     try:
         return future.result()
     except (BrokenProcessPool, DataFileError, ModelUnavailable):
         raise
-    except Exception as error:  # a fault of ours that one recording brings out must not cost the others
+    except Exception as error:  # a bug that one recording triggers must not stop the others
         return Unmeasurable(f"Measuring it failed: {type(error).__name__}: {error}", lasting=False)
 
 
 def _begin() -> None:
-    """In each process: compute on one thread, leave Ctrl-C to the one that asked, and end with it."""
+    """Set up a worker process: one thread, ignore Ctrl-C, exit with the parent."""
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

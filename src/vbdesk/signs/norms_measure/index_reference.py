@@ -1,4 +1,4 @@
-"""What the weighted sum of each sign is in the people whom norms were measured on: mean and SD of its index."""
+"""Mean and SD of each sign's weighted sum in the group that the norms were measured on."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,21 +7,21 @@ import numpy as np
 from vbdesk.contract.catalog import SignName
 from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.norms_measure.group import Sex, Speaker
+from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, Sex
 from vbdesk.signs.norms_measure.spread import significant
-from vbdesk.signs.scoring import applies, contributions, weight_available
+from vbdesk.signs.scoring import feature_contributions, measured_weight_share, sign_applies
 from vbdesk.voice.measurement import Measurement
 
 DIGITS = 4
 
 
 def sign_references(
-    norms: Norms, calibration: Calibration, group: Sequence[Speaker], fewest: int
+    norms: Norms, calibration: Calibration, group: Sequence[ReferenceSpeaker], fewest: int
 ) -> dict[SignName, dict[str, float | int]]:
-    """Mean, SD and number of speakers by sign; signs that fewer than `fewest` of a class give are left out.
+    """Mean, SD and number of speakers by sign, without signs with fewer than `fewest` speakers in a class.
 
-    As in the reference that ships, z is not widened for free speech, and each class counts as half of the group. A sign
-    that applies to female-typical voices rests on these alone.
+    As in the shipped reference, z is not widened for free speech, and each class counts as half of the group. A sign
+    for female-typical voices uses these voices only.
     """
     as_read = _not_widened(norms)
     sums: dict[SignName, dict[Sex, list[float]]] = {name: {"male": [], "female": []} for name in calibration.signs}
@@ -31,9 +31,9 @@ def sign_references(
         share = as_read.female_share(features)
         z = as_read.standardise(features, share)
         for name, sign in calibration.signs.items():
-            enough = weight_available(sign, z, share) >= rules.min_weight_available
-            if enough and applies(rules, sign, share):
-                sums[name][speaker.sex].append(sum(contributions(sign, z, share).values()))
+            enough = measured_weight_share(sign, z, share) >= rules.min_weight_available
+            if enough and sign_applies(rules, sign, share):
+                sums[name][speaker.sex].append(sum(feature_contributions(sign, z, share).values()))
     found = {
         name: _spread(
             by_sex, ("male", "female") if calibration.signs[name].applies_to == "all" else ("female",), fewest

@@ -1,12 +1,12 @@
-"""How long the stages of an analysis take, for whoever wants to know; nobody does by default."""
+"""Optional timing of the stages of an analysis."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
-Stages = Callable[[str], AbstractContextManager[object]]
-"""Called with the name of a stage, whose work is then done within the block; from any thread."""
+StageTimer = Callable[[str], AbstractContextManager[object]]
+"""Called with a stage's name, from any thread; the work of the stage runs inside the returned context."""
 
 ACTIVITY, QUALITY, FEATURES, SPEAKERS, SCORING, NARRATIVE = (
     "activity",
@@ -18,14 +18,14 @@ ACTIVITY, QUALITY, FEATURES, SPEAKERS, SCORING, NARRATIVE = (
 )
 
 
-def untimed(_stage: str) -> AbstractContextManager[object]:
-    """Take no time."""
+def no_timing(_stage: str) -> AbstractContextManager[object]:
+    """Measure nothing."""
     return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """A stage that was gone through: when it began, counted from the start of the stopwatch, and how long it took."""
+    """One timed stage; `began_s` counts from the start of the stopwatch."""
 
     stage: str
     began_s: float
@@ -33,10 +33,10 @@ class Lap:
 
 
 class Stopwatch:
-    """Times stages; a stage may come more than once, and two may overlap.
+    """Measure stages; a stage may repeat, and stages may overlap.
 
     Attributes:
-        laps: in the order in which they ended.
+        laps: in the order of their ends.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Time the block; one that raises took its time too."""
+        """Time the block, also if it raises."""
         began = time.perf_counter()
         try:
             yield

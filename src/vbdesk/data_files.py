@@ -1,4 +1,4 @@
-"""Data files that a person may edit, checked as they are read."""
+"""TOML data files: the one reader, and the base of the models that check them."""
 
 import tomllib
 from pathlib import Path
@@ -8,17 +8,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class DataFileError(Exception):
-    """A data file is not what the analysis needs; the message names the file, the place and the fault."""
+    """A data file cannot be used; the message names the file, the field and the error."""
 
 
 class DataModel(BaseModel):
-    """A part of a data file. Fields that only people read are ignored."""
+    """A part of a data file. Unknown fields are ignored: they are notes for readers."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
 class StrictDataModel(DataModel):
-    """A part of a data file in which a field that is not known is a slip of the pen."""
+    """A part of a data file in which an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,14 +26,14 @@ class StrictDataModel(DataModel):
 AnyData = TypeVar("AnyData", bound=DataModel)
 
 
-def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = None) -> AnyData:
-    """Read the TOML file at `path` as a `kind`; `context` is what its validators compare it with.
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read the TOML file at `path`, not validated.
 
     Raises:
-        DataFileError: it is missing, is not TOML, or does not hold what it must.
+        DataFileError: the file cannot be read, or is not TOML.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataFileError(f"{path.resolve().name} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -42,6 +42,15 @@ def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = 
         raise DataFileError(f"{path.name} is not valid TOML: {error}.") from error
     except RecursionError as error:
         raise DataFileError(f"{path.name} is nested too deeply.") from error
+
+
+def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = None) -> AnyData:
+    """Read the TOML file at `path` as a `kind`; its validators get `context`.
+
+    Raises:
+        DataFileError: the file cannot be read, is not TOML, or is not a valid `kind`.
+    """
+    content = read_toml(path)
     try:
         return kind.model_validate(content, context=context)
     except ValidationError as error:

@@ -1,9 +1,7 @@
-"""The norms file of a measured group: definitions as shipped, numbers as measured."""
+"""Write the norms file of a measured group: shipped definitions, measured numbers."""
 
-import copy
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,25 +12,19 @@ import numpy as np
 import tomli_w
 from scipy.stats import linregress
 
+from vbdesk.data_files import read_data, read_toml
 from vbdesk.privacy import set_export_mode
 from vbdesk.resource_files import resource
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
-from vbdesk.signs.data_file import read_data
 from vbdesk.signs.norms import FeatureNorm, Norms
-from vbdesk.signs.norms_measure.group import Sex, Speaker
-from vbdesk.signs.norms_measure.sign_reference import sign_references
-from vbdesk.signs.norms_measure.spread import (
-    ClassSpread,
-    class_entry,
-    mixed_entry,
-    significant,
-    spread_of,
-)
-from vbdesk.signs.reference import load_reference
+from vbdesk.signs.norms_measure.index_reference import sign_references
+from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, Sex
+from vbdesk.signs.norms_measure.spread import ClassSpread, class_entry, mixed_entry, significant, spread_of
+from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.measurement import Measurement
 
 FEWEST_FOR_AGE = 20
-CLEAR_T = 3.0  # of an age slope: 36 features in two classes are tested at once
+CLEAR_T = 3.0  # t value of an age slope; strict because 36 features in two classes are tested
 MIDDLE_AGE = 32.0
 UNSURE = (0.1, 0.9)
 
@@ -46,14 +38,14 @@ _HEADER = """\
 
 @dataclass(frozen=True, slots=True)
 class MeasuredNorms:
-    """A norms file, and what to know about it.
+    """A norms file and its statistics.
 
     Attributes:
         text: the file's content.
-        measured: how many features have numbers of their own.
-        kept: features whose shipped numbers stay, and why.
-        left_out: outliers left out, by feature, where there were any.
-        signs: how many signs have a reference of their own on these norms.
+        measured: number of features with measured numbers.
+        kept: features that keep the shipped numbers, with the reason.
+        left_out: number of outliers left out, by feature.
+        signs: number of signs with a measured reference.
     """
 
     text: str
@@ -63,11 +55,14 @@ class MeasuredNorms:
     signs: int
 
 
-def measure_norms(group: Sequence[Speaker], fewest: int) -> MeasuredNorms:
-    """The norms of `group`; a feature that fewer than `fewest` of either class give keeps its shipped numbers."""
+def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNorms:
+    """Measure the norms of `group`.
+
+    A feature with fewer than `fewest` speakers in a class keeps its shipped numbers.
+    """
     shipped_path = resource("norms", "norms.toml")
     shipped = read_data(shipped_path, Norms)
-    content: dict[str, Any] = copy.deepcopy(tomllib.loads(shipped_path.read_text(encoding="utf-8")))
+    content: dict[str, Any] = read_toml(shipped_path)
     kept: dict[str, str] = {}
     left_out: dict[str, int] = {}
     for name, norm in shipped.features.items():
@@ -85,7 +80,7 @@ def measure_norms(group: Sequence[Speaker], fewest: int) -> MeasuredNorms:
     content["meta"] = _meta(content["meta"], group)
     content["voice_class"] = {**content["voice_class"], **_voice_class(shipped, group)}
     content.pop("calibration", None)
-    references = sign_references(Norms.model_validate(content), load_reference().calibration, group, fewest)
+    references = sign_references(Norms.model_validate(content), load_reference_data().calibration, group, fewest)
     if references:
         content["sign_reference"] = {name.value: entry for name, entry in references.items()}
     text = _HEADER + "\n" + tomli_w.dumps(content)
@@ -94,11 +89,11 @@ def measure_norms(group: Sequence[Speaker], fewest: int) -> MeasuredNorms:
 
 
 def write_norms(norms: MeasuredNorms, path: Path) -> None:
-    """Write the file whole, once it is known to be one that vbdesk reads.
+    """Write the file atomically, after checking that it can be read.
 
     Raises:
-        DataFileError: it is not, which would be a fault of ours.
-        OSError: it cannot be written.
+        DataFileError: the file is not valid, which is a bug.
+        OSError: the file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
@@ -123,7 +118,7 @@ def _fault(norm: FeatureNorm, values: Mapping[Sex, Sequence[tuple[float, float |
 def _replace_numbers(
     entry: dict[str, Any], norm: FeatureNorm, values: Mapping[Sex, Sequence[tuple[float, float | None]]]
 ) -> int:
-    """Put the measured numbers into a feature's entry; how many outliers were left out."""
+    """Write the measured numbers into a feature's entry; return the number of outliers left out."""
     spreads = {sex: spread_of(norm, [value for value, _ in found]) for sex, found in values.items()}
     male, female = spreads["male"], spreads["female"]
     for key in _NOT_MEASURED_HERE:
@@ -144,7 +139,7 @@ def _replace_numbers(
 def _age_slope(
     norm: FeatureNorm, spread: ClassSpread, values: Sequence[tuple[float, float | None]]
 ) -> dict[str, float | bool] | None:
-    """SD a decade of age within a class; None with too few known ages."""
+    """Slope in SD per decade of age within a class; None with too few known ages."""
     kept = set(spread.values.tolist())
     known = [(age, norm.transform(value)) for value, age in values if age is not None and value in kept]
     if len(known) < FEWEST_FOR_AGE or len({age for age, _ in known}) < 2:
@@ -159,8 +154,8 @@ def _age_slope(
     }
 
 
-def _voice_class(norms: Norms, group: Sequence[Speaker]) -> dict[str, Any]:
-    """How well the shipped model of the voice class tells the classes of this group apart."""
+def _voice_class(norms: Norms, group: Sequence[ReferenceSpeaker]) -> dict[str, Any]:
+    """Agreement of the shipped voice-class model with the sex of the speakers."""
     shares = []
     for speaker in group:
         features = {name: Measurement(value) for name, value in speaker.features.items()}
@@ -179,7 +174,7 @@ def _voice_class(norms: Norms, group: Sequence[Speaker]) -> dict[str, Any]:
     }
 
 
-def _meta(shipped: Mapping[str, Any], group: Sequence[Speaker]) -> dict[str, Any]:
+def _meta(shipped: Mapping[str, Any], group: Sequence[ReferenceSpeaker]) -> dict[str, Any]:
     people = [[speaker.name, speaker.sex, speaker.age, sorted(speaker.features.items())] for speaker in group]
     digest = hashlib.sha256(json.dumps(people).encode()).hexdigest()[:12]
     meta = {key: value for key, value in shipped.items() if key not in (*_ONLY_OF_THE_SHIPPED, "telephone")}

@@ -1,4 +1,4 @@
-"""The reference group: who speaks in which recording, and one value a speaker."""
+"""The reference group: the speaker of each recording, and one value per speaker."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from vbdesk.signs.corpus.measurement import Measured
-from vbdesk.signs.corpus.table import Row, TableError, read_table
+from vbdesk.signs.corpus.measurement import MeasuredFile
+from vbdesk.signs.corpus.recording_table import RecordingRow, TableError, read_table
 
 Sex = Literal["female", "male"]
 
@@ -18,8 +18,8 @@ YOUNGEST, OLDEST = 18.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Who speaks in a recording; `age` in years, None where it is not told."""
+class RecordingSpeaker:
+    """The speaker of a recording; `age` in years, None if unknown."""
 
     speaker: str
     sex: Sex
@@ -27,11 +27,11 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
-    """One of the group.
+class ReferenceSpeaker:
+    """A speaker of the group.
 
     Attributes:
-        features: mean over the speaker's recordings of each feature that any of them gives.
+        features: mean of each feature over the speaker's recordings.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Speaker:
     features: Mapping[str, float]
 
 
-def read_readers(table: Path, folder: Path) -> dict[Path, Reader]:
-    """Who speaks in which recording under `folder`.
+def read_recording_speakers(table: Path, folder: Path) -> dict[Path, RecordingSpeaker]:
+    """Read the speaker of each recording under `folder`.
 
     Raises:
-        TableError: it is no table of recordings, a field cannot be read, or a speaker changes sex.
+        TableError: the table or a field is not valid, or a speaker has two sexes.
     """
     rows = read_table(table, folder, ["speaker", "sex"], ["age"])
     readers = {row.path: _reader(table, row) for row in rows}
@@ -57,8 +57,10 @@ def read_readers(table: Path, folder: Path) -> dict[Path, Reader]:
     return readers
 
 
-def speakers_of(readers: Mapping[Path, Reader], measured: Mapping[Path, Measured]) -> list[Speaker]:
-    """The group, in the order of their names, from the recordings that could be measured."""
+def group_by_speaker(
+    readers: Mapping[Path, RecordingSpeaker], measured: Mapping[Path, MeasuredFile]
+) -> list[ReferenceSpeaker]:
+    """Group the measured recordings by speaker, in the order of names."""
     recordings: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(measured):
         recordings[readers[path].speaker].append(path)
@@ -67,7 +69,7 @@ def speakers_of(readers: Mapping[Path, Reader], measured: Mapping[Path, Measured
         paths = recordings[name]
         ages = [age for path in paths if (age := readers[path].age) is not None]
         group.append(
-            Speaker(
+            ReferenceSpeaker(
                 name=name,
                 sex=readers[paths[0]].sex,
                 age=float(np.mean(ages)) if ages else None,
@@ -77,7 +79,7 @@ def speakers_of(readers: Mapping[Path, Reader], measured: Mapping[Path, Measured
     return group
 
 
-def _reader(table: Path, row: Row) -> Reader:
+def _reader(table: Path, row: RecordingRow) -> RecordingSpeaker:
     sex = _SEXES.get(row.fields["sex"].lower())
     if sex is None:
         raise TableError(f"{table.name}, line {row.line}: sex is {row.fields['sex']!r}. Write female or male.")
@@ -89,7 +91,7 @@ def _reader(table: Path, row: Row) -> Reader:
             raise TableError(f"{table.name}, line {row.line}: age is {row.fields['age']!r}. Write years.") from None
         if not YOUNGEST <= age <= OLDEST:
             raise TableError(f"{table.name}, line {row.line}: age is {age:g}. The norms are of adults, from 18 years.")
-    return Reader(row.fields["speaker"], sex, age)
+    return RecordingSpeaker(row.fields["speaker"], sex, age)
 
 
 def _means(recordings: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The sign file of a fit: reference, cut-points by stated rates, and what may be claimed."""
+"""Build the sign file of a fit: reference, cut-points by stated rates, and highest level."""
 
 import hashlib
 from importlib.metadata import version
@@ -10,28 +10,28 @@ import tomli_w
 from pydantic import Field
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.data_files import StrictDataModel
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
-from vbdesk.signs.data_file import StrictDataModel
-from vbdesk.signs.fit.regression import Fitted
+from vbdesk.signs.fit.regression import FittedWeights
 from vbdesk.signs.fit.rules import CutPointRules, FittedGrade
 from vbdesk.signs.fit.study import Floats, Study, StudyError
-from vbdesk.signs.fit.validity import Scale, Validity
+from vbdesk.signs.fit.validity import IndexScale, Validity
 from vbdesk.signs.plugins.sign_file import FORMAT, FlagRates, SignFile, SignId
 
 DECIMALS = 4
 LARGEST_ICC = 0.95
-TAIL = 0.95  # where the spread of the reference is compared with a normal one
+TAIL = 0.95  # quantile at which the reference is compared with a normal distribution
 
 _HEADER = "# A sign fitted by `vbdesk signs fit`. Its card says how good it is.\n\n"
 
 
-class Request(StrictDataModel):
-    """What the caller asks of the fit.
+class FitRequest(StrictDataModel):
+    """What the caller requests of the fit.
 
     Attributes:
-        rates: share of people without the label to be flagged at or above each level.
-        max_level: None takes that of the grade.
-        meaning: what it is meant to measure; `confounders`: what sounds the same.
+        rates: stated share of people without the label at or above each level.
+        max_level: highest level; None takes that of the grade.
+        meaning: what the sign is meant to measure; `confounders`: what sounds the same.
     """
 
     sign: SignId
@@ -43,14 +43,14 @@ class Request(StrictDataModel):
     confounders: Annotated[list[str], Field(min_length=1)]
 
 
-def make_scale(study: Study, fitted: Fitted, rates: FlagRates, rules: CutPointRules) -> Scale:
-    """Put the output of models that did not know the speaker on the scale of people without the label.
+def make_scale(study: Study, fitted: FittedWeights, rates: FlagRates, rules: CutPointRules) -> IndexScale:
+    """Standardise the cross-validated output on the people without the label, and set the cut-points.
 
-    Cut-points are normal quantiles of the stated rates, times a stretch that meets the measured 95th percentile: in the
-    tails a study has too few people to count.
+    A cut-point is the normal quantile of its stated rate times a stretch. The stretch matches the measured 95th
+    percentile, because a study has too few people in the tails.
 
     Raises:
-        StudyError: everybody without the label sounds alike.
+        StudyError: the output of people without the label does not vary.
     """
     without = study.labels == 0
     raw, weights = fitted.raw[without], study.weights[without]
@@ -66,13 +66,18 @@ def make_scale(study: Study, fitted: Fitted, rates: FlagRates, rules: CutPointRu
     cuts = {
         level: round(stretch * normal.inv_cdf(1 - getattr(rates, level.value)), DECIMALS) for level in LEVEL_ORDER[1:]
     }
-    return Scale(mean, sd, cuts, index)
+    return IndexScale(mean, sd, cuts, index)
 
 
 def make_sign(
-    study: Study, fitted: Fitted, scale: Scale, validity: Validity, request: Request, rules: CutPointRules
+    study: Study,
+    fitted: FittedWeights,
+    scale: IndexScale,
+    validity: Validity,
+    request: FitRequest,
+    rules: CutPointRules,
 ) -> SignFile:
-    """The sign, as the seam reads it."""
+    """Build the plug-in sign."""
     allowed = request.max_level or rules.max_level[request.grade]
     held = allowed if validity.has_signal else min(allowed, rules.max_level_without_signal, key=LEVEL_ORDER.index)
     weights = {
@@ -98,18 +103,18 @@ def make_sign(
 
 
 def sign_text(sign: SignFile) -> str:
-    """The sign as a TOML file."""
+    """Write the sign as TOML."""
     return _HEADER + tomli_w.dumps(sign.model_dump(mode="json", exclude={"models"}))
 
 
 def versions() -> dict[str, str]:
-    """Of everything that the numbers depend on."""
+    """Versions of the extractor and the packages that the numbers depend on."""
     packages = ("vbdesk", "numpy", "scipy", "scikit-learn")
     return {"extractor": extractor_fingerprint(), **{package: version(package) for package in packages}}
 
 
 def _icc(validity: Validity) -> dict[str, float]:
-    """The measured agreement of repeats, where it is known; held so that no reading passes for certain."""
+    """The measured ICC of repeats, limited so that no reading counts as certain; empty if unknown."""
     if validity.retest is None:
         return {}
     return {"icc": round(min(max(validity.retest.icc.value, 0.0), LARGEST_ICC), DECIMALS)}

@@ -1,4 +1,4 @@
-"""The words of the summary, as data: rules that hold in every language, and one file of words a language."""
+"""Rules and texts of the summary, read from data: one file of rules, and one file of texts per language."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,40 +10,40 @@ from vbdesk.contract.catalog import SignName
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import IssueCode
+from vbdesk.data_files import StrictDataModel
 from vbdesk.resource_files import resource
 from vbdesk.signs.calibration import Calibration
-from vbdesk.signs.data_file import StrictDataModel
 from vbdesk.signs.norms import Norms
 from vbdesk.voice.measurement import MISSING_CODES
 
 DEFAULT_LANGUAGE = "en"
 
 _CAPITAL = "[A-ZÀ-ÖØ-Þ]"
-_TEXT = r"[ -\-/-~À-ÖØ-öø-ÿ]"  # Latin letters and plain punctuation, without the full stop
+_TEXT = r"[ -\-/-~À-ÖØ-öø-ÿ]"  # Latin letters and ASCII punctuation, without the full stop
 
 Sentence = Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\.$")]
-"""Begins with a capital; one full stop, at the end."""
+"""Starts with a capital and has one full stop, at the end."""
 
 Phrase = Annotated[str, Field(pattern=rf"^{_TEXT}+$")]
-"""Without a full stop."""
+"""Has no full stop."""
 
 Count = Annotated[int, Field(gt=0)]
 
 
 class UnknownLanguage(Exception):
-    """The summary cannot be written in this language; the message names those in which it can."""
+    """There are no texts for this language; the message names the available languages."""
 
 
-class Length(StrictDataModel):
-    """How long a summary may get, and how much it names."""
+class LengthLimits(StrictDataModel):
+    """Limits on the length of a summary, and on how much it names."""
 
     max_characters: Count
     max_signals: Count
     max_features: Count
 
 
-class Special(StrictDataModel):
-    """A sentence that goes with some signs: `always`, or only when one of them is at `low` or more."""
+class SpecialSentence(StrictDataModel):
+    """A sentence for some signs: `always`, or only if one of them is at `low` or more."""
 
     words: str
     signs: list[SignName]
@@ -51,7 +51,7 @@ class Special(StrictDataModel):
 
 
 class CauseRules(StrictDataModel):
-    """Which everyday cause stands for each confounder of the signs."""
+    """The everyday cause to name for each confounder of the signs."""
 
     unspoken: frozenset[str]
     in_noise: dict[str, str]
@@ -59,7 +59,7 @@ class CauseRules(StrictDataModel):
 
 
 class VocalFeatureChoice(StrictDataModel):
-    """Which measured features stand beside the text."""
+    """Which measured features are listed with the text."""
 
     max_count: Count
     filler: list[str]
@@ -67,10 +67,10 @@ class VocalFeatureChoice(StrictDataModel):
 
 
 class NarrativeRules(StrictDataModel):
-    """What is said when, in every language. Validated against `calibration` and `norms` in the validation context."""
+    """Rules for every language; the validation context holds `calibration` and `norms`."""
 
-    length: Length
-    special: list[Special]
+    length: LengthLimits
+    special: list[SpecialSentence]
     causes: Annotated[CauseRules, Field(alias="cause")]
     vocal_features: VocalFeatureChoice
 
@@ -93,26 +93,26 @@ class NarrativeRules(StrictDataModel):
                 raise ValueError(f"{name} has no cause that can always be said")
 
 
-class ListJoints(StrictDataModel):
-    """What stands between the parts of a list: `last` before the last part, `comma` before the others."""
+class ListSeparators(StrictDataModel):
+    """Separators of a list: `last` before the last part, `comma` before the others."""
 
     comma: str
     last: str
 
     def join(self, parts: list[str]) -> str:
-        """Join as "a, b and c"."""
+        """Join `parts` as "a, b and c"."""
         return self.last.join([self.comma.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 class FeatureSentences(StrictDataModel):
-    """What was heard; `heard` takes {clauses}."""
+    """Sentences about features; `heard` contains {clauses}."""
 
     heard: Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\{{clauses\}}{_TEXT}*\.$")]
     none_stood_out: Sentence
 
 
 class HistorySentences(StrictDataModel):
-    """How the recording stands to the subject's own earlier ones."""
+    """Sentences that compare the recording with the subject's earlier ones."""
 
     changed: Sentence
     in_line: Sentence
@@ -121,7 +121,7 @@ class HistorySentences(StrictDataModel):
 
 
 class EvidenceSentences(StrictDataModel):
-    """How much weight a link deserves, weakest first."""
+    """Sentences about the strength of the evidence, weakest first."""
 
     placeholder: Sentence
     D: Sentence
@@ -131,7 +131,7 @@ class EvidenceSentences(StrictDataModel):
 
 
 class SeveralEvidenceSentences(StrictDataModel):
-    """The same where signs of different grades are named together; B is never the weakest of several."""
+    """The same for several signs of different grades; B is never the weakest of several."""
 
     placeholder: Sentence
     D: Sentence
@@ -139,25 +139,25 @@ class SeveralEvidenceSentences(StrictDataModel):
 
 
 class CausePhrases(StrictDataModel):
-    """Everyday causes; `sentence` takes {cause}, at its start."""
+    """Everyday causes; `sentence` starts with {cause}."""
 
     sentence: Annotated[str, Field(pattern=rf"^\{{cause\}}{_TEXT}*\.$")]
     phrase: dict[str, Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*$")]]
 
 
 class Clause(StrictDataModel):
-    """What the voice does when a feature is high or low."""
+    """Description of the voice for a high and a low feature."""
 
     higher: Phrase
     lower: Phrase
 
 
-class Words(StrictDataModel):
-    """The words of one language. Validated against `rules` and `norms` in the validation context."""
+class NarrativeTexts(StrictDataModel):
+    """The texts of one language; the validation context holds `rules` and `norms`."""
 
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
     name: Phrase
-    list: ListJoints
+    list: ListSeparators
     quality: dict[IssueCode, Sentence]
     finding: dict[Level, Sentence]
     features: FeatureSentences
@@ -172,7 +172,7 @@ class Words(StrictDataModel):
     clauses: Annotated[dict[str, Clause], Field(alias="clause")]
 
     @model_validator(mode="after")
-    def _leaves_no_case_without_words(self, info: ValidationInfo) -> Self:
+    def _has_a_text_for_every_case(self, info: ValidationInfo) -> Self:
         _require("quality", IssueCode, self.quality)
         _require("finding", Level, self.finding)
         _require("action", RecommendedAction, self.action)
@@ -190,25 +190,25 @@ class Words(StrictDataModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """Everything that the summary needs to be written in one language."""
+class Narrative:
+    """Rules, and the texts of one language."""
 
     rules: NarrativeRules
-    words: Words
+    texts: NarrativeTexts
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Languages in which summaries can be written, the default first."""
+    """Languages that have narrative texts, the default first."""
     found = sorted(path.stem for path in resource("narrative").glob("*.toml") if path.stem != "narrative")
     return (DEFAULT_LANGUAGE, *(language for language in found if language != DEFAULT_LANGUAGE))
 
 
 def find_language(tag: str) -> str:
-    """The language that serves the BCP 47 tag best.
+    """Find the available language that matches the BCP 47 tag.
 
     Raises:
-        UnknownLanguage: none does.
+        UnknownLanguage: none matches.
     """
     known = languages()
     language = look_up_language(tag, known)

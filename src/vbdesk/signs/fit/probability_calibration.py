@@ -1,4 +1,4 @@
-"""From an index to the share of recordings with the label, as far as this study tells."""
+"""Calibration of an index: the share of this study's recordings that have the label, by index."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,12 @@ NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
-    """A part of the calibration curve: recordings of like index.
+class CalibrationBin:
+    """One bin of the calibration curve: recordings of similar index.
 
     Attributes:
-        n: recordings.
-        predicted: mean predicted share; `observed` the share found, with its 95 % Wilson interval.
+        n: number of recordings.
+        predicted: mean predicted share; `observed` is the observed share, with its 95 % Wilson interval.
     """
 
     n: int
@@ -31,25 +31,25 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationReport:
-    """How well shares predicted for speakers that were not learnt from agree with what was found.
+    """Agreement of predicted and observed shares, for speakers outside the training folds.
 
     Attributes:
         method: `platt` or `isotonic`.
-        brier: mean squared error; `brier_of_prevalence` that of always saying how many have the label.
-        expected_error: mean distance of prediction and finding over the bins (ECE).
-        shares: (index, share) by the calibration from all recordings.
+        brier: mean squared error; `brier_of_prevalence` is that of always predicting the prevalence.
+        expected_error: mean distance of predicted and observed share over the bins (ECE).
+        shares: (index, share) by the calibration on all recordings.
     """
 
     method: str
     brier: float
     brier_of_prevalence: float
     expected_error: float
-    curve: tuple[Bin, ...]
+    curve: tuple[CalibrationBin, ...]
     shares: tuple[tuple[float, float], ...]
 
 
-def calibrate(index: Floats, labels: Ints, folds: Ints, rules: CalibrationRules) -> CalibrationReport:
-    """Calibrate `index`, shape (n,), fold by fold, so that no speaker's share is predicted from that speaker."""
+def calibrate_probabilities(index: Floats, labels: Ints, folds: Ints, rules: CalibrationRules) -> CalibrationReport:
+    """Calibrate `index`, shape (n,), fold by fold: no share is predicted from recordings of the same speaker."""
     method = "isotonic" if min(np.bincount(labels, minlength=2)) >= rules.isotonic_from else "platt"
     predicted = np.zeros(labels.size)
     for fold in np.unique(folds):
@@ -76,17 +76,17 @@ def _shares(method: str, index: Floats, labels: Ints, at: Floats) -> Floats:
     return np.asarray(platt.predict_proba(at[:, None])[:, 1])
 
 
-def _curve(predicted: Floats, labels: Ints, rules: CalibrationRules) -> tuple[Bin, ...]:
-    """Bins of equal numbers of recordings."""
+def _curve(predicted: Floats, labels: Ints, rules: CalibrationRules) -> tuple[CalibrationBin, ...]:
+    """Bins with equal numbers of recordings."""
     count = max(min(rules.bins, labels.size // rules.fewest_in_bin), 1)
     order = np.argsort(predicted, kind="stable")
     return tuple(_bin(predicted[part], labels[part]) for part in np.array_split(order, count))
 
 
-def _bin(predicted: Floats, labels: Ints) -> Bin:
+def _bin(predicted: Floats, labels: Ints) -> CalibrationBin:
     n, observed = labels.size, float(labels.mean())
     spread = NORMAL_95**2 / n
     middle = (observed + spread / 2) / (1 + spread)
     half = NORMAL_95 / (1 + spread) * np.sqrt(observed * (1 - observed) / n + spread / (4 * n))
     low, high = max(float(middle - half), 0.0), min(float(middle + half), 1.0)
-    return Bin(n, float(predicted.mean()), observed, low, high)
+    return CalibrationBin(n, float(predicted.mean()), observed, low, high)

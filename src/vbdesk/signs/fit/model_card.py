@@ -1,6 +1,6 @@
-"""The card of a fitted sign: everything that somebody should know before believing it. As JSON and as Markdown.
+"""The model card of a fitted sign, as JSON and as Markdown: its data, validity and limits.
 
-It holds counts and figures only: no path, no name of a speaker.
+The card holds counts and figures only, no path and no speaker name.
 """
 
 import json
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from vbdesk.signs.fit.regression import Fitted
-from vbdesk.signs.fit.resampling import Estimate
+from vbdesk.signs.fit.bootstrap import IntervalEstimate
+from vbdesk.signs.fit.regression import FittedWeights
 from vbdesk.signs.fit.rules import StudyRules
-from vbdesk.signs.fit.sign import versions
+from vbdesk.signs.fit.sign_builder import versions
 from vbdesk.signs.fit.study import Study
 from vbdesk.signs.fit.validity import Validity
 from vbdesk.signs.plugins.sign_file import SignFile
@@ -21,10 +21,10 @@ HALF = 0.5
 WIDE_ICC = 0.5
 
 NO_SIGNAL = (
-    "No signal was found: speakers whose recordings were not learnt from are told apart no better than by chance. "
+    "No signal was found: in speakers outside the training data, the labels are separated no better than by chance. "
     "Do not use this sign; its level is held at `low`."
 )
-SIGNAL = "The two labels can be told apart better than by chance in speakers whose recordings were not learnt from."
+SIGNAL = "In speakers outside the training data, the two labels are separated better than by chance."
 LIMITS = (
     "The folds keep speakers apart, but all come from one study: another microphone, language, task or group of people "
     "may sound different. Only recordings made elsewhere can show that the sign holds there.",
@@ -32,8 +32,10 @@ LIMITS = (
 )
 
 
-def make_card(study: Study, fitted: Fitted, validity: Validity, sign: SignFile, rules: StudyRules) -> dict[str, Any]:
-    """The card as plain data, rounded so that it reads the same everywhere."""
+def make_card(
+    study: Study, fitted: FittedWeights, validity: Validity, sign: SignFile, rules: StudyRules
+) -> dict[str, Any]:
+    """Build the card as plain data, rounded so that it is the same on every computer."""
     shares = [dict(zip(("index", "share"), pair, strict=True)) for pair in validity.calibration.shares]
     card = {
         "sign": sign.name,
@@ -61,7 +63,7 @@ def make_card(study: Study, fitted: Fitted, validity: Validity, sign: SignFile, 
                 {"hz": rate, "recordings": n, "mean_index": mean} for rate, n, mean in validity.drift.by_sample_rate
             ],
         },
-        "give_aways": {name: _estimate(area) for name, area in validity.give_aways.items()},
+        "give_aways": {name: _estimate(area) for name, area in validity.leakage.items()},
         "weights": dict(sorted(sign.weights.items(), key=lambda item: (-abs(item[1]), item[0]))),
         "features_left_out": list(study.left_out),
         "inverse_penalty": fitted.inverse_penalty,
@@ -80,12 +82,12 @@ def _few_speakers(study: Study, rules: StudyRules) -> list[str]:
 
 
 def warnings_of(validity: Validity) -> list[str]:
-    """What speaks against the sign, in sentences."""
+    """Sentences with the evidence against the sign."""
     found = [] if validity.has_signal else [NO_SIGNAL]
-    for name, area in validity.give_aways.items():
+    for name, area in validity.leakage.items():
         if area.excludes(HALF):
             found.append(
-                f"The {name} alone tells the labels apart (AUC {area.value:.2f}): the sign may have learnt how people "
+                f"The {name} alone separates the labels (AUC {area.value:.2f}): the sign may have learnt how people "
                 "were recorded, and not how they sound."
             )
     drift = {"date of the recording": validity.drift.per_30_days, "clarity of the sound": validity.drift.per_10_clarity}
@@ -100,12 +102,12 @@ def warnings_of(validity: Validity) -> list[str]:
 
 
 def card_json(card: Mapping[str, Any]) -> str:
-    """The card for programs."""
+    """Write the card as JSON."""
     return json.dumps(card, indent=1, allow_nan=False) + "\n"
 
 
 def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, str]) -> str:
-    """The card for people; `labels` names the features."""
+    """Write the card as Markdown; `labels` names the features."""
     study, calibration = card["study"], card["calibration"]
     parts = [
         f"# {sign.label} (`{sign.name}`, version {sign.version})",
@@ -167,7 +169,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
             ]
         ),
         "## Could the recording itself give the label away?",
-        "AUC of what is not the voice; 0.5 is as it should be.",
+        "AUC of properties of the recording; 0.5 is the wanted value.",
         _listed([f"{name}: {_shown(area)}" for name, area in card["give_aways"].items()]),
         "## Weights",
         _table(
@@ -222,7 +224,7 @@ def _retest_sentence(retest: Mapping[str, Any] | None) -> str:
     return f"ICC(1) of repeats with the same label: {_shown(retest['icc'])}, {counted}.{sessions}"
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
+def _estimate(estimate: IntervalEstimate | None) -> dict[str, float | None] | None:
     return None if estimate is None else asdict(estimate)
 
 

@@ -1,4 +1,4 @@
-"""What stands behind a sign and a feature, and what a recording gives, for people and programs to read."""
+"""Fact sheets of signs and features, and the features of a recording, for readers and programs."""
 
 from collections.abc import Mapping
 
@@ -9,24 +9,24 @@ from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.resource_files import resource
-from vbdesk.signs.bibliography import Source, read_bibliography
-from vbdesk.signs.calibration import Evidence, ScoringRules
+from vbdesk.signs.bibliography import Publication, read_bibliography
+from vbdesk.signs.calibration import FeatureEvidence, ScoringRules
 from vbdesk.signs.norms import FeatureNorm, interpret
 from vbdesk.signs.passage import Passage
-from vbdesk.signs.reference import Reference
-from vbdesk.signs.scoring import Scale, score_of
+from vbdesk.signs.reference_data import ReferenceData
+from vbdesk.signs.scoring import ScoreScale, index_to_score
 
 FEMALE_ONLY = "only voices that clearly resemble the female-typical reference; others are inconclusive"
 
 
-class Sheet(BaseModel):
-    """A part of a sheet."""
+class FactSheetPart(BaseModel):
+    """Base of the models of a fact sheet."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class FeatureWeight(Sheet):
-    """A feature of a sign: `weight` is signed, `cites` are keys of `SignSheet.sources`."""
+class FeatureWeight(FactSheetPart):
+    """A feature of a sign: `weight` is signed, `cites` are keys of `SignFactSheet.sources`."""
 
     feature: str
     label: str
@@ -38,12 +38,12 @@ class FeatureWeight(Sheet):
     note: str
 
 
-class CutPoint(Sheet):
-    """Where a level begins.
+class CutPoint(FactSheetPart):
+    """The start of a level.
 
     Attributes:
-        index: in SD of the healthy reference; `score` is what goes over the wire there.
-        expected_share: of healthy readers at or above it, as signs are scored here.
+        index: in SD of the healthy reference; `score` is the score at that index.
+        expected_share: expected share of healthy readers at or above it.
         reported: False above the highest level that the evidence allows.
     """
 
@@ -54,8 +54,8 @@ class CutPoint(Sheet):
     reported: bool
 
 
-class Needs(Sheet):
-    """What a recording must have, or the level is `inconclusive`; `audio_clarity` None where noise matters less."""
+class RecordingRequirements(FactSheetPart):
+    """Requirements for a conclusive level; `audio_clarity` is None for a sign that is not noise-sensitive."""
 
     speech_seconds: float
     voice_percentage: float
@@ -63,23 +63,23 @@ class Needs(Sheet):
     share_of_weight_measured: float
 
 
-class Repeatability(Sheet):
-    """How far the index of one person moves; provisional figures from the literature."""
+class Repeatability(FactSheetPart):
+    """Repeatability of the index in one person; provisional figures from the literature."""
 
     icc: float
     smallest_real_change: float | None
 
 
-class SourceLine(Sheet):
-    """A work behind the evidence."""
+class PublicationEntry(FactSheetPart):
+    """A publication behind the evidence."""
 
     key: str
     cited: str
     verified: bool
 
 
-class SignSheet(Sheet):
-    """Everything that stands behind one sign."""
+class SignFactSheet(FactSheetPart):
+    """The fact sheet of one sign."""
 
     name: SignName
     label: str
@@ -100,20 +100,20 @@ class SignSheet(Sheet):
     cut_rationale: str
     flagged_reference: float | None
     flagged_second_language: float | None
-    needs: Needs
+    needs: RecordingRequirements
     repeatability: Repeatability
     confounders: list[str]
     not_told_apart_from: dict[SignName, float]
-    sources: list[SourceLine]
+    sources: list[PublicationEntry]
 
 
-class FeatureSheet(Sheet):
-    """Definition of one feature.
+class FeatureFactSheet(FactSheetPart):
+    """The fact sheet of one feature.
 
     Attributes:
-        definition_sources: works that define it; empty where the definition is vbdesk's own.
-        norm_sources: works that the reference values are from.
-        free_speech_inflation: what the reference SD is multiplied with, since the task of a recording is unknown.
+        definition_sources: publications that define it; empty for our own definitions.
+        norm_sources: publications with the norm values.
+        free_speech_inflation: factor on the reference SD, because the task of a recording is unknown.
     """
 
     feature: str
@@ -126,15 +126,15 @@ class FeatureSheet(Sheet):
     low_means: str
     free_speech_inflation: float
     used_by: list[SignName]
-    definition_sources: list[SourceLine]
-    norm_sources: list[SourceLine]
+    definition_sources: list[PublicationEntry]
+    norm_sources: list[PublicationEntry]
 
 
-class MeasuredFeature(Sheet):
-    """One feature of one recording: a value, or in `missing` and `reason` why there is none.
+class MeasuredFeature(FactSheetPart):
+    """One feature of one recording: a value, or its absence explained in `missing` and `reason`.
 
     Attributes:
-        value_interpretation: where the value lies in the reference; None where that cannot be told.
+        value_interpretation: position of the value in the reference; None if unknown.
     """
 
     feature: str
@@ -146,14 +146,14 @@ class MeasuredFeature(Sheet):
     reason: str | None
 
 
-def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
-    """The sheet of the sign `name`."""
+def sign_fact_sheet(name: SignName, reference: ReferenceData) -> SignFactSheet:
+    """Build the fact sheet of the sign `name`."""
     calibration = reference.calibration
     sign, rules = calibration.signs[name], calibration.scoring
     expected = calibration.expected_rates(name, reference.norms)
     pairs = calibration.separability.pair
     alike = {pair.b if pair.a is name else pair.a: pair.r for pair in pairs if name in (pair.a, pair.b)}
-    return SignSheet(
+    return SignFactSheet(
         name=name,
         label=sign.label,
         version=calibration.meta.version,
@@ -164,7 +164,7 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
         evidence_grade_means=calibration.grades[sign.evidence_grade],
         placeholder=sign.placeholder,
         max_level=sign.max_level,
-        changes=changes_words(sign.timescale),
+        changes=describe_timescale(sign.timescale),
         measures=sign.meaning,
         known=sign.known,
         scored_for="all voices" if sign.applies_to == "all" else FEMALE_ONLY,
@@ -173,7 +173,7 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
         cut_rationale=sign.cut_rationale,
         flagged_reference=sign.measured_flag_rate_reference,
         flagged_second_language=sign.measured_flag_rate_second_language,
-        needs=needs_of(rules, sign.weights),
+        needs=recording_requirements(rules, sign.weights),
         repeatability=Repeatability(icc=sign.icc_free_speech, smallest_real_change=sign.mdc95_free_speech),
         confounders=sign.confounders,
         not_told_apart_from=alike,
@@ -181,19 +181,19 @@ def sign_sheet(name: SignName, reference: Reference) -> SignSheet:
     )
 
 
-def changes_words(timescale: TimeScale) -> str:
-    """How soon a sign changes in a person, in words."""
+def describe_timescale(timescale: TimeScale) -> str:
+    """Describe how fast a sign changes in a person."""
     return "within days" if timescale == "fast" else "over weeks"
 
 
-def cut_points(sign: Scale, expected: Mapping[Level, float]) -> list[CutPoint]:
-    """Where the levels of a sign begin; `expected` is the share of people without it at or above each."""
+def cut_points(sign: ScoreScale, expected: Mapping[Level, float]) -> list[CutPoint]:
+    """Cut-points of a sign; `expected` is the share of people without it at or above each level."""
     highest = sign.cuts.get(sign.max_level, 0.0)
     return [
         CutPoint(
             level=level,
             index=index,
-            score=round(score_of(sign, index), 4),
+            score=round(index_to_score(sign, index), 4),
             expected_share=expected[level],
             reported=index <= highest,
         )
@@ -201,9 +201,9 @@ def cut_points(sign: Scale, expected: Mapping[Level, float]) -> list[CutPoint]:
     ]
 
 
-def needs_of(rules: ScoringRules, weights: Mapping[str, float]) -> Needs:
-    """What a sign of these weights needs."""
-    return Needs(
+def recording_requirements(rules: ScoringRules, weights: Mapping[str, float]) -> RecordingRequirements:
+    """Requirements of a sign with these weights."""
+    return RecordingRequirements(
         speech_seconds=rules.min_speech_seconds,
         voice_percentage=rules.min_voice_percentage,
         audio_clarity=rules.min_audio_clarity if rules.noise_sensitive(weights) else None,
@@ -211,11 +211,11 @@ def needs_of(rules: ScoringRules, weights: Mapping[str, float]) -> Needs:
     )
 
 
-def feature_sheet(name: str, reference: Reference) -> FeatureSheet:
-    """The sheet of the feature `name`, a key of the norms."""
+def feature_fact_sheet(name: str, reference: ReferenceData) -> FeatureFactSheet:
+    """Build the fact sheet of the feature `name`, a key of the norms."""
     norm = reference.norms.features[name]
     signs = reference.calibration.signs.items()
-    return FeatureSheet(
+    return FeatureFactSheet(
         feature=name,
         label=norm.label,
         unit=norm.unit,
@@ -231,8 +231,8 @@ def feature_sheet(name: str, reference: Reference) -> FeatureSheet:
     )
 
 
-def measured_features(passage: Passage, reference: Reference) -> list[MeasuredFeature]:
-    """Every feature of the norms as heard in `passage`."""
+def measured_features(passage: Passage, reference: ReferenceData) -> list[MeasuredFeature]:
+    """Every feature of the norms, as measured in `passage`."""
     rows = []
     for name, norm in reference.norms.features.items():
         measured = passage.features[name]
@@ -244,13 +244,13 @@ def measured_features(passage: Passage, reference: Reference) -> list[MeasuredFe
                 unit=norm.unit,
                 value_interpretation=interpret(passage.z[name]) if name in passage.z else None,
                 missing=measured.missing,
-                reason=None if measured.missing is None else reference.wording.words.missing[measured.missing],
+                reason=None if measured.missing is None else reference.narrative.texts.missing[measured.missing],
             )
         )
     return rows
 
 
-def _feature_weight(row: Evidence, reference: Reference) -> FeatureWeight:
+def _feature_weight(row: FeatureEvidence, reference: ReferenceData) -> FeatureWeight:
     return FeatureWeight(
         feature=row.feature,
         label=reference.norms.features[row.feature].label,
@@ -269,7 +269,7 @@ def _scale(norm: FeatureNorm) -> str:
     return norm.scale + (f", value held to {held}" if held else "")
 
 
-def _sources(keys: list[str] | tuple[str, ...]) -> list[SourceLine]:
-    works: dict[str, Source] = read_bibliography(resource("signs", "bibliography.bib"))
+def _sources(keys: list[str] | tuple[str, ...]) -> list[PublicationEntry]:
+    works: dict[str, Publication] = read_bibliography(resource("signs", "bibliography.bib"))
     found = [works[key] for key in sorted(set(keys))]
-    return [SourceLine(key=work.key, cited=work.cited(), verified=work.verified) for work in found]
+    return [PublicationEntry(key=work.key, cited=work.citation(), verified=work.verified) for work in found]

@@ -1,4 +1,4 @@
-"""Reading a sign of a lab's own: the same rules, the same resampling and the same result as for those that ship."""
+"""Analysis for a plug-in sign, with the same rules, resampling and result as for a shipped sign."""
 
 import math
 from pathlib import Path
@@ -6,33 +6,41 @@ from pathlib import Path
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
 from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
-from vbdesk.signs.engine import DECIMALS, Heard, analyze, conditions_of, listen, read_voices, wire_quality
+from vbdesk.signs.engine import (
+    DECIMALS,
+    RecordingMeasurements,
+    analyze,
+    combine_speakers,
+    measure_recording,
+    recording_conditions,
+    to_audio_quality,
+)
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.plugins.discovery import PluginSign, load_plugins
 from vbdesk.signs.plugins.source import PluginSource
-from vbdesk.signs.reference import load_reference
-from vbdesk.signs.scoring import Conditions, carries_enough, level_of, score_of
-from vbdesk.signs.stages import SCORING, Stages, untimed
-from vbdesk.signs.target import Target, UnknownTarget, standalone_names
+from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.scoring import RecordingConditions, index_to_level, index_to_score, is_sufficient
+from vbdesk.signs.stage_timing import SCORING, StageTimer, no_timing
+from vbdesk.signs.target import AnalysisTarget, UnknownTarget, standalone_sign_names
 from vbdesk.signs.uncertainty import NORMAL_90, standard_error
 from vbdesk.voice.recording import Recording
 
 
-def find_sign(name: str, source: PluginSource) -> Target | PluginSign:
-    """The sign of this name: one that ships, or one of a lab's own.
+def find_sign(name: str, source: PluginSource) -> AnalysisTarget | PluginSign:
+    """Find the shipped or plug-in sign `name`.
 
     Raises:
-        UnknownTarget: there is none, or it cannot be used; the message says why.
+        UnknownTarget: the sign does not exist or cannot be used; the message says why.
     """
-    if name in standalone_names():
-        return Target.sign(name)
+    if name in standalone_sign_names():
+        return AnalysisTarget.sign(name)
     signs = load_plugins(source)
     if name in signs.available:
         return signs.available[name]
     broken = [item for item in signs.unavailable if item.name == name]
     if broken:
         raise UnknownTarget(f"The sign {name!r} cannot be used: {broken[0].reason}")
-    known = ", ".join([*standalone_names(), *signs.available])
+    known = ", ".join([*standalone_sign_names(), *signs.available])
     raise UnknownTarget(f"There is no sign {name!r}. Choose one of: {known}.")
 
 
@@ -43,12 +51,14 @@ def analyze_sign(
     *,
     diarize: bool = False,
     norms_file: Path | None = None,
-    stages: Stages = untimed,
+    stages: StageTimer = no_timing,
 ) -> SignResult:
-    """Analyse `recording` for the sign of this name, as `find_sign` finds it; further arguments as `engine.analyze`.
+    """Analyse `recording` for the shipped or plug-in sign `name`; other arguments as in `engine.analyze`.
 
     Raises:
-        UnknownTarget, PluginError, DataFileError: there is no such sign, its model fails, or the norms cannot be used.
+        UnknownTarget: the sign does not exist or cannot be used.
+        PluginError: its model fails.
+        DataFileError: the norms cannot be used.
     """
     sign = find_sign(name, source)
     if isinstance(sign, PluginSign):
@@ -65,43 +75,45 @@ def analyze_plugin(
     *,
     diarize: bool = False,
     norms_file: Path | None = None,
-    stages: Stages = untimed,
+    stages: StageTimer = no_timing,
 ) -> SignResult:
-    """Analyse `recording` for a sign of a lab's own. Raises PluginError when its model fails, and DataFileError."""
-    heard = listen(recording, diarize=diarize, norms_file=norms_file, stages=stages)
+    """Analyse `recording` for a plug-in sign. Raises PluginError if its model fails, and DataFileError."""
+    measurements = measure_recording(recording, diarize=diarize, norms_file=norms_file, stages=stages)
     with stages(SCORING):
-        return read_plugin(heard, sign)
+        return score_plugin(measurements, sign)
 
 
-def read_plugin(heard: Heard, sign: PluginSign) -> SignResult:
-    """Read what was heard for a sign of a lab's own. Raises PluginError when its model fails."""
-    reference = load_reference(norms_file=heard.norms_file)
-    rules, quality = reference.calibration.scoring, wire_quality(heard.quality)
+def score_plugin(measurements: RecordingMeasurements, sign: PluginSign) -> SignResult:
+    """Score `measurements` for a plug-in sign. Raises PluginError if its model fails."""
+    reference = load_reference_data(norms_file=measurements.norms_file)
+    rules, quality = reference.calibration.scoring, to_audio_quality(measurements.quality)
     version = reference.version_of(sign.file.version)
 
-    def read_voice(passage: Passage) -> SignResult:
-        signal = read_signal(passage, conditions_of(passage, heard.quality), sign, rules)
+    def score_passage(passage: Passage) -> SignResult:
+        signal = plugin_signal(passage, recording_conditions(passage, measurements.quality), sign, rules)
         return SignResult(signal=signal.model_copy(update={"sign_version": version}), audio_quality=quality)
 
-    return read_voices(heard, read_voice)
+    return combine_speakers(measurements, score_passage)
 
 
-def read_signal(passage: Passage, conditions: Conditions, sign: PluginSign, rules: ScoringRules) -> Signal:
-    """One voice's signal. Where nothing was measured the score says nothing: the reference mean."""
+def plugin_signal(passage: Passage, conditions: RecordingConditions, sign: PluginSign, rules: ScoringRules) -> Signal:
+    """Compute the signal of one passage. If nothing was measured, the score is that of the reference mean."""
     file = sign.file
     available = sum(abs(weight) for name, weight in file.weights.items() if name in passage.z)
     if not available:
         return _signal(sign, SCORE_AT_MEAN, Level.INCONCLUSIVE, None)
     index = sign.index(passage.z)
     half_width = NORMAL_90 * _index_error(passage, sign, rules)
-    interval = (score_of(file, index - half_width), score_of(file, index + half_width))
+    interval = (index_to_score(file, index - half_width), index_to_score(file, index + half_width))
     noise_sensitive = rules.noise_sensitive(file.weights)
-    enough = carries_enough(rules, conditions, noise_sensitive=noise_sensitive, available=available)
-    return _signal(sign, score_of(file, index), level_of(file, index) if enough else Level.INCONCLUSIVE, interval)
+    enough = is_sufficient(rules, conditions, noise_sensitive=noise_sensitive, available=available)
+    return _signal(
+        sign, index_to_score(file, index), index_to_level(file, index) if enough else Level.INCONCLUSIVE, interval
+    )
 
 
 def _index_error(passage: Passage, sign: PluginSign, rules: ScoringRules) -> float:
-    """Standard error of the index, in reference SD; where there is nothing to resample, that of a retest."""
+    """Standard error of the index, in reference SD; that of a retest with fewer than two replicates."""
     if len(passage.replicates) < 2:
         return math.sqrt(1 - sign.file.reference.icc)
     return rules.error_factor(sign.file.weights) * standard_error(sign.index, passage.replicates)

@@ -1,4 +1,4 @@
-"""Tables of recordings as CSV: one line a recording."""
+"""CSV tables of recordings, one line per recording."""
 
 import csv
 from collections.abc import Collection, Mapping, Sequence
@@ -7,25 +7,25 @@ from pathlib import Path
 
 
 class TableError(Exception):
-    """A table of recordings cannot be used; the message names the file, the line and the remedy."""
+    """The table cannot be used; the message names the file, the line and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line: `fields` by column, without blanks around them; a column that is absent or empty has no field."""
+class RecordingRow:
+    """One line: `fields` by column, stripped; a missing or empty column has no field."""
 
     line: int
     path: Path
     fields: Mapping[str, str]
 
 
-def read_table(path: Path, folder: Path, required: Sequence[str], optional: Collection[str]) -> list[Row]:
-    """Read the table at `path`, whose column `path` is relative to `folder`, in the order of recordings.
+def read_table(path: Path, folder: Path, required: Sequence[str], optional: Collection[str]) -> list[RecordingRow]:
+    """Read the table at `path`, whose column `path` is relative to `folder`.
 
-    The order of its lines says nothing, so it is given up: the same recordings give the same result.
+    The rows are sorted by recording, so that the result does not depend on the order of lines.
 
     Raises:
-        TableError: it cannot be read, a column or field is missing, or a recording is named twice.
+        TableError: the file cannot be read, a column or field is missing, or a recording is named twice.
     """
     columns = ["path", *required]
     try:
@@ -49,12 +49,14 @@ def read_table(path: Path, folder: Path, required: Sequence[str], optional: Coll
     seen: dict[Path, int] = {}
     for row in rows:
         if row.path in seen:
-            raise TableError(f"{path.name}, line {row.line}: {row.path} stands in line {seen[row.path]} already.")
+            raise TableError(f"{path.name}, line {row.line}: {row.path} is already in line {seen[row.path]}.")
         seen[row.path] = row.line
     return sorted(rows, key=lambda row: row.path.relative_to(folder).parts if row.path.is_relative_to(folder) else ())
 
 
-def _row(table: Path, line: int, fields: Mapping[str | None, str | None], folder: Path, columns: Sequence[str]) -> Row:
+def _row(
+    table: Path, line: int, fields: Mapping[str | None, str | None], folder: Path, columns: Sequence[str]
+) -> RecordingRow:
     if None in fields:
         raise TableError(f"{table.name}, line {line}: there are more fields than columns. Quote fields with commas.")
     given = {str(name): (value or "").strip() for name, value in fields.items()}
@@ -62,4 +64,4 @@ def _row(table: Path, line: int, fields: Mapping[str | None, str | None], folder
         if not given[column]:
             raise TableError(f"{table.name}, line {line}: {column} is empty.")
     path = folder / given.pop("path")
-    return Row(line, path, {name: value for name, value in given.items() if value})
+    return RecordingRow(line, path, {name: value for name, value in given.items() if value})
