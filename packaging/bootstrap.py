@@ -37,6 +37,7 @@ SHARING_ROOMS = (
             "voice",
             "signs",
             "longitudinal",
+            "simulation",
             "service",
             "client",
             "report",

@@ -8,8 +8,8 @@ import pytest
 from vbdesk.cli.simulate import BEGIN, END
 from vbdesk.longitudinal.case_file import read_case
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.longitudinal.simulation.report import reference
-from vbdesk.longitudinal.simulation.run import all_settings
+from vbdesk.simulation.longitudinal.report import reference
+from vbdesk.simulation.longitudinal.run import all_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "method-longitudinal.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([\w.]+)` \| (.+?) \| .+ \|$", re.MULTILINE)

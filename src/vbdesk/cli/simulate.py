@@ -34,8 +34,8 @@ def longitudinal(
 
     Ends with status 1 when a bar is missed; with few subjects that may be chance.
     """
-    from vbdesk.longitudinal.simulation.report import bar_rows, markdown, reference
-    from vbdesk.longitudinal.simulation.run import WEEKLY_SUBJECTS, Simulation, all_settings
+    from vbdesk.simulation.longitudinal.report import bar_rows, markdown, reference
+    from vbdesk.simulation.longitudinal.run import WEEKLY_SUBJECTS, Simulation, all_settings
 
     classes = sorted(reference().published)
     if sign_class is not None and sign_class not in classes:
@@ -68,8 +68,8 @@ def capacity(
     ] = None,
 ) -> None:
     """What 1, 10 and 1,000 million recordings a day take, and which part breaks first, as Markdown."""
-    from vbdesk.service.capacity.inputs import shipped_costs, shipped_load
-    from vbdesk.service.capacity.report import markdown
+    from vbdesk.simulation.capacity.inputs import shipped_costs, shipped_load
+    from vbdesk.simulation.capacity.report import markdown
 
     before, after = _around_marks(write) if write else ("", "")
     _give(markdown(shipped_load(), shipped_costs(), seed), write, before, after)

@@ -8,10 +8,10 @@ from math import isnan
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from vbdesk.longitudinal.simulation.measures import Figures
-from vbdesk.longitudinal.simulation.run import ROLLING, SCENARIOS, Setting
-from vbdesk.longitudinal.simulation.truth import SCHEDULES, Schedule
 from vbdesk.resource_files import resource
+from vbdesk.simulation.longitudinal.measures import Figures
+from vbdesk.simulation.longitudinal.run import ROLLING, SCENARIOS, Setting
+from vbdesk.simulation.longitudinal.truth import SCHEDULES, Schedule
 
 Results = Mapping[Setting, Figures]
 

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from vbdesk.cli.simulate import BEGIN, END, app
-from vbdesk.service.capacity.day import DAY_S, draw
-from vbdesk.service.capacity.forecast import breaking_points, need, replay
-from vbdesk.service.capacity.inputs import shipped_costs, shipped_load
-from vbdesk.service.capacity.queueing import fewest_servers, waits
+from vbdesk.simulation.capacity.day import DAY_S, draw
+from vbdesk.simulation.capacity.forecast import breaking_points, need, replay
+from vbdesk.simulation.capacity.inputs import shipped_costs, shipped_load
+from vbdesk.simulation.capacity.queueing import fewest_servers, waits
 
 LOAD, COSTS = shipped_load(), shipped_costs()
 CUSTOMERS = 60_000

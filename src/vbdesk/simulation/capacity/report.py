@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from math import isinf
 
-from vbdesk.service.capacity.forecast import Breaking, Need, Replay, breaking_points, need, replay
-from vbdesk.service.capacity.inputs import Costs, Load
+from vbdesk.simulation.capacity.forecast import Breaking, Need, Replay, breaking_points, need, replay
+from vbdesk.simulation.capacity.inputs import Costs, Load
 
 LOADS = (1e6, 1e7, 1e9)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.service.capacity.inputs import Costs, Load
-from vbdesk.service.capacity.queueing import Seconds
+from vbdesk.simulation.capacity.inputs import Costs, Load
+from vbdesk.simulation.capacity.queueing import Seconds
 
 DAY_S = 86_400
 

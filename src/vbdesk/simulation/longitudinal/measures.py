@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
-from vbdesk.longitudinal.simulation.followed import Followed, Rolling
-from vbdesk.longitudinal.simulation.truth import CHANGE_DAY, Subjects, score_of_logit
+from vbdesk.simulation.longitudinal.followed import Followed, Rolling
+from vbdesk.simulation.longitudinal.truth import CHANGE_DAY, Subjects, score_of_logit
 
 Figures = dict[str, float]
 Flags = NDArray[np.bool_]

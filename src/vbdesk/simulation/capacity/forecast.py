@@ -7,9 +7,9 @@ from math import ceil
 
 import numpy as np
 
-from vbdesk.service.capacity.day import Recordings, draw
-from vbdesk.service.capacity.inputs import Costs, Load, Part
-from vbdesk.service.capacity.queueing import Seconds, fewest_servers, waits
+from vbdesk.simulation.capacity.day import Recordings, draw
+from vbdesk.simulation.capacity.inputs import Costs, Load, Part
+from vbdesk.simulation.capacity.queueing import Seconds, fewest_servers, waits
 
 SAMPLE = 40_000
 """Recordings drawn for a day. A larger day is simulated as one of many equal slices of the fleet, each with its own

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
-from vbdesk.longitudinal.simulation.followed import Followed, follow_rolling, follow_subjects
-from vbdesk.longitudinal.simulation.measures import (
+from vbdesk.simulation.longitudinal.followed import Followed, follow_rolling, follow_subjects
+from vbdesk.simulation.longitudinal.measures import (
     Figures,
     absorption_figures,
     change_figures,
@@ -16,7 +16,7 @@ from vbdesk.longitudinal.simulation.measures import (
     single_day_figures,
     stable_figures,
 )
-from vbdesk.longitudinal.simulation.truth import DAYS, SCHEDULES, Scenario, Schedule, Subjects, simulate_subjects
+from vbdesk.simulation.longitudinal.truth import DAYS, SCHEDULES, Scenario, Schedule, Subjects, simulate_subjects
 
 WEEKLY_SUBJECTS = 2200
 """Stable subjects on the weekly schedule as published; the other numbers go with it."""

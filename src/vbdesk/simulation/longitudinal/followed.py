@@ -12,9 +12,9 @@ from vbdesk.longitudinal.filter import Estimates, estimate
 from vbdesk.longitudinal.gains import gain_steps
 from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
-from vbdesk.longitudinal.simulation.truth import Subjects
 from vbdesk.longitudinal.timepoints import Timepoints
 from vbdesk.longitudinal.trend import Direction, slopes
+from vbdesk.simulation.longitudinal.truth import Subjects
 
 
 @dataclass(frozen=True, slots=True)
