@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vbdesk.longitudinal.filter import estimate
+from vbdesk.longitudinal.filter import run_filter
 from vbdesk.longitudinal.gains import gain_steps
 from vbdesk.longitudinal.parameters import PersonalScaleRule, shipped_parameters
 
@@ -29,10 +29,10 @@ def test_the_recursion_is_dense_gaussian_conditioning():
     trait_variance = prior - prior**2 * np.linalg.solve(covariance, np.ones(n)).sum()
 
     steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
-    estimates = estimate(values[:, None], steps, sign_class.trait_mean, open_scale)
-    assert estimates.trait[-1, 0] == pytest.approx(sign_class.trait_mean + prior * weights.sum(), abs=1e-9)
-    assert estimates.state[-1, 0] == pytest.approx(state[-1] @ weights, abs=1e-9)
-    assert estimates.shift[-1, 0] == pytest.approx(shift[-1] @ weights, abs=1e-9)
+    filtered = run_filter(values[:, None], steps, sign_class.trait_mean, open_scale)
+    assert filtered.trait[-1, 0] == pytest.approx(sign_class.trait_mean + prior * weights.sum(), abs=1e-9)
+    assert filtered.state[-1, 0] == pytest.approx(state[-1] @ weights, abs=1e-9)
+    assert filtered.shift[-1, 0] == pytest.approx(shift[-1] @ weights, abs=1e-9)
     assert steps[-1].trait_variance == pytest.approx(trait_variance, abs=1e-9)
 
 
@@ -46,7 +46,7 @@ def test_null_variances_are_what_unchanged_subjects_scatter_by(class_name):
     sign_class = PARAMETERS.classes[class_name]
     open_scale = PersonalScaleRule(prior_readings=12, innovation_clip=1e9, clip_correction=1.0229, range=(1.0, 1.0))
     steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
-    unit = estimate(np.eye(n), steps, 0.0, open_scale)  # column k: weight of reading k
+    unit = run_filter(np.eye(n), steps, 0.0, open_scale)  # column k: weight of reading k
 
     apart = np.abs(days[:, None] - days)
     wander = PARAMETERS.prior.natural_wander * sign_class.shift_variance

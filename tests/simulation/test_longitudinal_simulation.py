@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.simulation.longitudinal.report import Bar, bar_rows, reference
+from vbdesk.simulation.longitudinal.report import Bar, bar_results, published_results
 from vbdesk.simulation.longitudinal.run import ROLLING, Setting, Simulation, all_settings
-from vbdesk.simulation.longitudinal.truth import Scenario, recording_days, simulate_subjects
+from vbdesk.simulation.longitudinal.simulated_subjects import Scenario, recording_days, simulate_subjects
 
 PARAMETERS = shipped_parameters()
 SIMULATION = Simulation(seed=7, subjects=600)
@@ -15,7 +15,7 @@ SIMULATION = Simulation(seed=7, subjects=600)
 def settings_with_bars() -> list[Setting]:
     of_bars = {
         (sign_class, schedule, bar.scenario)
-        for bar in reference().bars
+        for bar in published_results().bars
         for sign_class in bar.classes
         for schedule in bar.schedules
     }
@@ -24,14 +24,14 @@ def settings_with_bars() -> list[Setting]:
 
 @pytest.mark.parametrize("setting", settings_with_bars(), ids=lambda s: f"{s.sign_class}-{s.schedule}-{s.scenario}")
 def test_the_bars_hold(setting):
-    rows = list(bar_rows({setting: SIMULATION.run(setting)}))
+    rows = list(bar_results({setting: SIMULATION.run(setting)}))
     assert rows
     assert [(row.bar.figure, row.measured) for row in rows if not row.holds] == []
 
 
 def test_every_bar_has_its_settings():
     known = {(s.sign_class, s.schedule, s.scenario) for s in all_settings(["fast", "slow"])}
-    for bar in reference().bars:
+    for bar in published_results().bars:
         assert {(c, s, bar.scenario) for c in bar.classes for s in bar.schedules} <= known
 
 
@@ -44,7 +44,7 @@ def test_one_seed_gives_one_result_whatever_else_is_run():
     assert Simulation(seed=4, subjects=40).run(setting) != first
     assert (
         small.run(Setting("slow", "weekly", ROLLING)).keys()
-        == reference().published["slow"]["weekly"]["rolling"].keys()
+        == published_results().published["slow"]["weekly"]["rolling"].keys()
     )
 
 

@@ -34,10 +34,10 @@ def longitudinal(
 
     Ends with status 1 when a bar is missed; with few subjects that may be chance.
     """
-    from vbdesk.simulation.longitudinal.report import bar_rows, markdown, reference
+    from vbdesk.simulation.longitudinal.report import bar_results, markdown, published_results
     from vbdesk.simulation.longitudinal.run import WEEKLY_SUBJECTS, Simulation, all_settings
 
-    classes = sorted(reference().published)
+    classes = sorted(published_results().published)
     if sign_class is not None and sign_class not in classes:
         fail(f"There is no class {sign_class}; choose {' or '.join(classes)}.", 2)
     before, after = _around_marks(write) if write else ("", "")
@@ -50,7 +50,7 @@ def longitudinal(
         results[setting] = simulation.run(setting)
     text = markdown(results, simulation.seed, simulation.subjects)
     _give(text, write, before, after)
-    missed = [row for row in bar_rows(results) if not row.holds]
+    missed = [row for row in bar_results(results) if not row.holds]
     if missed:
         worst = missed[0]
         bars = "1 bar is" if len(missed) == 1 else f"{len(missed)} bars are"
@@ -68,11 +68,11 @@ def capacity(
     ] = None,
 ) -> None:
     """What 1, 10 and 1,000 million recordings a day take, and which part breaks first, as Markdown."""
-    from vbdesk.simulation.capacity.inputs import shipped_costs, shipped_load
+    from vbdesk.simulation.capacity.inputs import shipped_assumptions, shipped_costs
     from vbdesk.simulation.capacity.report import markdown
 
     before, after = _around_marks(write) if write else ("", "")
-    _give(markdown(shipped_load(), shipped_costs(), seed), write, before, after)
+    _give(markdown(shipped_assumptions(), shipped_costs(), seed), write, before, after)
 
 
 def _give(text: str, write: Path | None, before: str, after: str) -> None:

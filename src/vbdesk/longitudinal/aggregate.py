@@ -22,12 +22,12 @@ from vbdesk.contract.longitudinal import (
     SignAggregate,
     WeekSummary,
 )
-from vbdesk.longitudinal.course import INCONCLUSIVE
+from vbdesk.longitudinal.filtered_series import INCONCLUSIVE
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import QualityRule, shipped_parameters
-from vbdesk.longitudinal.precision import variance_factors
 from vbdesk.longitudinal.rounding import rounded, rounded_pair
-from vbdesk.longitudinal.student import normal_quantile
+from vbdesk.longitudinal.student_t import normal_quantile
+from vbdesk.longitudinal.variance_factors import variance_factors
 from vbdesk.longitudinal.window import window_as_of
 
 DAY = timedelta(days=1)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from vbdesk.longitudinal.course import follow, standing_of
+from vbdesk.longitudinal.filtered_series import filter_signs, last_estimate
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import CohortRule, Parameters, shipped_parameters
 from vbdesk.longitudinal.window import window_as_of
@@ -89,10 +89,10 @@ def cohort_values(
     signs = sorted({sign for entry in entries for sign in entry.signs})
     recent = timedelta(days=rule.member_within_days)
     return {
-        sign: standing_of(course, column, parameters).level
-        for course in follow(entries, signs, parameters)
-        if len(course.steps) >= rule.member_min_timepoints and as_of - course.recordings[-1].recorded_at <= recent
-        for column, sign in enumerate(course.signs)
+        sign: last_estimate(series, column, parameters).level
+        for series in filter_signs(entries, signs, parameters)
+        if len(series.steps) >= rule.member_min_timepoints and as_of - series.recordings[-1].recorded_at <= recent
+        for column, sign in enumerate(series.signs)
     }
 
 

@@ -13,7 +13,7 @@ from vbdesk.longitudinal.scale import Array
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
+class FilterOutput:
     """Estimates after each timepoint, shape (n, b) for n timepoints and b signs, started-logit units.
 
     Attributes:
@@ -50,7 +50,7 @@ class MeanCarry(NamedTuple):
 
 
 class MeanRow(NamedTuple):
-    """One timepoint of one sign; see `Estimates`."""
+    """One timepoint of one sign; see `FilterOutput`."""
 
     trait: float
     state: float
@@ -65,7 +65,7 @@ def prior_means(trait_mean: float, rule: PersonalScaleRule) -> MeanCarry:
     return MeanCarry(trait_mean, 0.0, 0.0, 1.0, rule.prior_readings, rule.prior_readings)
 
 
-def estimate(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule) -> Estimates:
+def run_filter(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule) -> FilterOutput:
     """Run the filter over `values`, shape (n, b), with one gain step a timepoint.
 
     Innovations are clipped (Huber), which bounds what one recording can do, and feed the subject's own variance, an
@@ -73,7 +73,7 @@ def estimate(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: 
     """
     start = prior_means(trait_mean, rule)
     columns = [tuple(zip(*mean_rows(column, steps, start, rule)[0], strict=True)) for column in values.T.tolist()]
-    return Estimates(*np.array(columns).transpose(1, 2, 0))
+    return FilterOutput(*np.array(columns).transpose(1, 2, 0))
 
 
 def mean_rows(

@@ -26,7 +26,7 @@ class HistoryWindow:
     future_excluded: int
 
 
-def order(entry: HistoryEntry) -> tuple[datetime, str]:
+def history_order(entry: HistoryEntry) -> tuple[datetime, str]:
     """Sort key of a history."""
     return entry.recorded_at, entry.job_id
 
@@ -44,7 +44,7 @@ def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours:
             future_excluded += 1
         elif age < HISTORY:
             kept.append(entry)
-    kept.sort(key=order)
+    kept.sort(key=history_order)
     return HistoryWindow(kept[-HISTORY_JOBS:], len(kept) > HISTORY_JOBS, future_excluded)
 
 
@@ -53,6 +53,8 @@ def window_of_job(history: Iterable[HistoryEntry], job: HistoryEntry) -> list[Hi
     earlier = [
         entry
         for entry in history
-        if entry.status == DONE and order(entry) < order(job) and job.recorded_at - entry.recorded_at < HISTORY
+        if entry.status == DONE
+        and history_order(entry) < history_order(job)
+        and job.recorded_at - entry.recorded_at < HISTORY
     ]
-    return [*sorted(earlier, key=order), job][-HISTORY_JOBS:]
+    return [*sorted(earlier, key=history_order), job][-HISTORY_JOBS:]

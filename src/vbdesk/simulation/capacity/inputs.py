@@ -67,7 +67,7 @@ class Costs(_Data):
     worker: WorkerCost
 
 
-class Day(_Data):
+class ArrivalPattern(_Data):
     """How recordings arrive: `hours` are weights, `burst_share` of them come when laptops synchronise."""
 
     hours: tuple[NonNegativeFloat, ...] = Field(min_length=24, max_length=24)
@@ -77,8 +77,8 @@ class Day(_Data):
     burst_upload_s: PositiveFloat
 
 
-class Lengths(_Data):
-    """Lengths of recordings, lognormal within bounds, in seconds."""
+class RecordingLengths(_Data):
+    """RecordingLengths of recordings, lognormal within bounds, in seconds."""
 
     median_s: PositiveFloat
     spread: PositiveFloat
@@ -86,7 +86,7 @@ class Lengths(_Data):
     most_s: PositiveFloat
 
 
-class Requests(_Data):
+class RequestMix(_Data):
     """What a client asks for one recording; shares are of recordings."""
 
     poll_every_s: PositiveFloat
@@ -109,7 +109,7 @@ class Fleet(_Data):
     audio_days: PositiveFloat
 
 
-class Part(_Data):
+class ServicePart(_Data):
     """A part that has an end: at `limit` (in `unit`) it breaks; `remedy` is what moves the end."""
 
     name: str
@@ -119,16 +119,16 @@ class Part(_Data):
     remedy: str
 
 
-class Load(_Data):
+class Assumptions(_Data):
     """Everything assumed."""
 
-    day: Day
-    lengths: Lengths
+    day: ArrivalPattern
+    lengths: RecordingLengths
     analyses: dict[str, Share]
     formats: dict[str, Share]
-    requests: Requests
+    requests: RequestMix
     fleet: Fleet
-    parts: dict[str, Part]
+    parts: dict[str, ServicePart]
 
 
 def shipped_costs() -> Costs:
@@ -136,6 +136,6 @@ def shipped_costs() -> Costs:
     return Costs.model_validate(json.loads(resource("service", "capacity.json").read_text("utf-8")))
 
 
-def shipped_load() -> Load:
+def shipped_assumptions() -> Assumptions:
     """The assumed load."""
-    return Load.model_validate(tomllib.loads(resource("service", "capacity.toml").read_text("utf-8")))
+    return Assumptions.model_validate(tomllib.loads(resource("service", "capacity.toml").read_text("utf-8")))

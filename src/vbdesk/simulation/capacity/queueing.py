@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Seconds = NDArray[np.float64]
 
 
-def waits(arrivals_s: Seconds, service_s: Seconds, servers: int) -> Seconds:
+def queue_waits(arrivals_s: Seconds, service_s: Seconds, servers: int) -> Seconds:
     """How long each customer waits before its service begins.
 
     Every customer takes the server that is free first (Kiefer and Wolfowitz's recursion), which for a single queue is
@@ -38,12 +38,12 @@ def fewest_servers(arrivals_s: Seconds, service_s: Seconds, wait_s: float, perce
     if arrivals_s.size == 0:
         return 1
     most = 1
-    while np.percentile(waits(arrivals_s, service_s, most), percent) > wait_s:
+    while np.percentile(queue_waits(arrivals_s, service_s, most), percent) > wait_s:
         most *= 2
     least = most // 2  # too few, or none
     while most - least > 1:
         middle = (least + most) // 2
-        if np.percentile(waits(arrivals_s, service_s, middle), percent) > wait_s:
+        if np.percentile(queue_waits(arrivals_s, service_s, middle), percent) > wait_s:
             least = middle
         else:
             most = middle

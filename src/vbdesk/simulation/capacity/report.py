@@ -3,21 +3,28 @@
 from collections.abc import Iterable, Sequence
 from math import isinf
 
-from vbdesk.simulation.capacity.forecast import Breaking, Need, Replay, breaking_points, need, replay
-from vbdesk.simulation.capacity.inputs import Costs, Load
+from vbdesk.simulation.capacity.forecast import (
+    BatchPrediction,
+    BreakingPoint,
+    Requirements,
+    breaking_points,
+    predict_real_batch,
+    requirements,
+)
+from vbdesk.simulation.capacity.inputs import Assumptions, Costs
 
 LOADS = (1e6, 1e7, 1e9)
 
 
-def markdown(load: Load, costs: Costs, seed: int) -> str:
+def markdown(assumptions: Assumptions, costs: Costs, seed: int) -> str:
     """Measured costs, what the loads take, which part breaks first, and the check against a real run."""
-    needs = [need(per_day, load, costs, seed) for per_day in LOADS]
+    all_requirements = [requirements(per_day, assumptions, costs, seed) for per_day in LOADS]
     parts = (
         _costs(costs),
-        _needs(needs),
-        _demands(needs, load),
-        _breaking(breaking_points(load, costs, seed)),
-        _replay(replay(costs), costs),
+        _needs(all_requirements),
+        _demands(all_requirements, assumptions),
+        _breaking(breaking_points(assumptions, costs, seed)),
+        _replay(predict_real_batch(costs), costs),
     )
     return "\n".join(parts)
 
@@ -55,34 +62,38 @@ def _costs(costs: Costs) -> str:
     return f"## Measured costs\n\nBy `{costs.measured['command']}` ({where}).\n\n{_table(('cost', 'measured'), rows)}"
 
 
-def _needs(needs: Sequence[Need]) -> str:
+def _needs(all_requirements: Sequence[Requirements]) -> str:
     rows = [
-        ("submits in the busiest minute", *(f"{n.peak_per_s:,.0f}/s" for n in needs)),
-        ("requests in the busiest minute", *(f"{n.requests_per_s:,.0f}/s" for n in needs)),
-        ("analysis slots (cores)", *(f"{n.slots:,}" for n in needs)),
-        ("worker machines of 8 cores", *(f"{n.workers:,}" for n in needs)),
-        ("API processes", *(f"{n.api_processes:,}" for n in needs)),
+        ("submits in the busiest minute", *(f"{n.peak_per_s:,.0f}/s" for n in all_requirements)),
+        ("requests in the busiest minute", *(f"{n.requests_per_s:,.0f}/s" for n in all_requirements)),
+        ("analysis slots (cores)", *(f"{n.slots:,}" for n in all_requirements)),
+        ("worker machines of 8 cores", *(f"{n.workers:,}" for n in all_requirements)),
+        ("API processes", *(f"{n.api_processes:,}" for n in all_requirements)),
         (
             "wait for the start: 50, 95, 99 %",
-            *("{:.0f}, {:.0f}, {:.0f} s".format(*n.wait_percentiles_s) for n in needs),
+            *("{:.0f}, {:.0f}, {:.0f} s".format(*n.wait_percentiles_s) for n in all_requirements),
         ),
-        ("recordings a day", *(f"{n.recording_minutes / 60:,.0f} h" for n in needs)),
-        ("store, recordings of 30 days", *(f"{n.stored_tb:,.1f} TB" for n in needs)),
-        ("network, recordings in and out", *(f"{n.traffic_mb_per_s:,.0f} MB/s" for n in needs)),
+        ("recordings a day", *(f"{n.recording_minutes / 60:,.0f} h" for n in all_requirements)),
+        ("store, recordings of 30 days", *(f"{n.stored_tb:,.1f} TB" for n in all_requirements)),
+        ("network, recordings in and out", *(f"{n.traffic_mb_per_s:,.0f} MB/s" for n in all_requirements)),
     ]
-    return f"## What it takes\n\n{_table(('', *map(_load, needs)), rows)}"
+    return f"## What it takes\n\n{_table(('', *map(_load_heading, all_requirements)), rows)}"
 
 
-def _demands(needs: Sequence[Need], load: Load) -> str:
+def _demands(all_requirements: Sequence[Requirements], assumptions: Assumptions) -> str:
     rows = [
-        (part.name, f"{part.limit:,.0f} {part.unit}", *(_against(n.demand[name], part.limit) for n in needs))
-        for name, part in load.parts.items()
+        (
+            part.name,
+            f"{part.limit:,.0f} {part.unit}",
+            *(_against(n.demand[name], part.limit) for n in all_requirements),
+        )
+        for name, part in assumptions.parts.items()
     ]
-    table = _table(("part", "end", *map(_load, needs)), rows)
+    table = _table(("part", "end", *map(_load_heading, all_requirements)), rows)
     return f"## What each part must bear\n\nIn bold what is beyond its end.\n\n{table}"
 
 
-def _breaking(breaking: Sequence[Breaking]) -> str:
+def _breaking(breaking: Sequence[BreakingPoint]) -> str:
     rows = [
         (
             str(place),
@@ -96,7 +107,7 @@ def _breaking(breaking: Sequence[Breaking]) -> str:
     return f"## What breaks first\n\n{_table(('', 'part', 'breaks at', 'its end', 'what moves it'), rows)}"
 
 
-def _replay(check: Replay, costs: Costs) -> str:
+def _replay(check: BatchPrediction, costs: Costs) -> str:
     real = costs.worker.real_run
     rows = [
         ("until all were done", f"{check.predicted_makespan_s:.1f} s", f"{check.measured_makespan_s:.1f} s"),
@@ -106,7 +117,7 @@ def _replay(check: Replay, costs: Costs) -> str:
     return f"## Held to a real run\n\n{text}\n\n{_table(('', 'simulated', 'measured'), rows)}"
 
 
-def _load(n: Need) -> str:
+def _load_heading(n: Requirements) -> str:
     return f"{n.per_day / 1e6:,.0f} million a day"
 
 

@@ -9,9 +9,9 @@ from math import isnan
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from vbdesk.resource_files import resource
-from vbdesk.simulation.longitudinal.measures import Figures
+from vbdesk.simulation.longitudinal.performance import Figures
 from vbdesk.simulation.longitudinal.run import ROLLING, SCENARIOS, Setting
-from vbdesk.simulation.longitudinal.truth import SCHEDULES, Schedule
+from vbdesk.simulation.longitudinal.simulated_subjects import SCHEDULES, Schedule
 
 Results = Mapping[Setting, Figures]
 
@@ -49,7 +49,7 @@ class Bar(BaseModel):
         return f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
 
 
-class Reference(BaseModel):
+class PublishedResults(BaseModel):
     """Published figures by class, schedule and scenario, and the bars."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,14 +64,14 @@ class Reference(BaseModel):
 
 
 @cache
-def reference() -> Reference:
+def published_results() -> PublishedResults:
     """The figures and bars that ship with the product."""
     text = resource("longitudinal", "simulation.toml").read_text(encoding="utf-8")
-    return Reference.model_validate(tomllib.loads(text))
+    return PublishedResults.model_validate(tomllib.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
-class BarRow:
+class BarResult:
     """One bar in one setting: what was measured, and whether it holds."""
 
     bar: Bar
@@ -183,20 +183,20 @@ _TABLES = (
 )
 
 
-def bar_rows(results: Results) -> Iterator[BarRow]:
+def bar_results(results: Results) -> Iterator[BarResult]:
     """Every bar in every setting that was run."""
-    for bar in reference().bars:
+    for bar in published_results().bars:
         for sign_class in bar.classes:
             for schedule in bar.schedules:
                 setting = Setting(sign_class, schedule, bar.scenario)
                 if setting in results:
                     measured = results[setting][bar.figure]
-                    yield BarRow(bar, setting, measured, reference().figure(setting, bar.figure))
+                    yield BarResult(bar, setting, measured, published_results().figure(setting, bar.figure))
 
 
 def markdown(results: Results, seed: int, subjects: int) -> str:
     """All tables as Markdown."""
-    rows = list(bar_rows(results))
+    rows = list(bar_results(results))
     held = sum(row.holds for row in rows)
     parts = [
         f"Seed {seed}, {subjects} stable subjects on the weekly schedule; in brackets the published figures. "
@@ -207,7 +207,7 @@ def markdown(results: Results, seed: int, subjects: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _bar_table(rows: Sequence[BarRow]) -> str:
+def _bar_table(rows: Sequence[BarResult]) -> str:
     lines = [
         [
             row.bar.figure,
@@ -235,7 +235,7 @@ def _table(table: _Table, results: Results) -> str:
 
 
 def _cell(setting: Setting, name: str, value: float, decimals: int) -> str:
-    published = reference().figure(setting, name)
+    published = published_results().figure(setting, name)
     return _number(value, decimals) + ("" if published is None else f" ({_number(published, decimals)})")
 
 

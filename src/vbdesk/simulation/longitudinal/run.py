@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
-from vbdesk.simulation.longitudinal.followed import Followed, follow_rolling, follow_subjects
-from vbdesk.simulation.longitudinal.measures import (
+from vbdesk.simulation.longitudinal.filtered_subjects import FilteredSubjects, filter_rolling, filter_subjects
+from vbdesk.simulation.longitudinal.performance import (
     Figures,
     absorption_figures,
     change_figures,
@@ -16,7 +16,14 @@ from vbdesk.simulation.longitudinal.measures import (
     single_day_figures,
     stable_figures,
 )
-from vbdesk.simulation.longitudinal.truth import DAYS, SCHEDULES, Scenario, Schedule, Subjects, simulate_subjects
+from vbdesk.simulation.longitudinal.simulated_subjects import (
+    DAYS,
+    SCHEDULES,
+    Scenario,
+    Schedule,
+    Subjects,
+    simulate_subjects,
+)
 
 WEEKLY_SUBJECTS = 2200
 """Stable subjects on the weekly schedule as published; the other numbers go with it."""
@@ -83,8 +90,8 @@ class Simulation:
         if setting.scenario != "stable":
             count = round(count * SHARE_OF_STABLE)
         drawn = self._draw(setting, SCENARIOS[setting.scenario], count)
-        followed = follow_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
-        return self._measure(setting.scenario)(drawn, followed)
+        filtered_subjects = filter_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
+        return self._measure(setting.scenario)(drawn, filtered_subjects)
 
     def _rolling(self, setting: Setting) -> Figures:
         sign_class = self.parameters.classes[setting.sign_class]
@@ -92,15 +99,17 @@ class Simulation:
         stable = self._draw(setting, Scenario(), count, ROLLING_DAYS)
         stepped = self._draw(setting, Scenario(step=1.0), count, ROLLING_DAYS)
         return {
-            **rolling_figures(stable, follow_rolling(stable, sign_class, self.parameters), ROLLING_DAYS),
+            **rolling_figures(stable, filter_rolling(stable, sign_class, self.parameters), ROLLING_DAYS),
             **absorption_figures(
-                stepped, follow_rolling(stepped, sign_class, self.parameters), self.parameters.scale.offset
+                stepped, filter_rolling(stepped, sign_class, self.parameters), self.parameters.scale.offset
             ),
         }
 
-    def _measure(self, scenario: str) -> Callable[[Subjects, Followed], Figures]:
+    def _measure(self, scenario: str) -> Callable[[Subjects, FilteredSubjects], Figures]:
         if scenario == "stable":
-            return lambda drawn, followed: stable_figures(drawn, followed, self.parameters.scale.offset)
+            return lambda drawn, filtered_subjects: stable_figures(
+                drawn, filtered_subjects, self.parameters.scale.offset
+            )
         if scenario.startswith(("step", "drift")):
             return change_figures
         return single_day_figures if scenario in ("outlier_5", "excursion_4") else false_alarms

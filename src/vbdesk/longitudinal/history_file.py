@@ -28,12 +28,12 @@ from vbdesk.longitudinal.history import HistoryEntry, SignReading
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class CaseFileError(ValueError):
+class HistoryFileError(ValueError):
     """The text is no such history; the message says what to correct."""
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class HistoryFile:
     """A history and what is asked of it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Case:
     time_scales: Mapping[str, TimeScale]
 
 
-def read_case(text: str) -> Case:
+def read_history_file(text: str) -> HistoryFile:
     """Read a case from JSON.
 
     Scores outside 0..1 are clipped by the method; null and NaN mean that nothing was measured.
@@ -66,15 +66,15 @@ def read_case(text: str) -> Case:
     try:
         document = _Document.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise CaseFileError(f"This is not JSON (line {error.lineno}, column {error.colno}): {error.msg}.") from error
+        raise HistoryFileError(f"This is not JSON (line {error.lineno}, column {error.colno}): {error.msg}.") from error
     except RecursionError as error:
-        raise CaseFileError("This JSON is nested too deeply to be a history.") from error
+        raise HistoryFileError("This JSON is nested too deeply to be a history.") from error
     except ValidationError as error:
-        raise CaseFileError(_first_fault(error)) from error
+        raise HistoryFileError(_first_fault(error)) from error
     except ValueError as error:  # Python refuses to read a number of thousands of digits
-        raise CaseFileError("This JSON holds a number with too many digits; correct it.") from error
+        raise HistoryFileError("This JSON holds a number with too many digits; correct it.") from error
     options = document.options
-    case = Case(
+    case = HistoryFile(
         as_of=document.as_of,
         history=[job.entry() for job in document.jobs],
         signs=options.signs,
@@ -85,9 +85,9 @@ def read_case(text: str) -> Case:
     )
     ids = Counter(entry.job_id for entry in case.history)
     if twice := next((job_id for job_id, count in ids.items() if count > 1), None):
-        raise CaseFileError(f"Two jobs have the id {twice}; give each its own.")
+        raise HistoryFileError(f"Two jobs have the id {twice}; give each its own.")
     if case.job_id is not None and case.job_id not in ids:
-        raise CaseFileError(f"options.job names {case.job_id}, which is not among the jobs.")
+        raise HistoryFileError(f"options.job names {case.job_id}, which is not among the jobs.")
     return case
 
 

@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.contract.limits import HISTORY_DAYS
-from vbdesk.longitudinal.anomaly import Verdicts, judge
-from vbdesk.longitudinal.bands import Bands, bands
-from vbdesk.longitudinal.filter import Estimates, estimate
+from vbdesk.longitudinal.anomaly import Detections, detect_anomalies
+from vbdesk.longitudinal.filter import FilterOutput, run_filter
 from vbdesk.longitudinal.gains import gain_steps
+from vbdesk.longitudinal.intervals import Intervals, score_intervals
 from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints
 from vbdesk.longitudinal.trend import Direction, slopes
-from vbdesk.simulation.longitudinal.truth import Subjects
+from vbdesk.simulation.longitudinal.simulated_subjects import Subjects
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FilteredSubjects:
     """What the method says after each recording, shape (B, n); scores.
 
     Attributes:
@@ -45,40 +45,40 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rolling:
+class RollingReads:
     """What a read at each recording would say, from the 270 days before it alone; shape (B, n)."""
 
     baseline: Array
     anomaly: NDArray[np.bool_]
 
 
-def follow_subjects(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> Followed:
+def filter_subjects(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> FilteredSubjects:
     """Follow every subject from the first recording to the last."""
     offset = parameters.scale.offset
     rows = []
     trends: list[Direction] = []
     for days, readings, factors in zip(subjects.days, subjects.readings, subjects.factors, strict=True):
-        timepoints, estimates, verdicts, band = _follow(days, readings, factors, sign_class, parameters)
+        timepoints, filtered, detections, band = _filter_readings(days, readings, factors, sign_class, parameters)
         rows.append(
             (
-                score_of(estimates.level[:, 0], offset),
+                score_of(filtered.level[:, 0], offset),
                 band.latest[:, :, 0],
-                score_of(estimates.trait[:, 0], offset),
+                score_of(filtered.trait[:, 0], offset),
                 band.baseline[:, :, 0],
                 band.normal_range[:, :, 0],
-                verdicts.deviation[:, 0],
-                verdicts.z[:, 0],
-                verdicts.anomaly[:, 0],
+                detections.deviation[:, 0],
+                detections.z[:, 0],
+                detections.anomaly[:, 0],
             )
         )
-        trends.append(slopes(timepoints, estimates, sign_class, parameters)[0].direction)
+        trends.append(slopes(timepoints, filtered, sign_class, parameters)[0].direction)
     latest, latest_band, baseline, baseline_band, normal_range, deviation, z, anomaly = (
         np.array(column) for column in zip(*rows, strict=True)
     )
-    return Followed(latest, latest_band, baseline, baseline_band, normal_range, deviation, z, anomaly, trends)
+    return FilteredSubjects(latest, latest_band, baseline, baseline_band, normal_range, deviation, z, anomaly, trends)
 
 
-def follow_rolling(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> Rolling:
+def filter_rolling(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> RollingReads:
     """Read every subject at every recording, from the window that a service would use."""
     offset = parameters.scale.offset
     baseline = np.empty_like(subjects.days)
@@ -90,22 +90,24 @@ def follow_rolling(subjects: Subjects, sign_class: SignClass, parameters: Parame
         for last in [within - 1, *range(within, len(days))]:
             first = int(np.searchsorted(days, days[last] - HISTORY_DAYS, side="right"))
             part = slice(first, last + 1)
-            _, estimates, verdicts, _ = _follow(days[part], readings[part], factors[part], sign_class, parameters)
+            _, filtered, detections, _ = _filter_readings(
+                days[part], readings[part], factors[part], sign_class, parameters
+            )
             target = slice(0, within) if last < within else slice(last, last + 1)
             source = slice(None) if last < within else slice(-1, None)
-            baseline[row, target] = score_of(estimates.trait[source, 0], offset)
-            anomaly[row, target] = verdicts.anomaly[source, 0]
-    return Rolling(baseline, anomaly)
+            baseline[row, target] = score_of(filtered.trait[source, 0], offset)
+            anomaly[row, target] = detections.anomaly[source, 0]
+    return RollingReads(baseline, anomaly)
 
 
-def _follow(
+def _filter_readings(
     days: Array, readings: Array, factors: Array, sign_class: SignClass, parameters: Parameters
-) -> tuple[Timepoints, Estimates, Verdicts, Bands]:
+) -> tuple[Timepoints, FilterOutput, Detections, Intervals]:
     n = len(days)
     values = started_logit(readings, parameters.scale.offset)[:, None]
     usable = factors <= parameters.quality.usable_factor
     timepoints = Timepoints(days, factors, values, np.ones(n, np.intp), np.arange(n), usable)
     steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, parameters.prior)
-    estimates = estimate(values, steps, sign_class.trait_mean, parameters.personal_scale)
-    verdicts = judge(timepoints, steps, estimates, sign_class, parameters)
-    return timepoints, estimates, verdicts, bands(estimates, steps, sign_class, parameters)
+    filtered = run_filter(values, steps, sign_class.trait_mean, parameters.personal_scale)
+    detections = detect_anomalies(timepoints, steps, filtered, sign_class, parameters)
+    return timepoints, filtered, detections, score_intervals(filtered, steps, sign_class, parameters)

@@ -7,7 +7,7 @@ import numpy as np
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import QualityRule
 from vbdesk.longitudinal.scale import Array, started_logit
-from vbdesk.longitudinal.student import normal_quantile
+from vbdesk.longitudinal.student_t import normal_quantile
 
 
 def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array:

@@ -15,7 +15,7 @@ def normal_equivalent(t: ArrayLike, df: ArrayLike) -> Array:
     return np.asarray(np.sign(value) * size)
 
 
-def central_quantile(level: float, df: ArrayLike) -> Array:
+def central_t_quantile(level: float, df: ArrayLike) -> Array:
     """q with `P(|T| <= q) = level`, by the Cornish-Fisher expansion; good from about 5 degrees of freedom [F8]."""
     nu = np.asarray(df, dtype=np.float64)
     z = normal_quantile(level)

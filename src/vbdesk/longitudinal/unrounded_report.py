@@ -7,28 +7,28 @@ from typing import Any
 
 from vbdesk.contract.longitudinal import LongitudinalFields
 from vbdesk.longitudinal.anomaly import episodes
-from vbdesk.longitudinal.bands import bands
-from vbdesk.longitudinal.case_file import Case
 from vbdesk.longitudinal.cohort import CohortReference, population_z
-from vbdesk.longitudinal.course import Course, Standing, follow, measured, standing_of
-from vbdesk.longitudinal.follower import follow_each
+from vbdesk.longitudinal.filtered_series import FilteredSeries, SignEstimate, filter_signs, has_score, last_estimate
 from vbdesk.longitudinal.history import HistoryEntry
-from vbdesk.longitudinal.job_fields import job_standings
+from vbdesk.longitudinal.history_file import HistoryFile
+from vbdesk.longitudinal.incremental_filter import estimates_by_job
+from vbdesk.longitudinal.intervals import score_intervals
+from vbdesk.longitudinal.job_fields import job_estimates
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.longitudinal.scale import score_of
 from vbdesk.longitudinal.timepoints import SECONDS_PER_DAY
 from vbdesk.longitudinal.trend import SlopeEstimate, slopes
-from vbdesk.longitudinal.window import DONE, order, window_as_of, window_of_job
+from vbdesk.longitudinal.window import DONE, history_order, window_as_of, window_of_job
 
 References = Mapping[str, CohortReference]
 NULLS: dict[str, None] = dict.fromkeys(LongitudinalFields.model_fields)
 ENDS_SHOWN = 3  # timepoints at either end of a brief series
 
 
-def case_report(case: Case) -> dict[str, Any]:
+def unrounded_report(case: HistoryFile) -> dict[str, Any]:
     """The trajectory as of the case's moment, and the fields of one job as of its own time."""
     parameters = shipped_parameters().with_signs(case.time_scales)
-    trajectory = trajectory_numbers(case.history, case.as_of, case.signs, case.references, parameters)
+    trajectory = unrounded_trajectory(case.history, case.as_of, case.signs, case.references, parameters)
     if case.brief:
         for numbers in trajectory.values():
             if "series" in numbers:
@@ -38,11 +38,11 @@ def case_report(case: Case) -> dict[str, Any]:
     report: dict[str, Any] = {"trajectory": trajectory}
     job_id = case.job_id or _last_job(case)
     if job_id is not None:
-        report["job_fields"] = job_numbers(case.history, job_id, case.references, parameters)
+        report["job_fields"] = unrounded_job_fields(case.history, job_id, case.references, parameters)
     return report
 
 
-def each_job_report(case: Case) -> dict[str, Any]:
+def unrounded_fields_of_all_jobs(case: HistoryFile) -> dict[str, Any]:
     """The fields of every finished job as of its own time, in the order of the recordings."""
     wanted = None if case.signs is None else set(case.signs)
     parameters = shipped_parameters().with_signs(case.time_scales)
@@ -51,17 +51,17 @@ def each_job_report(case: Case) -> dict[str, Any]:
             {
                 "job_id": entry.job_id,
                 "signs": {
-                    sign: NULLS if standing is None else _fields(standing, case.references.get(sign))
-                    for sign, standing in standings.items()
+                    sign: NULLS if estimate is None else _fields(estimate, case.references.get(sign))
+                    for sign, estimate in estimates.items()
                     if wanted is None or sign in wanted
                 },
             }
-            for entry, standings in follow_each(case.history, parameters)
+            for entry, estimates in estimates_by_job(case.history, parameters)
         ]
     }
 
 
-def trajectory_numbers(
+def unrounded_trajectory(
     history: Sequence[HistoryEntry],
     as_of: datetime,
     signs: Sequence[str] | None,
@@ -72,13 +72,13 @@ def trajectory_numbers(
     parameters = parameters or shipped_parameters()
     entries = window_as_of(history, as_of, parameters.window.future_hours).entries
     names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})
-    followed: dict[str, dict[str, Any]] = {}
-    for course in follow(entries, names, parameters):
-        followed.update(_course(course, references, parameters))
-    return {name: followed[name] if name in followed else _few(entries, name) for name in names}
+    filtered: dict[str, dict[str, Any]] = {}
+    for series in filter_signs(entries, names, parameters):
+        filtered.update(_series(series, references, parameters))
+    return {name: filtered[name] if name in filtered else _few(entries, name) for name in names}
 
 
-def job_numbers(
+def unrounded_job_fields(
     history: Sequence[HistoryEntry], job_id: str, references: References, parameters: Parameters
 ) -> dict[str, Any]:
     """The longitudinal fields of a job, by sign, as of its own time.
@@ -86,68 +86,68 @@ def job_numbers(
     Raises:
         ValueError: the job is not in the history.
     """
-    standings = job_standings(history, job_id, parameters)
+    estimates = job_estimates(history, job_id, parameters)
     entries = window_of_job(history, next(entry for entry in history if entry.job_id == job_id))
     return {
         "job_id": job_id,
         "signs": {
-            sign: _few(entries, sign) if standing is None else _fields_and_counts(standing, references.get(sign))
-            for sign, standing in standings.items()
+            sign: _few(entries, sign) if estimate is None else _fields_and_counts(estimate, references.get(sign))
+            for sign, estimate in estimates.items()
         },
     }
 
 
-def _fields(standing: Standing, reference: CohortReference | None) -> dict[str, Any]:
+def _fields(estimate: SignEstimate, reference: CohortReference | None) -> dict[str, Any]:
     return {
-        "latest_score": standing.latest_score,
-        "baseline_score": standing.baseline_score,
-        "deviation_from_baseline": standing.deviation_from_baseline,
-        "anomaly": standing.anomaly,
-        "z_score": standing.z_score,
-        "population_z": population_z(standing.level, reference),
+        "latest_score": estimate.latest_score,
+        "baseline_score": estimate.baseline_score,
+        "deviation_from_baseline": estimate.deviation_from_baseline,
+        "anomaly": estimate.anomaly,
+        "z_score": estimate.z_score,
+        "population_z": population_z(estimate.level, reference),
     }
 
 
-def _fields_and_counts(standing: Standing, reference: CohortReference | None) -> dict[str, Any]:
-    return _fields(standing, reference) | {"n_recordings": standing.recordings, "n_timepoints": standing.timepoints}
+def _fields_and_counts(estimate: SignEstimate, reference: CohortReference | None) -> dict[str, Any]:
+    return _fields(estimate, reference) | {"n_recordings": estimate.recordings, "n_timepoints": estimate.timepoints}
 
 
 def _few(entries: Sequence[HistoryEntry], sign: str) -> dict[str, Any]:
     """A sign that was measured once or never: nulls and its counts."""
-    n = sum(measured(entry, sign) for entry in entries)
+    n = sum(has_score(entry, sign) for entry in entries)
     return NULLS | {"n_recordings": n, "n_timepoints": n}
 
 
-def _course(course: Course, references: References, parameters: Parameters) -> dict[str, dict[str, Any]]:
-    ranges = bands(course.estimates, course.steps, course.sign_class, parameters)
-    trends = slopes(course.timepoints, course.estimates, course.sign_class, parameters)
-    seconds = (course.timepoints.days * SECONDS_PER_DAY).tolist()
-    offset, verdicts, estimates = parameters.scale.offset, course.verdicts, course.estimates
+def _series(series: FilteredSeries, references: References, parameters: Parameters) -> dict[str, dict[str, Any]]:
+    ranges = score_intervals(series.filtered, series.steps, series.sign_class, parameters)
+    trends = slopes(series.timepoints, series.filtered, series.sign_class, parameters)
+    seconds = (series.timepoints.days * SECONDS_PER_DAY).tolist()
+    offset, detections, filtered = parameters.scale.offset, series.detections, series.filtered
     report = {}
-    for column, sign in enumerate(course.signs):
-        standing = standing_of(course, column, parameters)
+    for column, sign in enumerate(series.signs):
+        estimate = last_estimate(series, column, parameters)
         columns = {
-            "reading": score_of(course.timepoints.values[:, column], offset),
-            "latest": score_of(estimates.level[:, column], offset),
+            "reading": score_of(series.timepoints.values[:, column], offset),
+            "latest": score_of(filtered.level[:, column], offset),
             "latest_lo": ranges.latest[0, :, column],
             "latest_hi": ranges.latest[1, :, column],
-            "baseline": score_of(estimates.trait[:, column], offset),
+            "baseline": score_of(filtered.trait[:, column], offset),
             "norm_lo": ranges.normal_range[0, :, column],
             "norm_hi": ranges.normal_range[1, :, column],
-            "z": verdicts.z[:, column],
-            "z_sustained": verdicts.z_sustained[:, column],
-            "anomaly": verdicts.anomaly[:, column],
-            "kind": verdicts.sustained[:, column] + 2 * verdicts.acute[:, column],  # none, sustained, acute
+            "z": detections.z[:, column],
+            "z_sustained": detections.z_sustained[:, column],
+            "anomaly": detections.anomaly[:, column],
+            "kind": detections.sustained[:, column] + 2 * detections.acute[:, column],  # none, sustained, acute
         }
-        report[sign] = _fields_and_counts(standing, references.get(sign)) | {
+        report[sign] = _fields_and_counts(estimate, references.get(sign)) | {
             "latest_interval": ranges.latest[:, -1, column].tolist(),
             "baseline_interval": ranges.baseline[:, -1, column].tolist(),
-            "subject_sd_ratio": sqrt(estimates.variance_ratio[-1, column]),
+            "subject_sd_ratio": sqrt(filtered.variance_ratio[-1, column]),
             "trend": _trend(trends[column]),
-            "anomalies": _episodes(course, column, seconds),
+            "anomalies": _episodes(series, column, seconds),
             "series": {
                 "t": seconds,
-                "n": course.timepoints.counts.tolist(),
+                "n": series.timepoints.counts.tolist(),
                 **{name: values.tolist() for name, values in columns.items()},
             },
         }
@@ -163,7 +163,7 @@ def _trend(slope: SlopeEstimate) -> dict[str, Any]:
     }
 
 
-def _episodes(course: Course, column: int, seconds: Sequence[float]) -> list[dict[str, Any]]:
+def _episodes(series: FilteredSeries, column: int, seconds: Sequence[float]) -> list[dict[str, Any]]:
     return [
         {
             "start": seconds[episode.first],
@@ -174,12 +174,12 @@ def _episodes(course: Course, column: int, seconds: Sequence[float]) -> list[dic
             "timepoints": episode.last - episode.first + 1,
             "open": episode.open,
         }
-        for episode in episodes(course.verdicts, column)
+        for episode in episodes(series.detections, column)
     ]
 
 
-def _last_job(case: Case) -> str | None:
+def _last_job(case: HistoryFile) -> str | None:
     """The last finished recording that the read at the case's moment knows of."""
     ahead = timedelta(hours=shipped_parameters().window.future_hours)
     done = [entry for entry in case.history if entry.status == DONE and entry.recorded_at - case.as_of <= ahead]
-    return max(done, key=order).job_id if done else None
+    return max(done, key=history_order).job_id if done else None
