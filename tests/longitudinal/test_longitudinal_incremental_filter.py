@@ -1,4 +1,4 @@
-"""Following a history recording by recording gives what computing it whole gives."""
+"""Incremental filtering gives the same results as filtering the whole history."""
 
 import json
 import random
@@ -28,7 +28,7 @@ def assert_same(found, expected, places=1e-9):
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=[case["name"][:2] for case in GOLDEN])
-def test_every_job_of_the_golden_histories_stands_where_its_whole_history_puts_it(case):
+def test_every_job_of_the_golden_histories_has_the_estimates_of_its_whole_history(case):
     history = read_history_file(json.dumps(case)).history
     done = [entry for entry in history if entry.status == "done"]
     filtered = list(estimates_by_job(history))
@@ -40,7 +40,7 @@ def test_every_job_of_the_golden_histories_stands_where_its_whole_history_puts_i
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_days_with_many_recordings_and_signs_that_come_and_go_are_followed(histories, data):
+def test_days_with_many_recordings_and_intermittent_signs(histories, data):
     n = data.draw(st.integers(1, 25))
     gap = st.sampled_from([0.0, 0.01, 0.3, 0.6, 1.0, 7.0, 40.0])
     score = st.none() | st.floats(0, 1)
@@ -55,7 +55,7 @@ def test_days_with_many_recordings_and_signs_that_come_and_go_are_followed(histo
         assert_same(estimates, job_estimates(history, entry.job_id))
 
 
-def test_a_change_of_a_slow_sign_is_confirmed_while_following(histories):
+def test_a_change_of_a_slow_sign_is_confirmed(histories):
     history = histories.series(range(0, 120, 3), [0.25] * 30 + [0.75] * 10, sign="mood-disruption")
     stands = [estimates["mood-disruption"] for _, estimates in estimates_by_job(history)]
     first = next(k for k, estimate in enumerate(stands) if estimate is not None and estimate.unconfirmed)
@@ -69,7 +69,7 @@ def test_the_order_of_the_list_does_not_matter(histories):
     assert [(entry.job_id, estimates) for entry, estimates in estimates_by_job(history)] == expected
 
 
-def test_more_than_a_thousand_recordings_and_more_than_270_days_are_followed(histories):
+def test_more_than_a_thousand_recordings_and_more_than_270_days(histories):
     many = histories.random(1003, signs=("stress",))
     filtered = list(estimates_by_job(many))
     for entry, estimates in [filtered[999], *filtered[-3:]]:
@@ -79,10 +79,10 @@ def test_more_than_a_thousand_recordings_and_more_than_270_days_are_followed(his
         assert_same(estimates, job_estimates(long, entry.job_id))
 
 
-def test_a_recording_that_comes_late_is_refused_with_a_sentence(histories):
+def test_a_recording_out_of_order_is_refused(histories):
     incremental_filter = IncrementalFilter()
     incremental_filter.append(histories.entry(1, 5.0, {"stress": 0.3}))
     for late in (histories.entry(2, 4.0, {"stress": 0.3}), histories.entry(1, 5.0, {"stress": 0.3})):
-        with pytest.raises(ValueError, match="follow the whole history anew"):
+        with pytest.raises(ValueError, match="filter the whole history again"):
             incremental_filter.append(late)
     assert incremental_filter.append(histories.entry(2, histories.start + timedelta(days=5), {"stress": 0.3}))["stress"]

@@ -1,4 +1,4 @@
-"""The simulation of capacity against queues whose waits are known, and against itself."""
+"""The capacity simulation against queues with known waiting times, and against itself."""
 
 from math import factorial
 
@@ -39,7 +39,7 @@ def test_waits_are_those_of_an_m_d_1_queue(rate):
     assert mean == pytest.approx(rate / (2 * (1 - rate)), rel=0.06)  # Pollaczek and Khinchine
 
 
-def test_nobody_waits_while_a_server_is_free_and_no_work_is_lost():
+def test_no_customer_waits_while_a_server_is_free():
     arrivals, services = poisson(3.0)[:500], np.random.default_rng(3).exponential(1.0, 500)
     begun = arrivals + queue_waits(arrivals, services, 4)
     assert np.all(np.diff(begun) >= 0)  # first come, first served
@@ -57,11 +57,11 @@ def test_the_fewest_servers_are_enough_and_one_less_is_not():
     assert np.percentile(queue_waits(arrivals, services, fewest - 1), 95) > 0.5
 
 
-def test_a_day_without_recordings_takes_one_server():
+def test_a_day_without_recordings_needs_one_server():
     assert fewest_servers(np.zeros(0), np.zeros(0), 1.0) == 1
 
 
-def test_services_without_arrivals_are_refused():
+def test_arrivals_out_of_order_are_refused():
     with pytest.raises(ValueError, match="ascending arrivals"):
         queue_waits(np.array([2.0, 1.0]), np.ones(2), 1)
 
@@ -80,13 +80,13 @@ def test_the_same_seed_gives_the_same_tables():
     assert requirements(20_000, ASSUMPTIONS, COSTS, 7) != requirements(20_000, ASSUMPTIONS, COSTS, 8)
 
 
-def test_more_recordings_take_no_less_of_anything():
+def test_more_recordings_never_need_less():
     some, more = requirements(5_000, ASSUMPTIONS, COSTS, 1), requirements(50_000, ASSUMPTIONS, COSTS, 1)
     assert some.slots <= more.slots and some.api_processes <= more.api_processes and some.stored_tb < more.stored_tb
     assert all(some.demand[name] <= more.demand[name] for name in ASSUMPTIONS.parts)
 
 
-def test_a_quicker_analysis_takes_fewer_cores():
+def test_a_faster_analysis_needs_fewer_cores():
     half = {
         name: cost.model_copy(update={"cpu_s_per_minute": cost.cpu_s_per_minute / 2, "fixed_cpu_s": 0.0})
         for name, cost in COSTS.analysis.items()
@@ -95,7 +95,7 @@ def test_a_quicker_analysis_takes_fewer_cores():
     assert requirements(1e6, ASSUMPTIONS, quicker, 1).slots < requirements(1e6, ASSUMPTIONS, COSTS, 1).slots
 
 
-def test_a_part_breaks_at_the_load_that_brings_it_to_its_end():
+def test_a_part_breaks_at_the_load_at_which_it_reaches_its_limit():
     for breaking in breaking_points(ASSUMPTIONS, COSTS, 1)[:3]:
         (name,) = (name for name, part in ASSUMPTIONS.parts.items() if part == breaking.part)
         reached = requirements(breaking.per_day, ASSUMPTIONS, COSTS, 1).demand[name]

@@ -35,7 +35,7 @@ def test_every_bar_has_its_settings():
         assert {(c, s, bar.scenario) for c in bar.classes for s in bar.schedules} <= known
 
 
-def test_one_seed_gives_one_result_whatever_else_is_run():
+def test_a_setting_gives_the_same_result_in_any_order_of_runs():
     small = Simulation(seed=3, subjects=40)
     setting = Setting("fast", "weekly", "step_2")
     first = small.run(setting)
@@ -48,7 +48,7 @@ def test_one_seed_gives_one_result_whatever_else_is_run():
     )
 
 
-def test_a_bar_is_missed_below_and_above_and_where_nothing_can_be_told():
+def test_a_bar_is_missed_below_and_above_its_bounds_and_by_nan():
     bar = Bar(figure="sd_z", scenario="stable", at_least=0.8, at_most=1.05)
     assert [bar.holds(value) for value in (0.79, 0.8, 1.05, 1.06, float("nan"))] == [False, True, True, False, False]
 

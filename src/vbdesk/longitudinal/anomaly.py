@@ -1,4 +1,4 @@
-"""Has this subject changed? z-scores against an unchanged subject, and the rules that turn them into anomalies."""
+"""Detect anomalies: z-scores against an unchanged subject, and the rules that make an anomaly of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ Kind = Literal["none", "sustained", "acute"]
 
 @dataclass(frozen=True, slots=True)
 class Detections:
-    """Per timepoint and sign, shape (n, b).
+    """Z-scores and anomalies per timepoint and sign, shape (n, b).
 
     Attributes:
         deviation: latest minus baseline, in score.
-        z: deviation over the spread it would have if nothing had changed [F7].
+        z: deviation in standard deviations of an unchanged subject [F7].
         z_sustained: the same for the shift alone.
-        sustained: a change that lasts [F9], confirmed at a second timepoint where the class asks for it [F10].
-        unconfirmed: would be sustained, but has been seen at one timepoint only; slow signs alone wait like this.
-        acute: a single reading far out [F11], where it is not sustained; fast signs only.
+        sustained: lasting change [F9]; a class may require confirmation at a second timepoint [F10].
+        unconfirmed: beyond the sustained limit at one timepoint only, of a class that requires confirmation.
+        acute: a single reading far from the baseline [F11] and not sustained; fast signs only.
     """
 
     deviation: Array
@@ -57,7 +57,7 @@ class Episode:
 
 
 class SignificantRun(NamedTuple):
-    """Timepoints in a row that would be sustained: on which side, since when (days); side 0 when there is no run."""
+    """Consecutive significant timepoints: their side (0: no run) and the day of the first."""
 
     side: float
     since: float
@@ -68,7 +68,7 @@ NO_RUN = SignificantRun(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class ZScores:
-    """What timepoints say each for itself, shape (n, b).
+    """Z-scores of timepoints and which limits they pass, before confirmation; shape (n, b).
 
     Attributes:
         deviation: latest minus baseline, in score.
@@ -94,7 +94,7 @@ def detect_anomalies(
     sign_class: SignClass,
     parameters: Parameters,
 ) -> Detections:
-    """Judge every timepoint with what was known at that time."""
+    """Detect anomalies at every timepoint from what was known at that time."""
     positions = np.arange(len(timepoints.days))
     gaps = mean_gaps(timepoints.days, parameters.anomaly)
     z_scores = compute_z_scores(
@@ -123,17 +123,17 @@ def compute_z_scores(
     sign_class: SignClass,
     parameters: Parameters,
 ) -> ZScores:
-    """Weigh timepoints each for itself.
+    """Compute z-scores and compare them with the limits, timepoint by timepoint.
 
     Args:
-        positions: shape (n,), how many timepoints stand before each.
+        positions: shape (n,), number of earlier timepoints.
         gaps: shape (n,), mean of the last gaps before each (`mean_gaps`).
         usable: shape (n,).
         values: shape (n, b), readings.
         steps: n gain steps.
-        estimates: of shape (n, b).
+        filtered: shape (n, b).
         sign_class: the signs' class.
-        parameters: every number of the method.
+        parameters: the method's parameters.
     """
     rule, offset = parameters.anomaly, parameters.scale.offset
     df = parameters.personal_scale.prior_readings + 1.0 + positions[:, None]
@@ -172,9 +172,9 @@ def compute_z_scores(
 
 
 def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
-    """Mean of the last gaps before each timepoint in days, shape (n,), held to the rule's range.
+    """Mean of the last gaps before each timepoint in days, shape (n,), clipped to the rule's range.
 
-    Limits fall with it, so that a false-alarm budget per year is spent, not one per test.
+    Limits fall as the gap grows, so that the false-alarm rate is constant per year, not per timepoint.
     """
     position = np.arange(len(days))
     gaps = np.minimum(position, rule.gaps_averaged)
@@ -185,8 +185,8 @@ def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
 def next_run(run: SignificantRun, significant: bool, side: float, day: float, usable: bool) -> SignificantRun:
     """The run after one more timepoint [F10].
 
-    It ends at a usable timepoint that is not significant and begins anew in the other direction; unusable days neither
-    count nor end it.
+    A significant timepoint on the other side starts a new run. A usable timepoint that is not significant ends the run;
+    an unusable one changes nothing.
     """
     if significant:
         return run if run.side == side else SignificantRun(side, day)
@@ -194,7 +194,7 @@ def next_run(run: SignificantRun, significant: bool, side: float, day: float, us
 
 
 def is_confirmed(run: SignificantRun, significant: bool, day: float, hours: float) -> bool:
-    """Whether a significant timepoint, in the run that it belongs to, has an earlier one at least `hours` before."""
+    """Whether the run of a significant timepoint began at least `hours` earlier."""
     return significant and (day - run.since) * 24.0 >= hours
 
 
@@ -203,7 +203,7 @@ def _limit(limit: tuple[float, float], log_gap: Array) -> Array:
 
 
 def _confirmed(z_scores: ZScores, timepoints: Timepoints, hours: float) -> Flags:
-    """Significant timepoints that an earlier one of the same run confirms."""
+    """Significant timepoints that an earlier timepoint of the same run confirms."""
     confirmed = np.zeros_like(z_scores.significant)
     days, usable = timepoints.days.tolist(), timepoints.usable.tolist()
     for column in np.flatnonzero(z_scores.significant.any(axis=0)):

@@ -1,6 +1,6 @@
-"""The course of signs through a window: readings, filter and verdicts together.
+"""Filter the signs of a window: from readings to estimates and anomalies.
 
-Signs of one class that were measured in the same recordings share times and qualities, and so their gains.
+Signs of one class that were measured in the same recordings share times and qualities, and therefore gains.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import numpy as np
 
 from vbdesk.longitudinal.anomaly import Detections, detect_anomalies
 from vbdesk.longitudinal.filter import FilterOutput, run_filter
+from vbdesk.longitudinal.first_submission import MIN_RECORDINGS
 from vbdesk.longitudinal.gains import GainStep, gain_steps
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import Parameters, SignClass
@@ -20,21 +21,20 @@ from vbdesk.longitudinal.variance_factors import interval_factors, variance_fact
 
 INCONCLUSIVE = "inconclusive"
 UNKNOWN = (nan, nan)
-MIN_RECORDINGS = 2  # the first submission says nothing about change
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredSeries:
-    """Signs that share class and recordings; every array of shape (n, b) has n timepoints and b signs.
+    """Filter results of signs that share class and recordings; n timepoints, b signs.
 
     Attributes:
         signs: the b signs.
         sign_class: their class.
-        recordings: the recordings in which they were measured, in time order.
-        timepoints: these, merged by day; `timepoints.last` points into `recordings`.
+        recordings: the recordings with these signs, in time order.
+        timepoints: the recordings merged by day; `timepoints.last` indexes `recordings`.
         steps: n gain steps.
-        estimates: trait, state and shift.
-        verdicts: z-scores and anomalies.
+        filtered: trait, state and shift.
+        detections: z-scores and anomalies.
     """
 
     signs: tuple[str, ...]
@@ -48,9 +48,9 @@ class FilteredSeries:
 
 @dataclass(frozen=True, slots=True)
 class SignEstimate:
-    """Where a sign stands after its last timepoint, unrounded; `level` in started logit.
+    """Estimate of a sign after its last timepoint, unrounded; `level` is on the started-logit scale.
 
-    `unconfirmed`: a slow sign has changed at this timepoint, and waits for another to confirm it.
+    `unconfirmed`: a slow sign changed at this timepoint and needs a second one to confirm it.
     """
 
     latest_score: float
@@ -78,7 +78,7 @@ def score_array(readings: Sequence[SignReading | None]) -> Array:
 
 
 def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[FilteredSeries]:
-    """Follow `signs` through `entries` (a window, in order); signs measured in fewer than two of them are left out."""
+    """Filter `signs` over `entries` (a window, in order); a sign with fewer than two scores is left out."""
     quality_factors = variance_factors(entries, parameters.quality)
     seconds = np.array([entry.recorded_at.timestamp() for entry in entries])
     shared: dict[tuple[str, bytes, bytes], list[tuple[str, Array]]] = {}
@@ -109,7 +109,7 @@ def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], paramete
 def reading_factors(
     readings: Sequence[SignReading | None], quality_factors: Array, sign_class: SignClass, parameters: Parameters
 ) -> Array:
-    """Variance factor of each reading, shape (n,): the recording's, or worse where the reading itself says so."""
+    """Variance factor of each reading, shape (n,): of its recording, or larger by its interval or level."""
     rule = parameters.quality
     factors = quality_factors
     if any(r is not None and r.interval is not None for r in readings):
@@ -122,7 +122,7 @@ def reading_factors(
 
 
 def last_estimate(series: FilteredSeries, column: int, parameters: Parameters) -> SignEstimate:
-    """Where one sign of a course stands after its last timepoint."""
+    """Estimate of the sign in `column` after its last timepoint."""
     filtered, detections, offset = series.filtered, series.detections, parameters.scale.offset
     trait, level = float(filtered.trait[-1, column]), float(filtered.level[-1, column])
     return SignEstimate(

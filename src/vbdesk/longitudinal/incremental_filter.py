@@ -1,8 +1,9 @@
-"""A history followed recording by recording: one more costs the same however long the history is.
+"""Filter a history recording by recording, at constant cost per recording.
 
-Of every sign the filter's state before the newest day is kept, and that day's readings; a further recording of the day
-replays the day, one of a later day goes on from it. This ends when the window begins to slide: what leaves it cannot be
-taken out of the state, and from then on each recording is computed from the whole window.
+For each sign it keeps the filter's state before the newest day, and that day's readings. Another recording of the same
+day replays that day; a recording of a later day continues from it. When the window begins to slide, this no longer
+works: a recording that leaves the window cannot be removed from the state. From then on each recording is computed from
+the whole window.
 """
 
 from collections import deque
@@ -14,7 +15,8 @@ import numpy as np
 from vbdesk.contract.limits import HISTORY_JOBS
 from vbdesk.longitudinal.anomaly import NO_RUN, SignificantRun, compute_z_scores, is_confirmed, next_run
 from vbdesk.longitudinal.filter import FilterOutput, MeanCarry, mean_rows, prior_means
-from vbdesk.longitudinal.filtered_series import MIN_RECORDINGS, SignEstimate, has_score, reading_factors
+from vbdesk.longitudinal.filtered_series import SignEstimate, has_score, reading_factors
+from vbdesk.longitudinal.first_submission import MIN_RECORDINGS
 from vbdesk.longitudinal.gains import GainCarry, gain_steps
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.job_fields import estimates_in_window
@@ -28,14 +30,14 @@ from vbdesk.longitudinal.window import DONE, HISTORY, history_order
 def estimates_by_job(
     history: Iterable[HistoryEntry], parameters: Parameters | None = None
 ) -> Iterator[tuple[HistoryEntry, dict[str, SignEstimate | None]]]:
-    """Every finished job in the order of the recordings, with the standings as of its own time [F14]."""
+    """Yield every finished job in recording order, with its estimates as of its own time [F14]."""
     incremental_filter = IncrementalFilter(parameters)
     for entry in sorted((entry for entry in history if entry.status == DONE), key=history_order):
         yield entry, incremental_filter.append(entry)
 
 
 class IncrementalFilter:
-    """One subject's history that grows at its end."""
+    """Filter of one subject's history, to which recordings are appended."""
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self._parameters = parameters or shipped_parameters()
@@ -44,13 +46,13 @@ class IncrementalFilter:
         self._signs: dict[str, _SignFilter] = {}
 
     def append(self, entry: HistoryEntry) -> dict[str, SignEstimate | None]:
-        """Add a recording; where each of its signs stands after it, None on a sign's first submission.
+        """Add a recording and return the estimates of its signs, None on a sign's first submission.
 
         Raises:
-            ValueError: the recording does not come after the last one by (recorded_at, job_id).
+            ValueError: the recording does not follow the last one by (recorded_at, job_id).
         """
         if self._window and history_order(entry) <= history_order(self._window[-1]):
-            raise ValueError(f"Job {entry.job_id} lies before the last one; follow the whole history anew.")
+            raise ValueError(f"Job {entry.job_id} precedes the last job; filter the whole history again.")
         self._window.append(entry)
         while entry.recorded_at - self._window[0].recorded_at >= HISTORY or len(self._window) > HISTORY_JOBS:
             self._window.popleft()
@@ -74,29 +76,29 @@ class IncrementalFilter:
 
 
 class _SignFilter:
-    """One sign: the state before its newest day, that day's readings, and where it stands."""
+    """Filter of one sign: the state before its newest day, that day's readings, and the estimate."""
 
     def __init__(self, sign_class: SignClass, parameters: Parameters) -> None:
         self.sign_class = sign_class
         self.estimate: SignEstimate | None = None
         self._parameters = parameters
         self._recordings = 0
-        # before the newest day
+        # state before the newest day
         self._past_days: deque[float] = deque(maxlen=parameters.anomaly.gaps_averaged)
         self._timepoints = 0
         self._gains: GainCarry | None = None
         self._means: MeanCarry = prior_means(sign_class.trait_mean, parameters.personal_scale)
         self._run = NO_RUN
-        # the newest day
+        # readings of the newest day
         self._date: int | None = None
         self._weight = 0.0
         self._weighted_sum = 0.0
         self._best_factor = 0.0
-        # after it
+        # state after the newest day
         self._next: tuple[float, GainCarry | None, MeanCarry, SignificantRun] | None = None
 
     def add(self, seconds: float, factor: float, value: float) -> None:
-        """Take in one reading (started logit) with its variance factor, at `seconds` since 1970."""
+        """Add a reading (started logit) with its variance factor, at `seconds` since 1970."""
         date = floor(seconds / SECONDS_PER_DAY)
         if date != self._date:
             self._begin_day(date)
@@ -115,7 +117,7 @@ class _SignFilter:
         self._date, self._weight, self._weighted_sum = date, 0.0, 0.0
 
     def _filter_newest_day(self, day: float) -> None:
-        """Filter and judge the newest day as it is so far."""
+        """Run filter and anomaly detection on the newest day's readings so far."""
         parameters, rule = self._parameters, self._parameters.anomaly
         value = self._weighted_sum / self._weight
         variance_factor = parameters.timepoint.shared_variance + 1.0 / self._weight

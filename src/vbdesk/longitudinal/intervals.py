@@ -1,4 +1,4 @@
-"""Intervals around latest and baseline, and the subject's normal range [F8]."""
+"""Intervals of the current level and the baseline, and the subject's normal range [F8]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Intervals:
     """Scores, each of shape (2, n, b): lower and upper end for n timepoints and b signs.
 
     Attributes:
-        latest: where the current level lies.
-        baseline: where the personal norm lies.
-        normal_range: where one reference recording of an unchanged subject would lie.
+        latest: interval of the current level.
+        baseline: interval of the personal norm.
+        normal_range: prediction interval of a reference recording of an unchanged subject.
     """
 
     latest: Array
@@ -30,7 +30,7 @@ class Intervals:
 def score_intervals(
     filtered: FilterOutput, steps: Sequence[GainStep], sign_class: SignClass, parameters: Parameters
 ) -> Intervals:
-    """Intervals of the level that `parameters.interval` names, after every timepoint."""
+    """Compute intervals after every timepoint, at the level of `parameters.interval`."""
     trait_variance = np.array([step.trait_variance for step in steps])[:, None]
     level_variance = np.array([step.level_variance for step in steps])[:, None]
     within = sign_class.state_variance + sign_class.shift_variance + sign_class.reading_variance

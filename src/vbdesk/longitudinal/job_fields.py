@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from vbdesk.contract.longitudinal import LongitudinalFields
 from vbdesk.longitudinal.cohort import CohortReference, population_z
 from vbdesk.longitudinal.filtered_series import SignEstimate, filter_signs, last_estimate
+from vbdesk.longitudinal.first_submission import NULL_JOB_FIELDS
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.longitudinal.rounding import rounded, rounded_difference
@@ -16,11 +17,11 @@ def job_fields(
 ) -> dict[str, LongitudinalFields]:
     """Longitudinal fields of a job's signs, rounded for the wire.
 
-    The job sees what was recorded before it, whenever that arrived; its own status is not asked, for it is just being
-    finished. All fields are None on the first submission of a sign within 270 days.
+    They depend on the recordings made before it, whenever those arrived. The job counts in any status, because it is
+    just being finished. All fields are None on the first submission of a sign within 270 days.
 
     Args:
-        history: the group's jobs in any order, this one among them.
+        history: the group's jobs in any order, including this one.
         job_id: the job.
         references: population reference by sign.
 
@@ -33,19 +34,19 @@ def job_fields(
 def wire_fields(
     estimates: Mapping[str, SignEstimate | None], references: Mapping[str, CohortReference] | None = None
 ) -> dict[str, LongitudinalFields]:
-    """Longitudinal fields by sign, rounded for the wire; all None where a sign has no standing yet."""
+    """Longitudinal fields by sign, rounded for the wire; all None for a sign without an estimate."""
     return {sign: _wire(estimate, (references or {}).get(sign)) for sign, estimate in estimates.items()}
 
 
 def unconfirmed_changes(estimates: Mapping[str, SignEstimate | None]) -> frozenset[str]:
-    """Slow signs that have changed at this timepoint, and become an anomaly only if another confirms it."""
+    """Slow signs that changed at this timepoint and become an anomaly if a second one confirms it."""
     return frozenset(sign for sign, estimate in estimates.items() if estimate is not None and estimate.unconfirmed)
 
 
 def job_estimates(
     history: Sequence[HistoryEntry], job_id: str, parameters: Parameters | None = None
 ) -> dict[str, SignEstimate | None]:
-    """Where each sign of the job stands after it, unrounded; None on a sign's first submission.
+    """Estimates of the job's signs as of its own time; None on a sign's first submission.
 
     Raises:
         ValueError: the job is not in the history.
@@ -53,14 +54,14 @@ def job_estimates(
     parameters = parameters or shipped_parameters()
     job = next((entry for entry in history if entry.job_id == job_id), None)
     if job is None:
-        raise ValueError(f"Job {job_id} is not in this history; add it before asking for its fields.")
+        raise ValueError(f"Job {job_id} is not in this history; add the job first.")
     return estimates_in_window(window_of_job(history, job), job, parameters)
 
 
 def estimates_in_window(
     window: Sequence[HistoryEntry], job: HistoryEntry, parameters: Parameters
 ) -> dict[str, SignEstimate | None]:
-    """Where each sign of the job stands at the end of its window, in order; None on a sign's first submission."""
+    """Estimates of the job's signs at the end of `window` (in order); None on a sign's first submission."""
     estimates: dict[str, SignEstimate | None] = dict.fromkeys(sorted(job.signs))
     for series in filter_signs(window, sorted(job.signs), parameters):
         for column, sign in enumerate(series.signs):
@@ -70,7 +71,7 @@ def estimates_in_window(
 
 def _wire(estimate: SignEstimate | None, reference: CohortReference | None) -> LongitudinalFields:
     if estimate is None:
-        return LongitudinalFields()
+        return NULL_JOB_FIELDS
     return LongitudinalFields(
         latest_score=rounded(estimate.latest_score),
         baseline_score=rounded(estimate.baseline_score),

@@ -1,4 +1,4 @@
-"""The trajectory read: one subject, every sign, over the window."""
+"""The trajectory read: all signs of one subject over the window."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.longitudinal.anomaly import episodes
 from vbdesk.longitudinal.cohort import CohortReference, population_z
 from vbdesk.longitudinal.filtered_series import FilteredSeries, filter_signs, has_score, last_estimate, score_array
+from vbdesk.longitudinal.first_submission import null_trajectory
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.intervals import Intervals, score_intervals
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
-from vbdesk.longitudinal.rounding import DECIMALS, rounded, rounded_difference, rounded_pair
+from vbdesk.longitudinal.rounding import DECIMALS, rounded, rounded_age_days, rounded_difference, rounded_pair
 from vbdesk.longitudinal.scale import Array, score_of
-from vbdesk.longitudinal.trend import NO_SLOPE, SlopeEstimate, slopes
+from vbdesk.longitudinal.trend import SlopeEstimate, slopes
 from vbdesk.longitudinal.variance_factors import variance_factors
 from vbdesk.longitudinal.window import DONE, HISTORY, window_as_of
 
-DAY = timedelta(days=1)
 DATE_LENGTH = len("2026-03-01")
 PENDING = ("queued", "running")
 
 Values = dict[str, Any]
-"""Fields of a part of the wire's model, by name."""
+"""Fields of a wire model, or of a part of it, by name."""
 
 
 def trajectory(
@@ -45,19 +45,19 @@ def trajectory(
     pending_job_count: int | None = None,
     parameters: Parameters | None = None,
 ) -> TrajectoryRead:
-    """Read a subject's trajectory, rounded for the wire.
+    """Compute a subject's trajectory, rounded for the wire.
 
     Args:
         group_id: the group.
         history: its jobs in any order and any status.
         as_of: moment of the read, aware.
-        labels: display name by sign; a sign without one shows the words of its name.
-        signs: only these; all that the window holds by default.
+        labels: display name by sign; `label_of` its name by default.
+        signs: only these; all signs in the window by default.
         references: population reference by sign.
         computed_at: when it was computed; `as_of` by default.
         done_job_count: finished jobs of the whole group; counted in `history` by default.
         pending_job_count: queued and running jobs of the group; counted in `history` by default.
-        parameters: those that ship by default.
+        parameters: the shipped ones by default.
     """
     head = _Head(
         group_id=group_id,
@@ -82,7 +82,7 @@ def trajectory_json(
     pending_job_count: int,
     parameters: Parameters | None = None,
 ) -> str:
-    """The JSON of `trajectory`, without making and checking its ten thousand parts."""
+    """The JSON of `trajectory`, without building and validating its ten thousand models."""
     head = _Head(group_id, as_of, as_of, done_job_count, pending_job_count)
     return to_json(_values(head, history, labels, None, references, parameters or shipped_parameters())).decode()
 
@@ -104,7 +104,7 @@ def _values(
     references: Mapping[str, CohortReference],
     parameters: Parameters,
 ) -> Values:
-    """A `TrajectoryRead` as plain values, times as they go out."""
+    """A `TrajectoryRead` as plain values, with formatted times."""
     ahead = parameters.window.future_hours
     window = window_as_of(history, head.as_of, ahead)
     entries = window.entries
@@ -132,7 +132,13 @@ def _values(
         "signs": [
             all_series[name].sign(name, labels.get(name, label_of(name)), head.as_of, references.get(name))
             if name in all_series
-            else _null_trajectory(name, labels.get(name, label_of(name)), entries, head.as_of, parameters)
+            else null_trajectory(
+                name,
+                labels.get(name, label_of(name)),
+                parameters.class_of(name),
+                [entry.recorded_at for entry in entries if has_score(entry, name)],
+                head.as_of,
+            )
             for name in names
         ],
         "data_points": _data_points(entries, times, names, parameters),
@@ -140,7 +146,7 @@ def _values(
 
 
 def select_signs(read: TrajectoryRead, names: Sequence[str], parameters: Parameters | None = None) -> TrajectoryRead:
-    """The part of a read that is about these signs; those that were never measured are there with nulls."""
+    """Reduce a read to these signs; a sign that was never measured has null fields."""
     wanted = sorted(set(names))
     found = {sign.name: sign for sign in read.signs}
     parameters = parameters or shipped_parameters()
@@ -153,7 +159,9 @@ def select_signs(read: TrajectoryRead, names: Sequence[str], parameters: Paramet
             "signs": [
                 found[name]
                 if name in found
-                else SignTrajectory.model_validate(_null_trajectory(name, label_of(name), (), read.as_of, parameters))
+                else SignTrajectory.model_validate(
+                    null_trajectory(name, label_of(name), parameters.class_of(name), (), read.as_of)
+                )
                 for name in wanted
             ],
             "data_points": [point for point in points if point.signals],
@@ -162,7 +170,7 @@ def select_signs(read: TrajectoryRead, names: Sequence[str], parameters: Paramet
 
 
 class _SeriesToWire:
-    """One course, with what the trajectory shows beside the verdicts."""
+    """Wire values of the signs of one `FilteredSeries`."""
 
     def __init__(self, series: FilteredSeries, times: Mapping[str, str], parameters: Parameters) -> None:
         self._filtered_series = series
@@ -173,7 +181,7 @@ class _SeriesToWire:
         self._times = [times[series.recordings[k].job_id] for k in series.timepoints.last.tolist()]
 
     def sign(self, name: str, label: str, as_of: datetime, reference: CohortReference | None) -> Values:
-        """The wire's view of one of the course's signs."""
+        """Fields of a `SignTrajectory`."""
         series, column = self._filtered_series, self._filtered_series.signs.index(name)
         estimate = last_estimate(series, column, self._parameters)
         return {
@@ -183,7 +191,7 @@ class _SeriesToWire:
             "n_recordings": len(series.recordings),
             "n_timepoints": len(self._times),
             "last_recorded_at": self._times[-1],
-            "age_days": _age_days(as_of, self._last),
+            "age_days": rounded_age_days(as_of, self._last),
             "latest_score": rounded(estimate.latest_score),
             "latest_interval": rounded_pair(self._intervals.latest[:, -1, column]),
             "baseline_score": rounded(estimate.baseline_score),
@@ -247,27 +255,6 @@ def _series_by_sign(
     return by_sign
 
 
-def _null_trajectory(
-    name: str, label: str, entries: Sequence[HistoryEntry], as_of: datetime, parameters: Parameters
-) -> Values:
-    """A sign with at most one recording: everything estimated is null."""
-    moments = [entry.recorded_at for entry in entries if has_score(entry, name)]
-    sign_class = parameters.class_of(name)
-    known = {
-        "name": name,
-        "label": label,
-        "time_scale": sign_class.time_scale,
-        "n_recordings": len(moments),
-        "n_timepoints": len(moments),
-        "last_recorded_at": format_timestamp(moments[-1]) if moments else None,
-        "age_days": _age_days(as_of, moments[-1]) if moments else None,
-        "trend": _trend(NO_SLOPE, sign_class.trend_days),
-        "anomalies": [],
-        "series": [],
-    }
-    return dict.fromkeys(SignTrajectory.model_fields) | known
-
-
 def _data_points(
     entries: Sequence[HistoryEntry], times: Sequence[str], names: Sequence[str], parameters: Parameters
 ) -> list[Values]:
@@ -295,7 +282,7 @@ def _data_points(
 
 
 def _own_scores(entries: Sequence[HistoryEntry], name: str) -> list[float | None]:
-    """The recordings' own scores as they count: within 0..1, None where nothing was measured."""
+    """Scores of the recordings, clipped to 0..1; None where nothing was measured."""
     scores = score_array([entry.signs.get(name) for entry in entries])
     return [score if score == score else None for score in _rounded_list(np.clip(scores, 0.0, 1.0))]
 
@@ -317,10 +304,6 @@ def _population_reference(reference: CohortReference) -> Values:
         "n_groups": reference.n_groups,
         "snapshot_at": None if taken is None else format_timestamp(taken),
     }
-
-
-def _age_days(as_of: datetime, last: datetime) -> float:
-    return rounded(max(as_of - last, timedelta()) / DAY)
 
 
 def _count(history: Sequence[HistoryEntry], statuses: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Where a sign has been heading: a generalised-least-squares slope over the recent readings [F12]."""
+"""Trend of a sign: a generalised-least-squares slope over the recent readings [F12]."""
 
 from dataclasses import dataclass
 from math import exp, sqrt
@@ -13,7 +13,7 @@ from vbdesk.longitudinal.student_t import central_t_quantile, normal_equivalent,
 from vbdesk.longitudinal.timepoints import Timepoints
 
 Direction = Literal["rising", "falling", "stable", "insufficient_data"]
-SLOPE_DAYS = 30.0  # the unit in which slopes are told
+SLOPE_DAYS = 30.0  # unit of a slope: score per 30 days
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ NO_SLOPE = SlopeEstimate("insufficient_data", None, None, None)
 def slopes(
     timepoints: Timepoints, filtered: FilterOutput, sign_class: SignClass, parameters: Parameters
 ) -> list[SlopeEstimate]:
-    """One slope a sign, from the winsorised readings of the horizon (at least the last five timepoints)."""
+    """One slope per sign, from the winsorised readings of the horizon (at least the last five timepoints)."""
     rule, days = parameters.trend, timepoints.days
     n, b = timepoints.values.shape
     start = max(0, min(int(np.searchsorted(days, days[-1] - sign_class.trend_days)), n - rule.min_timepoints))
@@ -69,10 +69,7 @@ def _direction(moving: np.bool_, slope: float) -> Direction:
 
 
 def _whiten(columns: Array, days: Array, factors: Array, sign_class: SignClass) -> Array:
-    """Divide state and reading noise out of `columns`, shape (n, m): their rows become uncorrelated, variance 1.
-
-    The weights of a row depend on times and qualities alone; the columns follow in scalars, being few.
-    """
+    """Whiten the rows of `columns`, shape (n, m), against state and reading noise: uncorrelated, variance 1."""
     variance = sign_class.state_variance
     state = variance
     weights = []

@@ -1,14 +1,14 @@
-"""One case's trajectory and a job's own fields at full precision, for research, ready for JSON."""
+"""Report of a history file at full precision, as JSON values: trajectory and job fields."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from math import sqrt
 from typing import Any
 
-from vbdesk.contract.longitudinal import LongitudinalFields
 from vbdesk.longitudinal.anomaly import episodes
 from vbdesk.longitudinal.cohort import CohortReference, population_z
 from vbdesk.longitudinal.filtered_series import FilteredSeries, SignEstimate, filter_signs, has_score, last_estimate
+from vbdesk.longitudinal.first_submission import NULL_JOB_FIELDS
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.history_file import HistoryFile
 from vbdesk.longitudinal.incremental_filter import estimates_by_job
@@ -21,42 +21,42 @@ from vbdesk.longitudinal.trend import SlopeEstimate, slopes
 from vbdesk.longitudinal.window import DONE, history_order, window_as_of, window_of_job
 
 References = Mapping[str, CohortReference]
-NULLS: dict[str, None] = dict.fromkeys(LongitudinalFields.model_fields)
+NULLS = NULL_JOB_FIELDS.model_dump()
 ENDS_SHOWN = 3  # timepoints at either end of a brief series
 
 
-def unrounded_report(case: HistoryFile) -> dict[str, Any]:
-    """The trajectory as of the case's moment, and the fields of one job as of its own time."""
-    parameters = shipped_parameters().with_signs(case.time_scales)
-    trajectory = unrounded_trajectory(case.history, case.as_of, case.signs, case.references, parameters)
-    if case.brief:
+def unrounded_report(file: HistoryFile) -> dict[str, Any]:
+    """The trajectory as of `file.as_of`, and the fields of one job as of its own time."""
+    parameters = shipped_parameters().with_signs(file.time_scales)
+    trajectory = unrounded_trajectory(file.history, file.as_of, file.signs, file.references, parameters)
+    if file.brief:
         for numbers in trajectory.values():
             if "series" in numbers:
                 numbers["series"] = {
                     name: values[:ENDS_SHOWN] + values[-ENDS_SHOWN:] for name, values in numbers["series"].items()
                 }
     report: dict[str, Any] = {"trajectory": trajectory}
-    job_id = case.job_id or _last_job(case)
+    job_id = file.job_id or _last_job(file)
     if job_id is not None:
-        report["job_fields"] = unrounded_job_fields(case.history, job_id, case.references, parameters)
+        report["job_fields"] = unrounded_job_fields(file.history, job_id, file.references, parameters)
     return report
 
 
-def unrounded_fields_of_all_jobs(case: HistoryFile) -> dict[str, Any]:
-    """The fields of every finished job as of its own time, in the order of the recordings."""
-    wanted = None if case.signs is None else set(case.signs)
-    parameters = shipped_parameters().with_signs(case.time_scales)
+def unrounded_fields_of_all_jobs(file: HistoryFile) -> dict[str, Any]:
+    """The fields of every finished job as of its own time, in recording order."""
+    wanted = None if file.signs is None else set(file.signs)
+    parameters = shipped_parameters().with_signs(file.time_scales)
     return {
         "job_fields": [
             {
                 "job_id": entry.job_id,
                 "signs": {
-                    sign: NULLS if estimate is None else _fields(estimate, case.references.get(sign))
+                    sign: NULLS if estimate is None else _fields(estimate, file.references.get(sign))
                     for sign, estimate in estimates.items()
                     if wanted is None or sign in wanted
                 },
             }
-            for entry, estimates in estimates_by_job(case.history, parameters)
+            for entry, estimates in estimates_by_job(file.history, parameters)
         ]
     }
 
@@ -68,14 +68,14 @@ def unrounded_trajectory(
     references: References,
     parameters: Parameters | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Numbers by sign as of a moment; a sign with fewer than two recordings has nulls and its counts."""
+    """Trajectory by sign as of a moment; a sign with fewer than two recordings has only counts."""
     parameters = parameters or shipped_parameters()
     entries = window_as_of(history, as_of, parameters.window.future_hours).entries
     names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})
-    filtered: dict[str, dict[str, Any]] = {}
+    reports: dict[str, dict[str, Any]] = {}
     for series in filter_signs(entries, names, parameters):
-        filtered.update(_series(series, references, parameters))
-    return {name: filtered[name] if name in filtered else _few(entries, name) for name in names}
+        reports.update(_sign_reports(series, references, parameters))
+    return {name: reports[name] if name in reports else _null_fields(entries, name) for name in names}
 
 
 def unrounded_job_fields(
@@ -91,7 +91,9 @@ def unrounded_job_fields(
     return {
         "job_id": job_id,
         "signs": {
-            sign: _few(entries, sign) if estimate is None else _fields_and_counts(estimate, references.get(sign))
+            sign: _null_fields(entries, sign)
+            if estimate is None
+            else _fields_and_counts(estimate, references.get(sign))
             for sign, estimate in estimates.items()
         },
     }
@@ -112,14 +114,14 @@ def _fields_and_counts(estimate: SignEstimate, reference: CohortReference | None
     return _fields(estimate, reference) | {"n_recordings": estimate.recordings, "n_timepoints": estimate.timepoints}
 
 
-def _few(entries: Sequence[HistoryEntry], sign: str) -> dict[str, Any]:
-    """A sign that was measured once or never: nulls and its counts."""
+def _null_fields(entries: Sequence[HistoryEntry], sign: str) -> dict[str, Any]:
+    """Fields of a sign with at most one recording: null, with counts."""
     n = sum(has_score(entry, sign) for entry in entries)
     return NULLS | {"n_recordings": n, "n_timepoints": n}
 
 
-def _series(series: FilteredSeries, references: References, parameters: Parameters) -> dict[str, dict[str, Any]]:
-    ranges = score_intervals(series.filtered, series.steps, series.sign_class, parameters)
+def _sign_reports(series: FilteredSeries, references: References, parameters: Parameters) -> dict[str, dict[str, Any]]:
+    intervals = score_intervals(series.filtered, series.steps, series.sign_class, parameters)
     trends = slopes(series.timepoints, series.filtered, series.sign_class, parameters)
     seconds = (series.timepoints.days * SECONDS_PER_DAY).tolist()
     offset, detections, filtered = parameters.scale.offset, series.detections, series.filtered
@@ -129,19 +131,19 @@ def _series(series: FilteredSeries, references: References, parameters: Paramete
         columns = {
             "reading": score_of(series.timepoints.values[:, column], offset),
             "latest": score_of(filtered.level[:, column], offset),
-            "latest_lo": ranges.latest[0, :, column],
-            "latest_hi": ranges.latest[1, :, column],
+            "latest_lo": intervals.latest[0, :, column],
+            "latest_hi": intervals.latest[1, :, column],
             "baseline": score_of(filtered.trait[:, column], offset),
-            "norm_lo": ranges.normal_range[0, :, column],
-            "norm_hi": ranges.normal_range[1, :, column],
+            "norm_lo": intervals.normal_range[0, :, column],
+            "norm_hi": intervals.normal_range[1, :, column],
             "z": detections.z[:, column],
             "z_sustained": detections.z_sustained[:, column],
             "anomaly": detections.anomaly[:, column],
             "kind": detections.sustained[:, column] + 2 * detections.acute[:, column],  # none, sustained, acute
         }
         report[sign] = _fields_and_counts(estimate, references.get(sign)) | {
-            "latest_interval": ranges.latest[:, -1, column].tolist(),
-            "baseline_interval": ranges.baseline[:, -1, column].tolist(),
+            "latest_interval": intervals.latest[:, -1, column].tolist(),
+            "baseline_interval": intervals.baseline[:, -1, column].tolist(),
             "subject_sd_ratio": sqrt(filtered.variance_ratio[-1, column]),
             "trend": _trend(trends[column]),
             "anomalies": _episodes(series, column, seconds),
@@ -178,8 +180,8 @@ def _episodes(series: FilteredSeries, column: int, seconds: Sequence[float]) -> 
     ]
 
 
-def _last_job(case: HistoryFile) -> str | None:
-    """The last finished recording that the read at the case's moment knows of."""
+def _last_job(file: HistoryFile) -> str | None:
+    """The last finished recording in the window of a read at `file.as_of`."""
     ahead = timedelta(hours=shipped_parameters().window.future_hours)
-    done = [entry for entry in case.history if entry.status == DONE and entry.recorded_at - case.as_of <= ahead]
+    done = [entry for entry in file.history if entry.status == DONE and entry.recorded_at - file.as_of <= ahead]
     return max(done, key=history_order).job_id if done else None

@@ -1,4 +1,4 @@
-"""Which recordings count [F13]: the finished ones of the last 270 days, the 1,000 most recent."""
+"""Window of a history [F13]: the finished recordings of the last 270 days, at most the 1,000 most recent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ DONE = "done"
 
 @dataclass(frozen=True, slots=True)
 class HistoryWindow:
-    """The recordings that count, in order of (recorded_at, job_id).
+    """The recordings in the window, in order of (recorded_at, job_id).
 
     Attributes:
         entries: at most 1,000.
-        truncated: there were more; the oldest are left out.
-        future_excluded: finished recordings too far ahead of the moment of the read.
+        truncated: there were more than 1,000; the oldest are left out.
+        future_excluded: number of finished recordings too far in the future.
     """
 
     entries: list[HistoryEntry]
@@ -32,7 +32,7 @@ def history_order(entry: HistoryEntry) -> tuple[datetime, str]:
 
 
 def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours: float) -> HistoryWindow:
-    """The window of a read at `as_of`; recordings up to `future_hours` ahead belong to it (clocks run ahead)."""
+    """The window of a read at `as_of`; it reaches `future_hours` ahead, because clocks run ahead."""
     ahead = timedelta(hours=future_hours)
     kept: list[HistoryEntry] = []
     future_excluded = 0
@@ -49,7 +49,7 @@ def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours:
 
 
 def window_of_job(history: Iterable[HistoryEntry], job: HistoryEntry) -> list[HistoryEntry]:
-    """What a job's own fields rest on: itself, whatever its status says, and what was recorded before it [F14]."""
+    """The window of a job's own fields: the job in any status, and the recordings before it [F14]."""
     earlier = [
         entry
         for entry in history

@@ -1,1 +1,1 @@
-"""What a load takes, by simulation: workers, processes, database, store, and the part that breaks first."""
+"""Capacity of the service by simulation: resources per load, and the part that breaks first."""

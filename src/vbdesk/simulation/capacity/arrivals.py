@@ -1,4 +1,4 @@
-"""A day of recordings: when they arrive, how long they are, what is asked of them."""
+"""Draw a day of recordings: arrival times, lengths, analysis times."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class SimulatedDay:
-    """SimulatedDay of a day in the order of their arrival, shape (n,) each; `service_s` is a core's time for each."""
+    """Recordings of a day in order of arrival, shape (n,) each; `service_s` is processor time of the analysis."""
 
     arrivals_s: Seconds
     lengths_s: Seconds
@@ -43,7 +43,7 @@ def draw_day(count: int, assumptions: Assumptions, costs: Costs, chance: np.rand
 
 
 def _arrivals(count: int, assumptions: Assumptions, chance: np.random.Generator) -> Seconds:
-    """Clinics' recordings by the hour, and laptops' that come together."""
+    """Arrival times: from clinics hour by hour, from laptops in bursts."""
     day = assumptions.day
     in_bursts = int(chance.binomial(count, day.burst_share)) if count else 0
     hours = np.array(day.hours)

@@ -1,4 +1,4 @@
-"""What a number of recordings a day takes, part by part, and which part breaks first."""
+"""Forecast the resources for a number of recordings a day, and which part breaks first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from vbdesk.simulation.capacity.inputs import Assumptions, Costs, ServicePart
 from vbdesk.simulation.capacity.queueing import Seconds, fewest_servers, queue_waits
 
 SAMPLE = 40_000
-"""Recordings drawn for a day. A larger day is simulated as one of many equal slices of the fleet, each with its own
-queue, which overstates waiting a little: one queue for all waits less."""
+"""Recordings drawn for a day. A larger day is one of many equal slices of the fleet, each with its own queue. This
+overstates waiting a little: a single queue for all waits less."""
 
 MEGA, TERA = 1e6, 1e12
-IDLE_PROCESSES = 3  # of the measured run: an API process and two workers
+IDLE_PROCESSES = 3  # in the measured run: an API process and two workers
 LARGEST_PER_DAY = 1e10
 
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What `per_day` recordings a day take.
+    """Resources for `per_day` recordings a day.
 
     Attributes:
         peak_per_s: submits a second in the busiest minute.
-        slots: analyses at once; one core each.
+        slots: concurrent analyses; one core each.
         wait_percentiles_s: 50th, 95th and 99th of the time from submit to start.
         requests_per_s: all requests to the API in the busiest minute.
-        recording_minutes: of a day.
-        stored_tb: of recordings kept.
-        traffic_mb_per_s: of recordings in the busiest minute, in and out of the store.
-        demand: what each part has to bear, in its unit.
+        recording_minutes: minutes of recording in a day.
+        stored_tb: stored recordings.
+        traffic_mb_per_s: recordings in and out of the store in the busiest minute.
+        demand: load on each part, in its unit.
     """
 
     per_day: float
@@ -50,7 +50,7 @@ class Requirements:
 
 @dataclass(frozen=True, slots=True)
 class BreakingPoint:
-    """The load at which a part reaches its limit; infinite when none that was looked at."""
+    """The load at which a part reaches its limit; infinite if no simulated load does."""
 
     part: ServicePart
     per_day: float
@@ -62,10 +62,10 @@ def requirements(per_day: float, assumptions: Assumptions, costs: Costs, seed: i
     recordings = draw_day(round(per_day / slices), assumptions, costs, np.random.default_rng(seed))
     slots_of_slice = fewest_servers(recordings.arrivals_s, recordings.service_s, assumptions.fleet.wait_s)
     waited_s = queue_waits(recordings.arrivals_s, recordings.service_s, slots_of_slice)
-    return _sized(per_day, slices, recordings, slots_of_slice, waited_s, assumptions, costs)
+    return _size_parts(per_day, slices, recordings, slots_of_slice, waited_s, assumptions, costs)
 
 
-def _sized(
+def _size_parts(
     per_day: float,
     slices: float,
     recordings: SimulatedDay,
@@ -98,7 +98,7 @@ def _sized(
         "log": peak_per_s * costs.worker.wal_bytes_per_job / MEGA,
         "account": peak_per_s * requests.largest_account_share,
         "listing": stored_jobs / 1000 / 20,
-        "puts": 2 * peak_per_s,  # the caller's, and the copy that belongs to the job
+        "puts": 2 * peak_per_s,  # the caller's upload and the job's copy
         "runs": per_day / MEGA,
     }
     p50, p95, p99 = np.percentile(waited_s, (50, 95, 99)).tolist()
@@ -118,19 +118,19 @@ def _sized(
 
 
 def breaking_points(assumptions: Assumptions, costs: Costs, seed: int) -> list[BreakingPoint]:
-    """The load at which each part breaks, the first part first.
+    """The load at which each part reaches its limit, lowest load first.
 
-    Demands grow with the load, so each end lies between two probes; between them they are taken as straight lines on
+    Demands grow with the load, so each limit lies between two simulated loads. It is interpolated between them on
     logarithmic axes.
     """
     probes = [
         requirements(per_day, assumptions, costs, seed) for per_day in (1e4, 1e5, 1e6, 1e7, 1e8, 1e9, LARGEST_PER_DAY)
     ]
-    found = [BreakingPoint(part, _reaches(name, part.limit, probes)) for name, part in assumptions.parts.items()]
+    found = [BreakingPoint(part, _load_at_limit(name, part.limit, probes)) for name, part in assumptions.parts.items()]
     return sorted(found, key=lambda breaking: breaking.per_day)
 
 
-def _reaches(name: str, limit: float, probes: Sequence[Requirements]) -> float:
+def _load_at_limit(name: str, limit: float, probes: Sequence[Requirements]) -> float:
     for before, after in pairwise(probes):
         low, high = before.demand[name], after.demand[name]
         if low >= limit:
@@ -143,7 +143,7 @@ def _reaches(name: str, limit: float, probes: Sequence[Requirements]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class BatchPrediction:
-    """A real batch beside the simulation of it."""
+    """A measured batch and its prediction."""
 
     predicted_makespan_s: float
     predicted_mean_wait_s: float
@@ -152,7 +152,7 @@ class BatchPrediction:
 
 
 def predict_real_batch(costs: Costs) -> BatchPrediction:
-    """Predict the batch of two workers from how long its jobs took one worker, all of them there from the start."""
+    """Predict the batch of several workers from the run times of one worker; all jobs arrive at once."""
     real = costs.worker.real_run
     service_s = np.array(real.one_worker_run_s)
     waited_s = queue_waits(np.zeros_like(service_s), service_s, real.workers)

@@ -16,14 +16,14 @@ class _Data(BaseModel):
 
 
 class AnalysisCost(_Data):
-    """Processor time of one analysis: `fixed_cpu_s` and so much more a minute of recording."""
+    """Processor time of one analysis: `fixed_cpu_s` plus `cpu_s_per_minute` of recording."""
 
     fixed_cpu_s: NonNegativeFloat
     cpu_s_per_minute: PositiveFloat
 
 
 class DatabaseCost(_Data):
-    """Bytes that a finished job takes in PostgreSQL, its ledger, membership and webhook with it."""
+    """Bytes of a finished job in PostgreSQL, with its ledger, membership and webhook rows."""
 
     row_bytes_per_job: PositiveFloat
     index_bytes_per_job: PositiveFloat
@@ -31,7 +31,7 @@ class DatabaseCost(_Data):
 
 
 class RealRun(_Data):
-    """A batch by real workers, all of it submitted at once."""
+    """A batch of jobs submitted at once to real workers."""
 
     workers: PositiveInt
     jobs: PositiveInt
@@ -44,7 +44,7 @@ class RealRun(_Data):
 
 
 class WorkerCost(_Data):
-    """What a job costs beside its analysis; `idle_commits_per_s` are those of an API process and two workers."""
+    """Cost of a job besides its analysis; `idle_commits_per_s` is for an API process and two workers."""
 
     worker_cpu_s_per_job: NonNegativeFloat
     writes_per_job: NonNegativeFloat
@@ -54,7 +54,7 @@ class WorkerCost(_Data):
 
 
 class Costs(_Data):
-    """Everything measured by `tests/benchmarks/capacity_costs.py`."""
+    """Costs measured by `tests/benchmarks/capacity_costs.py`."""
 
     measured: dict[str, str]
     analysis: dict[str, AnalysisCost]
@@ -68,7 +68,7 @@ class Costs(_Data):
 
 
 class ArrivalPattern(_Data):
-    """How recordings arrive: `hours` are weights, `burst_share` of them come when laptops synchronise."""
+    """Arrival of recordings: `hours` are weights; laptops upload `burst_share` of them in bursts."""
 
     hours: tuple[NonNegativeFloat, ...] = Field(min_length=24, max_length=24)
     burst_share: Share
@@ -78,7 +78,7 @@ class ArrivalPattern(_Data):
 
 
 class RecordingLengths(_Data):
-    """RecordingLengths of recordings, lognormal within bounds, in seconds."""
+    """Lengths of recordings in seconds: lognormal within bounds."""
 
     median_s: PositiveFloat
     spread: PositiveFloat
@@ -87,7 +87,7 @@ class RecordingLengths(_Data):
 
 
 class RequestMix(_Data):
-    """What a client asks for one recording; shares are of recordings."""
+    """Requests of a client per recording; shares are of recordings."""
 
     poll_every_s: PositiveFloat
     most_polls: PositiveFloat
@@ -99,7 +99,7 @@ class RequestMix(_Data):
 
 
 class Fleet(_Data):
-    """How it is built, and how long a recording may wait."""
+    """Size of the processes, and how long a recording may wait."""
 
     slots_per_worker: PositiveInt
     utilisation: Share
@@ -110,7 +110,7 @@ class Fleet(_Data):
 
 
 class ServicePart(_Data):
-    """A part that has an end: at `limit` (in `unit`) it breaks; `remedy` is what moves the end."""
+    """A part of the service with a `limit` (in `unit`); `remedy` is how to raise it."""
 
     name: str
     unit: str
@@ -120,7 +120,7 @@ class ServicePart(_Data):
 
 
 class Assumptions(_Data):
-    """Everything assumed."""
+    """All assumptions: load, requests and limits."""
 
     day: ArrivalPattern
     lengths: RecordingLengths
@@ -132,10 +132,10 @@ class Assumptions(_Data):
 
 
 def shipped_costs() -> Costs:
-    """The measured costs."""
+    """The shipped measurements."""
     return Costs.model_validate(json.loads(resource("service", "capacity.json").read_text("utf-8")))
 
 
 def shipped_assumptions() -> Assumptions:
-    """The assumed load."""
+    """The shipped assumptions."""
     return Assumptions.model_validate(tomllib.loads(resource("service", "capacity.toml").read_text("utf-8")))

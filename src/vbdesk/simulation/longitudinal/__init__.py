@@ -1,5 +1,5 @@
-"""What the method's alarms, delays and intervals are worth, on subjects whose truth is known.
+"""Performance of the longitudinal method on simulated subjects: false alarms, power, delay, coverage.
 
-The truth is not the fitted model: logit-normal levels instead of started-logit ones, heavy-tailed readings, variability
-and memory that differ from subject to subject, qualities known only roughly, jittered and missing days.
+The simulated truth differs from the fitted model: levels are logit-normal instead of started-logit, readings have heavy
+tails, variability and memory differ between subjects, qualities are imprecise, days are jittered or missing.
 """

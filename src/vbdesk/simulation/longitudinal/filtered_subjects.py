@@ -1,4 +1,4 @@
-"""Simulated subjects as the method sees them: the shipped filter, subject by subject."""
+"""Run the shipped filter over simulated subjects."""
 
 from dataclasses import dataclass
 
@@ -19,18 +19,18 @@ from vbdesk.simulation.longitudinal.simulated_subjects import Subjects
 
 @dataclass(frozen=True, slots=True)
 class FilteredSubjects:
-    """What the method says after each recording, shape (B, n); scores.
+    """Results of the method after each recording, shape (B, n), in scores.
 
     Attributes:
         latest: current level.
-        latest_band: shape (B, 2, n), its interval; the next two likewise.
+        latest_band: shape (B, 2, n), its interval; the other bands have the same shape.
         baseline: personal norm.
-        baseline_band: see `latest_band`.
-        normal_range: see `latest_band`.
+        baseline_band: interval of the baseline.
+        normal_range: prediction interval of the next reading.
         deviation: latest minus baseline.
-        z: deviation against an unchanged subject.
+        z: z-score of the deviation.
         anomaly: whether there is an anomaly.
-        trends: direction at the end, one a subject.
+        trends: direction at the end, one per subject.
     """
 
     latest: Array
@@ -46,14 +46,14 @@ class FilteredSubjects:
 
 @dataclass(frozen=True, slots=True)
 class RollingReads:
-    """What a read at each recording would say, from the 270 days before it alone; shape (B, n)."""
+    """Results of a read at each recording, from the 270 days before it; shape (B, n)."""
 
     baseline: Array
     anomaly: NDArray[np.bool_]
 
 
 def filter_subjects(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> FilteredSubjects:
-    """Follow every subject from the first recording to the last."""
+    """Filter every subject from the first recording to the last."""
     offset = parameters.scale.offset
     rows = []
     trends: list[Direction] = []
@@ -79,14 +79,14 @@ def filter_subjects(subjects: Subjects, sign_class: SignClass, parameters: Param
 
 
 def filter_rolling(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> RollingReads:
-    """Read every subject at every recording, from the window that a service would use."""
+    """Filter the window of every recording of every subject, as a service does."""
     offset = parameters.scale.offset
     baseline = np.empty_like(subjects.days)
     anomaly = np.zeros(subjects.days.shape, dtype=np.bool_)
     for row, (days, readings, factors) in enumerate(
         zip(subjects.days, subjects.readings, subjects.factors, strict=True)
     ):
-        within = int(np.searchsorted(days, days[0] + HISTORY_DAYS))  # until then nothing leaves the window
+        within = int(np.searchsorted(days, days[0] + HISTORY_DAYS))  # until then no recording leaves the window
         for last in [within - 1, *range(within, len(days))]:
             first = int(np.searchsorted(days, days[last] - HISTORY_DAYS, side="right"))
             part = slice(first, last + 1)

@@ -1,4 +1,4 @@
-"""Figures of the method on simulated subjects: how often it is wrong, how soon it sees, how wide it errs."""
+"""Performance figures on simulated subjects: false alarms, power, delay, coverage and errors."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,17 @@ Flags = NDArray[np.bool_]
 
 SETTLED_DAY = 60.0  # false alarms are counted from here on
 DAYS_A_YEAR = 365.0
-POINTS = 100.0  # errors are told in score points
+POINTS = 100.0  # errors are in score points
 FEW = slice(1, 5)  # histories of two to five recordings
 
 
 def false_alarms(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
-    """New episodes per subject-year once settled."""
+    """False-alarm episodes per subject-year after the first 60 days."""
     return {"episodes_per_year": _episodes_per_year(subjects, filtered_subjects.anomaly)}
 
 
 def stable_figures(subjects: Subjects, filtered_subjects: FilteredSubjects, offset: float) -> Figures:
-    """Everything that is told of subjects who do not change."""
+    """All figures of subjects who do not change."""
     days, anomaly, norm = subjects.days, filtered_subjects.anomaly, subjects.norm[:, None]
     settled = days >= SETTLED_DAY
     noisiest = np.argsort(subjects.own_sd)[-len(days) // 4 :]
@@ -54,7 +54,7 @@ def stable_figures(subjects: Subjects, filtered_subjects: FilteredSubjects, offs
 
 
 def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
-    """How often and how soon a lasting change upwards is found."""
+    """Power and delay of detecting a lasting upward change."""
     found = filtered_subjects.anomaly & (filtered_subjects.deviation > 0.0) & (subjects.days >= CHANGE_DAY)
     delays = np.where(found, subjects.days, np.inf).min(axis=1) - CHANGE_DAY
     seen = np.isfinite(delays)
@@ -68,7 +68,7 @@ def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> F
 
 
 def single_day_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
-    """What one wild reading, or one true excursion, does that day and in the five weeks after."""
+    """Effect of one outlier, or one true excursion, on that day and in the five weeks after."""
     everyone, hit = np.arange(len(subjects.days)), subjects.changed
     that_day = subjects.days[everyone, hit][:, None]
     after = (subjects.days > that_day) & (subjects.days <= that_day + 35.0)
@@ -81,13 +81,13 @@ def single_day_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) 
 
 
 def trend_figures(filtered_subjects: FilteredSubjects) -> Figures:
-    """How trends are labelled at the end."""
+    """Share of each trend label at the end."""
     trends = np.array(filtered_subjects.trends)
     return {f"trend_{direction}": float(np.mean(trends == direction)) for direction in ("rising", "falling")}
 
 
 def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) -> Figures:
-    """False alarms where every recording is read from its own window."""
+    """False alarms when every recording is read from its own window."""
     onsets = _onsets(rolling.anomaly)
     late = stable.days >= last_day / 2.0
     years = (stable.days[:, -1] - stable.days[:, 2]).sum() / DAYS_A_YEAR
@@ -100,7 +100,7 @@ def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) ->
 
 
 def absorption_figures(stepped: Subjects, rolling: RollingReads, offset: float) -> Figures:
-    """How much of a 1-SD step the baseline has taken over, and who is still alarmed, days after it."""
+    """Share of a 1-SD step that the baseline absorbed, and share still alarmed, by days since."""
     norm = started_logit(stepped.norm, offset)
     full = started_logit(score_of_logit(stepped.norm_logit + stepped.own_sd), offset) - norm
     moved = (started_logit(rolling.baseline, offset) - norm[:, None]) / full[:, None]
@@ -113,7 +113,7 @@ def absorption_figures(stepped: Subjects, rolling: RollingReads, offset: float) 
 
 
 def _onsets(anomaly: Flags) -> Flags:
-    """Recordings with which an episode begins."""
+    """Recordings at which an episode begins."""
     began = anomaly.copy()
     began[:, 1:] &= ~anomaly[:, :-1]
     return began
@@ -130,7 +130,7 @@ def _within(truth: Array, band: Array) -> Flags:
 
 
 def _running_mean(readings: Array, offset: float) -> Array:
-    """The plain mean of all readings so far, taken on the method's scale."""
+    """Mean of all readings so far, on the method's scale."""
     values = started_logit(readings, offset)
     return score_of(np.cumsum(values, axis=1) / np.arange(1, values.shape[1] + 1), offset)
 

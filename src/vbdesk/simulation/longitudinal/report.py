@@ -1,4 +1,4 @@
-"""The simulation's tables beside the published ones, and the bars: which hold."""
+"""Tables of the simulation next to the published figures, and which acceptance bars hold."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ Results = Mapping[Setting, Figures]
 
 
 class Bar(BaseModel):
-    """A promise: a figure of a scenario stays within bounds, in these classes and on these schedules."""
+    """Acceptance bar: bounds of a figure of one scenario, for these classes and schedules."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,20 +37,20 @@ class Bar(BaseModel):
         return self
 
     def holds(self, value: float) -> bool:
-        """Whether a figure is within bounds; what could not be told is not."""
+        """Whether a figure is within bounds; NaN never is."""
         low = self.at_least is None or value >= self.at_least
         return low and (self.at_most is None or value <= self.at_most) and not isnan(value)
 
     @property
     def text(self) -> str:
-        """The bounds in words."""
+        """The bounds as text."""
         if self.at_least is not None and self.at_most is not None:
             return f"{self.at_least:g} to {self.at_most:g}"
         return f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
 
 
 class PublishedResults(BaseModel):
-    """Published figures by class, schedule and scenario, and the bars."""
+    """Published figures by class, schedule and scenario, and the acceptance bars."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,14 +65,14 @@ class PublishedResults(BaseModel):
 
 @cache
 def published_results() -> PublishedResults:
-    """The figures and bars that ship with the product."""
+    """The shipped figures and bars."""
     text = resource("longitudinal", "simulation.toml").read_text(encoding="utf-8")
     return PublishedResults.model_validate(tomllib.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
 class BarResult:
-    """One bar in one setting: what was measured, and whether it holds."""
+    """One bar in one setting, with the measured figure."""
 
     bar: Bar
     setting: Setting
@@ -114,7 +114,7 @@ _TABLES = (
         3,
     ),
     _Table(
-        "Power and delay: a change of so many SDs of one reading, at once or growing over 120 days",
+        "Power and delay: a change in SDs of one reading, as a step or growing over 120 days",
         _CHANGES,
         {"power_120d": "found in 120 days", "power_30d": "found in 30 days", "delay_days": "median delay, days"},
     ),
@@ -150,7 +150,7 @@ _TABLES = (
         },
     ),
     _Table(
-        "One day far out: a reading wrong by 5 SDs, a true excursion of 4 SDs",
+        "One outlying day: a reading error of 5 SDs, a true excursion of 4 SDs",
         ("outlier_5", "excursion_4"),
         {
             "alarm_that_day": "flagged that day",
@@ -159,7 +159,7 @@ _TABLES = (
         },
     ),
     _Table(
-        "False-alarm episodes a year when the world is not as assumed", _DEPARTURES, {"episodes_per_year": "episodes"}
+        "False-alarm episodes a year when the model's assumptions fail", _DEPARTURES, {"episodes_per_year": "episodes"}
     ),
     _Table(
         "A window of 270 days that rolls over 540",
@@ -171,7 +171,7 @@ _TABLES = (
         },
     ),
     _Table(
-        "A lasting 1-SD step in the rolling window: share that the baseline has taken over",
+        "A lasting 1-SD step in the rolling window: share that the baseline absorbed",
         (ROLLING,),
         {f"absorbed_{day}d": f"day {day}" for day in (30, 60, 120, 240, 380)},
     ),
@@ -184,7 +184,7 @@ _TABLES = (
 
 
 def bar_results(results: Results) -> Iterator[BarResult]:
-    """Every bar in every setting that was run."""
+    """Results of every bar in every setting that was run."""
     for bar in published_results().bars:
         for sign_class in bar.classes:
             for schedule in bar.schedules:

@@ -1,4 +1,4 @@
-"""Every scenario on every schedule, from one seed."""
+"""Run every scenario on every schedule from one seed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ from vbdesk.simulation.longitudinal.simulated_subjects import (
 )
 
 WEEKLY_SUBJECTS = 2200
-"""Stable subjects on the weekly schedule as published; the other numbers go with it."""
+"""Stable subjects on the weekly schedule as published; the other counts are shares of it."""
 
 SHARE_OF_WEEKLY = {"daily": 0.364, "weekly": 1.0, "monthly": 2.273}
 SHARE_OF_STABLE = 1.0 / 3.0
@@ -61,7 +61,7 @@ WEEKLY_ONLY = tuple(SCENARIOS)[11:]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One cell of the tables: a class of signs, a schedule and a scenario."""
+    """One cell of the tables: class of signs, schedule and scenario. Its `repr` seeds the draw."""
 
     sign_class: str
     schedule: Schedule
@@ -73,9 +73,9 @@ class Simulation:
     """All runs of one seed.
 
     Attributes:
-        seed: every setting draws from its own stream of this seed, whichever others are run.
-        subjects: stable subjects on the weekly schedule; the other settings have their share of it.
-        parameters: the method's numbers.
+        seed: every setting draws from its own stream of this seed, independent of the others.
+        subjects: stable subjects on the weekly schedule; other settings have a share of it.
+        parameters: the method's parameters.
     """
 
     seed: int
