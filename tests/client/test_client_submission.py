@@ -16,7 +16,7 @@ import soundfile
 
 from vbdesk.client import FileToSubmit, InUse, LinesDamaged, Target, recorded_at_in_name, submit_files
 from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
-from vbdesk.client.lines import LineFile, alone
+from vbdesk.client.json_lines import LineFile, alone
 from vbdesk.contract.limits import Plan
 
 PULSE = Target("model", "pulse")

@@ -9,7 +9,7 @@ import pytest
 
 from vbdesk.client import AudioSource, InUse, Target, WrongFolder, sync
 from vbdesk.client.errors import ConnectionFailed, NotFound
-from vbdesk.client.lines import alone
+from vbdesk.client.json_lines import alone
 from vbdesk.contract.limits import Plan
 
 MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)

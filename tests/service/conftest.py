@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -76,7 +77,7 @@ class DirectInspector:
 
 
 DIRECT = DirectInspector()
-ENCRYPTED = bool(os.environ.get("SERVICE_TESTS_ENCRYPTED"))
+KEYS = (new_key(),) if os.environ.get("SERVICE_TESTS_ENCRYPTED") else ()
 
 
 @dataclass
@@ -284,16 +285,19 @@ def _start(
     data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any], inspector: Any = DIRECT
 ) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
-    database = open_database(settings)
-    api_socket = bind("127.0.0.1", 0)
-    storage_socket = bind("127.0.0.1", 0) if settings.storage_location is None else None
-    storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
-    queue = queue or RecordingQueue()
-    keys = (new_key(),) if ENCRYPTED else ()
-    context = open_context(settings, database, queue, inspector, clock, storage_url, keys=keys)
-    stop = _serve(
-        (create_app(context), api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ())
-    )
+    with ExitStack() as unless_started:
+        database = open_database(settings)
+        unless_started.callback(database.close)
+        api_socket = unless_started.enter_context(bind("127.0.0.1", 0))
+        storage_socket = None
+        if settings.storage_location is None:
+            storage_socket = unless_started.enter_context(bind("127.0.0.1", 0))
+        storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
+        queue = queue or RecordingQueue()
+        context = open_context(settings, database, queue, inspector, clock, storage_url, keys=KEYS)
+        app = create_app(context)
+        unless_started.pop_all()
+    stop = _serve((app, api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ()))
     running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
 
     def end() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
 from vbdesk.resource_files import resource
 
 FRAME_S = 0.01

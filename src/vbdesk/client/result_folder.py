@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vbdesk.client.lines import LineFile, alone
+from vbdesk.client.json_lines import LineFile, alone
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import LongitudinalSignal, Signal, signals_of
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp

@@ -99,13 +99,21 @@ class Bench:
         with self.service.context.database.reading() as connection:
             return list(connection.execute(webhook_deliveries.select()).all())
 
+    @property
+    def _objects(self) -> Path:
+        return self.service.context.settings.data_dir / "objects"
+
+    def read_kept(self, path: Path) -> bytes:
+        """A file of the object store, decrypted where the service encrypts."""
+        with self.service.context.storage.open(path.relative_to(self._objects).as_posix()) as file:
+            return file.read()
+
     def kept_files(self) -> list[Path]:
         """What this bench brought into the object store, half-received files too."""
         return [path for path in self._stored_files() if path not in self.files_before]
 
     def _stored_files(self) -> list[Path]:
-        folder = self.service.context.settings.data_dir / "objects"
-        return [path for path in folder.rglob("*") if path.is_file()]
+        return [path for path in self._objects.rglob("*") if path.is_file()]
 
     def assert_nothing_happened(self) -> None:
         """A refusal leaves no job, no charge and no file."""
