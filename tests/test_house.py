@@ -10,7 +10,19 @@ import pytest
 
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src" / "vbdesk"
-ROOMS = ["contract", "voice", "signs", "longitudinal", "service", "client", "capture", "outbox", "report", "cli"]
+ROOMS = [
+    "contract",
+    "voice",
+    "signs",
+    "longitudinal",
+    "simulation",
+    "service",
+    "client",
+    "capture",
+    "outbox",
+    "report",
+    "cli",
+]
 
 WITHOUT_QT = """
 import importlib, pkgutil, sys

@@ -1,4 +1,4 @@
-"""Waiting in line: first come, first served, at any number of equal servers."""
+"""Waiting times in a first-come-first-served queue with equal servers."""
 
 import heapq
 
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 Seconds = NDArray[np.float64]
 
 
-def waits(arrivals_s: Seconds, service_s: Seconds, servers: int) -> Seconds:
-    """How long each customer waits before its service begins.
+def queue_waits(arrivals_s: Seconds, service_s: Seconds, servers: int) -> Seconds:
+    """Waiting time of each customer before service begins.
 
-    Every customer takes the server that is free first (Kiefer and Wolfowitz's recursion), which for a single queue is
-    exact, whatever the arrivals and the services.
+    Every customer takes the server that is free first (recursion of Kiefer and Wolfowitz). For a single queue this is
+    exact for any arrivals and services.
 
     Args:
-        arrivals_s: moments of arrival, ascending, shape (n,).
-        service_s: how long each is served, shape (n,).
-        servers: at least 1.
+        arrivals_s: arrival times, ascending, shape (n,).
+        service_s: service times, shape (n,).
+        servers: number of servers, at least 1.
 
     Raises:
         ValueError: the shapes differ, the arrivals do not ascend, or there is no server.
@@ -34,16 +34,16 @@ def waits(arrivals_s: Seconds, service_s: Seconds, servers: int) -> Seconds:
 
 
 def fewest_servers(arrivals_s: Seconds, service_s: Seconds, wait_s: float, percent: float = 95.0) -> int:
-    """The fewest servers at which so many percent of the customers wait no longer than `wait_s`."""
+    """The fewest servers with which `percent` of the customers wait at most `wait_s`."""
     if arrivals_s.size == 0:
         return 1
     most = 1
-    while np.percentile(waits(arrivals_s, service_s, most), percent) > wait_s:
+    while np.percentile(queue_waits(arrivals_s, service_s, most), percent) > wait_s:
         most *= 2
     least = most // 2  # too few, or none
     while most - least > 1:
         middle = (least + most) // 2
-        if np.percentile(waits(arrivals_s, service_s, middle), percent) > wait_s:
+        if np.percentile(queue_waits(arrivals_s, service_s, middle), percent) > wait_s:
             least = middle
         else:
             most = middle

@@ -1,6 +1,6 @@
-"""The course of signs through a window: readings, filter and verdicts together.
+"""Filter the signs of a window: from readings to estimates and anomalies.
 
-Signs of one class that were measured in the same recordings share times and qualities, and so their gains.
+Signs of one class that were measured in the same recordings share times and qualities, and therefore gains.
 """
 
 from collections.abc import Sequence
@@ -9,32 +9,32 @@ from math import isfinite, nan
 
 import numpy as np
 
-from vbdesk.longitudinal.anomaly import Verdicts, judge
-from vbdesk.longitudinal.filter import Estimates, estimate
+from vbdesk.longitudinal.anomaly import Detections, detect_anomalies
+from vbdesk.longitudinal.filter import FilterOutput, run_filter
+from vbdesk.longitudinal.first_submission import MIN_RECORDINGS
 from vbdesk.longitudinal.gains import GainStep, gain_steps
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import Parameters, SignClass
-from vbdesk.longitudinal.precision import interval_factors, variance_factors
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints, daily_timepoints
+from vbdesk.longitudinal.variance_factors import interval_factors, variance_factors
 
 INCONCLUSIVE = "inconclusive"
 UNKNOWN = (nan, nan)
-MIN_RECORDINGS = 2  # the first submission says nothing about change
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """Signs that share class and recordings; every array of shape (n, b) has n timepoints and b signs.
+class FilteredSeries:
+    """Filter results of signs that share class and recordings; n timepoints, b signs.
 
     Attributes:
         signs: the b signs.
         sign_class: their class.
-        recordings: the recordings in which they were measured, in time order.
-        timepoints: these, merged by day; `timepoints.last` points into `recordings`.
+        recordings: the recordings with these signs, in time order.
+        timepoints: the recordings merged by day; `timepoints.last` indexes `recordings`.
         steps: n gain steps.
-        estimates: trait, state and shift.
-        verdicts: z-scores and anomalies.
+        filtered: trait, state and shift.
+        detections: z-scores and anomalies.
     """
 
     signs: tuple[str, ...]
@@ -42,15 +42,15 @@ class Course:
     recordings: list[HistoryEntry]
     timepoints: Timepoints
     steps: list[GainStep]
-    estimates: Estimates
-    verdicts: Verdicts
+    filtered: FilterOutput
+    detections: Detections
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a sign stands after its last timepoint, unrounded; `level` in started logit.
+class SignEstimate:
+    """Estimate of a sign after its last timepoint, unrounded; `level` is on the started-logit scale.
 
-    `unconfirmed`: a slow sign has changed at this timepoint, and waits for another to confirm it.
+    `unconfirmed`: a slow sign changed at this timepoint and needs a second one to confirm it.
     """
 
     latest_score: float
@@ -64,33 +64,33 @@ class Standing:
     timepoints: int
 
 
-def measured(entry: HistoryEntry, sign: str) -> bool:
+def has_score(entry: HistoryEntry, sign: str) -> bool:
     """Whether the recording has a score for `sign`."""
     reading = entry.signs.get(sign)
     return reading is not None and reading.score is not None and isfinite(reading.score)
 
 
-def scores_of(readings: Sequence[SignReading | None]) -> Array:
+def score_array(readings: Sequence[SignReading | None]) -> Array:
     """Scores of readings, shape (n,); NaN where nothing was measured."""
     scores = np.array([None if r is None else r.score for r in readings], dtype=np.float64)
     scores[np.isinf(scores)] = nan
     return scores
 
 
-def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[Course]:
-    """Follow `signs` through `entries` (a window, in order); signs measured in fewer than two of them are left out."""
+def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[FilteredSeries]:
+    """Filter `signs` over `entries` (a window, in order); a sign with fewer than two scores is left out."""
     quality_factors = variance_factors(entries, parameters.quality)
     seconds = np.array([entry.recorded_at.timestamp() for entry in entries])
     shared: dict[tuple[str, bytes, bytes], list[tuple[str, Array]]] = {}
     for sign in signs:
         readings = [entry.signs.get(sign) for entry in entries]
-        scores = scores_of(readings)
+        scores = score_array(readings)
         present = np.isfinite(scores)
         if np.count_nonzero(present) >= MIN_RECORDINGS:
             factors = reading_factors(readings, quality_factors, parameters.class_of(sign), parameters)
             key = (parameters.class_name(sign), present.tobytes(), factors[present].tobytes())
             shared.setdefault(key, []).append((sign, scores))
-    courses = []
+    all_series = []
     for (class_name, present_bytes, factors_bytes), members in shared.items():
         present = np.frombuffer(present_bytes, dtype=np.bool_)
         timepoints = daily_timepoints(
@@ -102,14 +102,14 @@ def follow(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Pa
         )
         recordings = [entries[k] for k in np.flatnonzero(present).tolist()]
         signs_here = tuple(sign for sign, _ in members)
-        courses.append(_filter(signs_here, recordings, timepoints, parameters.classes[class_name], parameters))
-    return courses
+        all_series.append(_filter(signs_here, recordings, timepoints, parameters.classes[class_name], parameters))
+    return all_series
 
 
 def reading_factors(
     readings: Sequence[SignReading | None], quality_factors: Array, sign_class: SignClass, parameters: Parameters
 ) -> Array:
-    """Variance factor of each reading, shape (n,): the recording's, or worse where the reading itself says so."""
+    """Variance factor of each reading, shape (n,): of its recording, or larger by its interval or level."""
     rule = parameters.quality
     factors = quality_factors
     if any(r is not None and r.interval is not None for r in readings):
@@ -121,20 +121,20 @@ def reading_factors(
     return np.where(inconclusive, rule.factor_range[1], factors)
 
 
-def standing_of(course: Course, column: int, parameters: Parameters) -> Standing:
-    """Where one sign of a course stands after its last timepoint."""
-    estimates, verdicts, offset = course.estimates, course.verdicts, parameters.scale.offset
-    trait, level = float(estimates.trait[-1, column]), float(estimates.level[-1, column])
-    return Standing(
+def last_estimate(series: FilteredSeries, column: int, parameters: Parameters) -> SignEstimate:
+    """Estimate of the sign in `column` after its last timepoint."""
+    filtered, detections, offset = series.filtered, series.detections, parameters.scale.offset
+    trait, level = float(filtered.trait[-1, column]), float(filtered.level[-1, column])
+    return SignEstimate(
         latest_score=float(score_of(level, offset)),
         baseline_score=float(score_of(trait, offset)),
-        deviation_from_baseline=float(verdicts.deviation[-1, column]),
-        anomaly=bool(verdicts.anomaly[-1, column]),
-        unconfirmed=bool(verdicts.unconfirmed[-1, column]),
-        z_score=float(verdicts.z[-1, column]),
+        deviation_from_baseline=float(detections.deviation[-1, column]),
+        anomaly=bool(detections.anomaly[-1, column]),
+        unconfirmed=bool(detections.unconfirmed[-1, column]),
+        z_score=float(detections.z[-1, column]),
         level=level,
-        recordings=len(course.recordings),
-        timepoints=len(course.steps),
+        recordings=len(series.recordings),
+        timepoints=len(series.steps),
     )
 
 
@@ -144,8 +144,8 @@ def _filter(
     timepoints: Timepoints,
     sign_class: SignClass,
     parameters: Parameters,
-) -> Course:
+) -> FilteredSeries:
     steps, _ = gain_steps(timepoints.days.tolist(), timepoints.variance_factors.tolist(), sign_class, parameters.prior)
-    estimates = estimate(timepoints.values, steps, sign_class.trait_mean, parameters.personal_scale)
-    verdicts = judge(timepoints, steps, estimates, sign_class, parameters)
-    return Course(signs, sign_class, recordings, timepoints, steps, estimates, verdicts)
+    filtered = run_filter(timepoints.values, steps, sign_class.trait_mean, parameters.personal_scale)
+    detections = detect_anomalies(timepoints, steps, filtered, sign_class, parameters)
+    return FilteredSeries(signs, sign_class, recordings, timepoints, steps, filtered, detections)

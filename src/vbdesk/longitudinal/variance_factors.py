@@ -1,4 +1,4 @@
-"""How far one reading can be trusted, as a factor on its variance: by the recording's quality and its own interval."""
+"""Variance factors: how much less precise a reading is than a reference recording."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,14 @@ import numpy as np
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import QualityRule
 from vbdesk.longitudinal.scale import Array, started_logit
-from vbdesk.longitudinal.student import normal_quantile
+from vbdesk.longitudinal.student_t import normal_quantile
 
 
 def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array:
-    """Variance factor of each recording, shape (n,); 1 is 30 s of speech in quiet, more is worse [F2].
+    """Variance factor of each recording by its quality, shape (n,) [F2].
 
-    Little speech and noise enlarge it; what is unknown (None or NaN) counts as an ordinary recording.
+    1 is 30 s of speech in a quiet room. Less speech and more noise increase the factor. A missing quality (None or
+    NaN) counts as ordinary.
     """
     duration_s = _known([e.duration_s for e in entries], rule.unknown_duration_s)
     voice_percentage = _known([e.voice_percentage for e in entries], rule.unknown_voice_percentage)
@@ -26,17 +27,17 @@ def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Arra
 
 
 def interval_factors(low: Array, high: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
-    """Variance factor that each score's own interval speaks of, shape (n,); 0 where there is no interval.
+    """Variance factor of each reading by the width of its score's interval, shape (n,); 0 without an interval.
 
-    It is a lower bound beside the quality's: resampling one recording cannot see what differs from day to day, so a
-    narrow interval does not make a reading better than its quality, and a wide one makes it worse.
+    It can only raise the factor by quality. Resampling one recording does not show differences between days, so a
+    narrow interval does not make a reading more precise.
 
     Args:
-        low: shape (n,), lower ends of the scores' intervals; NaN where unknown.
-        high: shape (n,), their upper ends.
-        reading_variance: of one reference recording, started logit.
-        offset: the started logit's.
-        rule: tells the level of the intervals and the largest factor.
+        low: shape (n,), lower ends of the intervals; NaN where unknown.
+        high: shape (n,), upper ends.
+        reading_variance: variance of a reference recording, started logit.
+        offset: offset of the started logit.
+        rule: level of the intervals and largest factor.
     """
     width = started_logit(high, offset) - started_logit(low, offset)
     sd = width / (2.0 * normal_quantile(rule.score_interval_level))

@@ -1,4 +1,4 @@
-"""Simulated subjects: when they record, what is true of them, what their readings show."""
+"""Draw simulated subjects: recording days, true levels and readings."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,34 +13,34 @@ SCHEDULES: tuple[Schedule, ...] = ("daily", "weekly", "monthly")
 
 DAYS = 270.0
 CHANGE_DAY = 150.0
-LOGIT_OVER_STARTED = 1.2  # spread on the truth's scale over the same on the method's
+LOGIT_OVER_STARTED = 1.2  # spread on the logit scale divided by spread on the started-logit scale
 READING_DF = 6.0  # of the t distribution of reading errors
 QUALITY_LOG_SD = 0.35  # between recordings
-QUALITY_ERROR_LOG_SD = 0.3  # of the true variance factor around the believed one
+QUALITY_ERROR_LOG_SD = 0.3  # of the true variance factor around the assumed one
 POOR_FACTOR = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What happens to the subjects; changes in their own SDs of one reading, from day 150 on.
+    """What happens to the subjects. Changes are in their own SDs of one reading, from day 150.
 
     Attributes:
         step: lasting change.
-        drift: change that grows evenly until the end.
-        outlier: error of the first reading from day 150 on.
-        excursion: true change of that one day.
+        drift: change that grows linearly until the end.
+        outlier: error of the first reading from day 150.
+        excursion: true change on that day only.
         own_variability: log-SD of the subjects' own standard deviations.
         heavy_tails: whether reading errors are t-distributed.
-        white_state: whether the state forgets itself between recordings.
+        white_state: whether the state is independent between recordings.
         poor_share: share of recordings of five times the variance.
         wander: natural slow wander, as a share of the shift's SD.
         season: amplitude of a sinusoid of `season_days`.
         season_days: its period.
         norm_offset: distance of the population's norm from the assumed one, in SDs between subjects.
         norm: the population's norm on the logit scale, if not the class's.
-        memory_factor: the state's true memory over the assumed one; the next two likewise, of variances.
-        state_factor: see `memory_factor`.
-        noise_factor: see `memory_factor`.
+        memory_factor: true memory of the state divided by the assumed one.
+        state_factor: the same for the variance of the state.
+        noise_factor: the same for the variance of the readings.
     """
 
     step: float = 0.0
@@ -67,13 +67,13 @@ class Subjects:
 
     Attributes:
         days: shape (B, n), ascending.
-        readings: shape (B, n), what the recordings score.
-        factors: shape (B, n), believed variance factors.
+        readings: shape (B, n), scores of the recordings.
+        factors: shape (B, n), assumed variance factors.
         level: shape (B, n), true score at each recording.
         norm: shape (B,), true personal norm.
         own_sd: shape (B,), SD of one reading of each subject, logit.
         norm_logit: shape (B,), `norm` as a logit.
-        changed: shape (B,), position of the first recording from day 150 on.
+        changed: shape (B,), position of the first recording from day 150.
     """
 
     days: Array
@@ -87,7 +87,7 @@ class Subjects:
 
 
 def score_of_logit(value: Array) -> Array:
-    """Score on the truth's scale."""
+    """Score of a logit, the scale of the simulated truth."""
     return np.asarray(1.0 / (1.0 + np.exp(-value)))
 
 
@@ -146,7 +146,7 @@ def simulate_subjects(
 
 
 def recording_days(generator: np.random.Generator, schedule: Schedule, count: int, last_day: float) -> Array:
-    """Days on which `count` subjects record, shape (count, n): four days of five, or a jittered weekly or monthly."""
+    """Recording days of `count` subjects, shape (count, n): four of five days, or jittered weekly or monthly."""
     if schedule == "daily":
         n = int(last_day * 0.8)
         kept = np.sort(np.argsort(generator.random((count, int(last_day))), axis=1)[:, :n], axis=1)
@@ -157,7 +157,7 @@ def recording_days(generator: np.random.Generator, schedule: Schedule, count: in
 
 
 def _forgetful(generator: np.random.Generator, days: Array, memory_days: Array) -> Array:
-    """Ornstein-Uhlenbeck processes of variance 1, one a row of `days`."""
+    """Ornstein-Uhlenbeck processes of variance 1, one per row of `days`."""
     values = generator.normal(size=days.shape)
     for k in range(1, days.shape[1]):
         kept = np.exp(-(days[:, k] - days[:, k - 1]) / memory_days)

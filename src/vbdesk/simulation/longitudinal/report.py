@@ -1,4 +1,4 @@
-"""The simulation's tables beside the published ones, and the bars: which hold."""
+"""Tables of the simulation next to the published figures, and which acceptance bars hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from math import isnan
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from vbdesk.data_files import read_toml
-from vbdesk.longitudinal.simulation.measures import Figures
-from vbdesk.longitudinal.simulation.run import ROLLING, SCENARIOS, Setting
-from vbdesk.longitudinal.simulation.truth import SCHEDULES, Schedule
 from vbdesk.resource_files import resource
+from vbdesk.simulation.longitudinal.performance import Figures
+from vbdesk.simulation.longitudinal.run import ROLLING, SCENARIOS, Setting
+from vbdesk.simulation.longitudinal.simulated_subjects import SCHEDULES, Schedule
 
 Results = Mapping[Setting, Figures]
 
 
 class Bar(BaseModel):
-    """A promise: a figure of a scenario stays within bounds, in these classes and on these schedules."""
+    """Acceptance bar: bounds of a figure of one scenario, for these classes and schedules."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,20 +37,20 @@ class Bar(BaseModel):
         return self
 
     def holds(self, value: float) -> bool:
-        """Whether a figure is within bounds; what could not be told is not."""
+        """Whether a figure is within bounds; NaN never is."""
         low = self.at_least is None or value >= self.at_least
         return low and (self.at_most is None or value <= self.at_most) and not isnan(value)
 
     @property
     def text(self) -> str:
-        """The bounds in words."""
+        """The bounds as text."""
         if self.at_least is not None and self.at_most is not None:
             return f"{self.at_least:g} to {self.at_most:g}"
         return f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
 
 
-class Reference(BaseModel):
-    """Published figures by class, schedule and scenario, and the bars."""
+class PublishedResults(BaseModel):
+    """Published figures by class, schedule and scenario, and the acceptance bars."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -64,14 +64,14 @@ class Reference(BaseModel):
 
 
 @cache
-def reference() -> Reference:
-    """The figures and bars that ship with the product."""
-    return Reference.model_validate(read_toml(resource("longitudinal", "simulation.toml")))
+def published_results() -> PublishedResults:
+    """The shipped figures and bars."""
+    return PublishedResults.model_validate(read_toml(resource("longitudinal", "simulation.toml")))
 
 
 @dataclass(frozen=True, slots=True)
-class BarRow:
-    """One bar in one setting: what was measured, and whether it holds."""
+class BarResult:
+    """One bar in one setting, with the measured figure."""
 
     bar: Bar
     setting: Setting
@@ -113,7 +113,7 @@ _TABLES = (
         3,
     ),
     _Table(
-        "Power and delay: a change of so many SDs of one reading, at once or growing over 120 days",
+        "Power and delay: a change in SDs of one reading, as a step or growing over 120 days",
         _CHANGES,
         {"power_120d": "found in 120 days", "power_30d": "found in 30 days", "delay_days": "median delay, days"},
     ),
@@ -149,7 +149,7 @@ _TABLES = (
         },
     ),
     _Table(
-        "One day far out: a reading wrong by 5 SDs, a true excursion of 4 SDs",
+        "One outlying day: a reading error of 5 SDs, a true excursion of 4 SDs",
         ("outlier_5", "excursion_4"),
         {
             "alarm_that_day": "flagged that day",
@@ -158,7 +158,7 @@ _TABLES = (
         },
     ),
     _Table(
-        "False-alarm episodes a year when the world is not as assumed", _DEPARTURES, {"episodes_per_year": "episodes"}
+        "False-alarm episodes a year when the model's assumptions fail", _DEPARTURES, {"episodes_per_year": "episodes"}
     ),
     _Table(
         "A window of 270 days that rolls over 540",
@@ -170,7 +170,7 @@ _TABLES = (
         },
     ),
     _Table(
-        "A lasting 1-SD step in the rolling window: share that the baseline has taken over",
+        "A lasting 1-SD step in the rolling window: share that the baseline absorbed",
         (ROLLING,),
         {f"absorbed_{day}d": f"day {day}" for day in (30, 60, 120, 240, 380)},
     ),
@@ -182,20 +182,20 @@ _TABLES = (
 )
 
 
-def bar_rows(results: Results) -> Iterator[BarRow]:
-    """Every bar in every setting that was run."""
-    for bar in reference().bars:
+def bar_results(results: Results) -> Iterator[BarResult]:
+    """Results of every bar in every setting that was run."""
+    for bar in published_results().bars:
         for sign_class in bar.classes:
             for schedule in bar.schedules:
                 setting = Setting(sign_class, schedule, bar.scenario)
                 if setting in results:
                     measured = results[setting][bar.figure]
-                    yield BarRow(bar, setting, measured, reference().figure(setting, bar.figure))
+                    yield BarResult(bar, setting, measured, published_results().figure(setting, bar.figure))
 
 
 def markdown(results: Results, seed: int, subjects: int) -> str:
     """All tables as Markdown."""
-    rows = list(bar_rows(results))
+    rows = list(bar_results(results))
     held = sum(row.holds for row in rows)
     parts = [
         f"Seed {seed}, {subjects} stable subjects on the weekly schedule; in brackets the published figures. "
@@ -206,7 +206,7 @@ def markdown(results: Results, seed: int, subjects: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _bar_table(rows: Sequence[BarRow]) -> str:
+def _bar_table(rows: Sequence[BarResult]) -> str:
     lines = [
         [
             row.bar.figure,
@@ -234,7 +234,7 @@ def _table(table: _Table, results: Results) -> str:
 
 
 def _cell(setting: Setting, name: str, value: float, decimals: int) -> str:
-    published = reference().figure(setting, name)
+    published = published_results().figure(setting, name)
     return _number(value, decimals) + ("" if published is None else f" ({_number(published, decimals)})")
 
 

@@ -1,4 +1,4 @@
-"""Every scenario on every schedule, from one seed."""
+"""Run every scenario on every schedule from one seed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
-from vbdesk.longitudinal.simulation.followed import Followed, follow_rolling, follow_subjects
-from vbdesk.longitudinal.simulation.measures import (
+from vbdesk.simulation.longitudinal.filtered_subjects import FilteredSubjects, filter_rolling, filter_subjects
+from vbdesk.simulation.longitudinal.performance import (
     Figures,
     absorption_figures,
     change_figures,
@@ -16,10 +16,17 @@ from vbdesk.longitudinal.simulation.measures import (
     single_day_figures,
     stable_figures,
 )
-from vbdesk.longitudinal.simulation.truth import DAYS, SCHEDULES, Scenario, Schedule, Subjects, simulate_subjects
+from vbdesk.simulation.longitudinal.simulated_subjects import (
+    DAYS,
+    SCHEDULES,
+    Scenario,
+    Schedule,
+    Subjects,
+    simulate_subjects,
+)
 
 WEEKLY_SUBJECTS = 2200
-"""Stable subjects on the weekly schedule as published; the other numbers go with it."""
+"""Stable subjects on the weekly schedule as published; the other counts are shares of it."""
 
 SHARE_OF_WEEKLY = {"daily": 0.364, "weekly": 1.0, "monthly": 2.273}
 SHARE_OF_STABLE = 1.0 / 3.0
@@ -54,7 +61,7 @@ WEEKLY_ONLY = tuple(SCENARIOS)[11:]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One cell of the tables: a class of signs, a schedule and a scenario."""
+    """One cell of the tables: class of signs, schedule and scenario. Its `repr` seeds the draw."""
 
     sign_class: str
     schedule: Schedule
@@ -66,9 +73,9 @@ class Simulation:
     """All runs of one seed.
 
     Attributes:
-        seed: every setting draws from its own stream of this seed, whichever others are run.
-        subjects: stable subjects on the weekly schedule; the other settings have their share of it.
-        parameters: the method's numbers.
+        seed: every setting draws from its own stream of this seed, independent of the others.
+        subjects: stable subjects on the weekly schedule; other settings have a share of it.
+        parameters: the method's parameters.
     """
 
     seed: int
@@ -83,8 +90,8 @@ class Simulation:
         if setting.scenario != "stable":
             count = round(count * SHARE_OF_STABLE)
         drawn = self._draw(setting, SCENARIOS[setting.scenario], count)
-        followed = follow_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
-        return self._measure(setting.scenario)(drawn, followed)
+        filtered_subjects = filter_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
+        return self._measure(setting.scenario)(drawn, filtered_subjects)
 
     def _rolling(self, setting: Setting) -> Figures:
         sign_class = self.parameters.classes[setting.sign_class]
@@ -92,15 +99,17 @@ class Simulation:
         stable = self._draw(setting, Scenario(), count, ROLLING_DAYS)
         stepped = self._draw(setting, Scenario(step=1.0), count, ROLLING_DAYS)
         return {
-            **rolling_figures(stable, follow_rolling(stable, sign_class, self.parameters), ROLLING_DAYS),
+            **rolling_figures(stable, filter_rolling(stable, sign_class, self.parameters), ROLLING_DAYS),
             **absorption_figures(
-                stepped, follow_rolling(stepped, sign_class, self.parameters), self.parameters.scale.offset
+                stepped, filter_rolling(stepped, sign_class, self.parameters), self.parameters.scale.offset
             ),
         }
 
-    def _measure(self, scenario: str) -> Callable[[Subjects, Followed], Figures]:
+    def _measure(self, scenario: str) -> Callable[[Subjects, FilteredSubjects], Figures]:
         if scenario == "stable":
-            return lambda drawn, followed: stable_figures(drawn, followed, self.parameters.scale.offset)
+            return lambda drawn, filtered_subjects: stable_figures(
+                drawn, filtered_subjects, self.parameters.scale.offset
+            )
         if scenario.startswith(("step", "drift")):
             return change_figures
         return single_day_figures if scenario in ("outlier_5", "excursion_4") else false_alarms

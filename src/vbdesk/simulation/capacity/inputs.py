@@ -16,14 +16,14 @@ class _Data(BaseModel):
 
 
 class AnalysisCost(_Data):
-    """Processor time of one analysis: `fixed_cpu_s` and so much more a minute of recording."""
+    """Processor time of one analysis: `fixed_cpu_s` plus `cpu_s_per_minute` of recording."""
 
     fixed_cpu_s: NonNegativeFloat
     cpu_s_per_minute: PositiveFloat
 
 
 class DatabaseCost(_Data):
-    """Bytes that a finished job takes in PostgreSQL, its ledger, membership and webhook with it."""
+    """Bytes of a finished job in PostgreSQL, with its ledger, membership and webhook rows."""
 
     row_bytes_per_job: PositiveFloat
     index_bytes_per_job: PositiveFloat
@@ -31,7 +31,7 @@ class DatabaseCost(_Data):
 
 
 class RealRun(_Data):
-    """A batch by real workers, all of it submitted at once."""
+    """A batch of jobs submitted at once to real workers."""
 
     workers: PositiveInt
     jobs: PositiveInt
@@ -44,7 +44,7 @@ class RealRun(_Data):
 
 
 class WorkerCost(_Data):
-    """What a job costs beside its analysis; `idle_commits_per_s` are those of an API process and two workers."""
+    """Cost of a job besides its analysis; `idle_commits_per_s` is for an API process and two workers."""
 
     worker_cpu_s_per_job: NonNegativeFloat
     writes_per_job: NonNegativeFloat
@@ -54,7 +54,7 @@ class WorkerCost(_Data):
 
 
 class Costs(_Data):
-    """Everything measured by `tests/benchmarks/capacity_costs.py`."""
+    """Costs measured by `tests/benchmarks/capacity_costs.py`."""
 
     measured: dict[str, str]
     analysis: dict[str, AnalysisCost]
@@ -67,8 +67,8 @@ class Costs(_Data):
     worker: WorkerCost
 
 
-class Day(_Data):
-    """How recordings arrive: `hours` are weights, `burst_share` of them come when laptops synchronise."""
+class ArrivalPattern(_Data):
+    """Arrival of recordings: `hours` are weights; laptops upload `burst_share` of them in bursts."""
 
     hours: tuple[NonNegativeFloat, ...] = Field(min_length=24, max_length=24)
     burst_share: Share
@@ -77,8 +77,8 @@ class Day(_Data):
     burst_upload_s: PositiveFloat
 
 
-class Lengths(_Data):
-    """Lengths of recordings, lognormal within bounds, in seconds."""
+class RecordingLengths(_Data):
+    """Lengths of recordings in seconds: lognormal within bounds."""
 
     median_s: PositiveFloat
     spread: PositiveFloat
@@ -86,8 +86,8 @@ class Lengths(_Data):
     most_s: PositiveFloat
 
 
-class Requests(_Data):
-    """What a client asks for one recording; shares are of recordings."""
+class RequestMix(_Data):
+    """Requests of a client per recording; shares are of recordings."""
 
     poll_every_s: PositiveFloat
     most_polls: PositiveFloat
@@ -99,7 +99,7 @@ class Requests(_Data):
 
 
 class Fleet(_Data):
-    """How it is built, and how long a recording may wait."""
+    """Size of the processes, and how long a recording may wait."""
 
     slots_per_worker: PositiveInt
     utilisation: Share
@@ -109,8 +109,8 @@ class Fleet(_Data):
     audio_days: PositiveFloat
 
 
-class Part(_Data):
-    """A part that has an end: at `limit` (in `unit`) it breaks; `remedy` is what moves the end."""
+class ServicePart(_Data):
+    """A part of the service with a `limit` (in `unit`); `remedy` is how to raise it."""
 
     name: str
     unit: str
@@ -119,23 +119,23 @@ class Part(_Data):
     remedy: str
 
 
-class Load(_Data):
-    """Everything assumed."""
+class Assumptions(_Data):
+    """All assumptions: load, requests and limits."""
 
-    day: Day
-    lengths: Lengths
+    day: ArrivalPattern
+    lengths: RecordingLengths
     analyses: dict[str, Share]
     formats: dict[str, Share]
-    requests: Requests
+    requests: RequestMix
     fleet: Fleet
-    parts: dict[str, Part]
+    parts: dict[str, ServicePart]
 
 
 def shipped_costs() -> Costs:
-    """The measured costs."""
+    """The shipped measurements."""
     return Costs.model_validate(json.loads(resource("service", "capacity.json").read_text("utf-8")))
 
 
-def shipped_load() -> Load:
-    """The assumed load."""
-    return Load.model_validate(read_toml(resource("service", "capacity.toml")))
+def shipped_assumptions() -> Assumptions:
+    """The shipped assumptions."""
+    return Assumptions.model_validate(read_toml(resource("service", "capacity.toml")))

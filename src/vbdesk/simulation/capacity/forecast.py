@@ -1,4 +1,4 @@
-"""What a number of recordings a day takes, part by part, and which part breaks first."""
+"""Forecast the resources for a number of recordings a day, and which part breaks first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,32 +7,32 @@ from math import ceil
 
 import numpy as np
 
-from vbdesk.service.capacity.day import Recordings, draw
-from vbdesk.service.capacity.inputs import Costs, Load, Part
-from vbdesk.service.capacity.queueing import Seconds, fewest_servers, waits
+from vbdesk.simulation.capacity.arrivals import SimulatedDay, draw_day
+from vbdesk.simulation.capacity.inputs import Assumptions, Costs, ServicePart
+from vbdesk.simulation.capacity.queueing import Seconds, fewest_servers, queue_waits
 
 SAMPLE = 40_000
-"""Recordings drawn for a day. A larger day is simulated as one of many equal slices of the fleet, each with its own
-queue, which overstates waiting a little: one queue for all waits less."""
+"""Recordings drawn for a day. A larger day is one of many equal slices of the fleet, each with its own queue. This
+overstates waiting a little: a single queue for all waits less."""
 
 MEGA, TERA = 1e6, 1e12
-IDLE_PROCESSES = 3  # of the measured run: an API process and two workers
+IDLE_PROCESSES = 3  # in the measured run: an API process and two workers
 LARGEST_PER_DAY = 1e10
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """What `per_day` recordings a day take.
+class Requirements:
+    """Resources for `per_day` recordings a day.
 
     Attributes:
         peak_per_s: submits a second in the busiest minute.
-        slots: analyses at once; one core each.
+        slots: concurrent analyses; one core each.
         wait_percentiles_s: 50th, 95th and 99th of the time from submit to start.
         requests_per_s: all requests to the API in the busiest minute.
-        recording_minutes: of a day.
-        stored_tb: of recordings kept.
-        traffic_mb_per_s: of recordings in the busiest minute, in and out of the store.
-        demand: what each part has to bear, in its unit.
+        recording_minutes: minutes of recording in a day.
+        stored_tb: stored recordings.
+        traffic_mb_per_s: recordings in and out of the store in the busiest minute.
+        demand: load on each part, in its unit.
     """
 
     per_day: float
@@ -49,32 +49,32 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Breaking:
-    """The load at which a part reaches its limit; infinite when none that was looked at."""
+class BreakingPoint:
+    """The load at which a part reaches its limit; infinite if no simulated load does."""
 
-    part: Part
+    part: ServicePart
     per_day: float
 
 
-def need(per_day: float, load: Load, costs: Costs, seed: int) -> Need:
+def requirements(per_day: float, assumptions: Assumptions, costs: Costs, seed: int) -> Requirements:
     """Simulate a day and size every part for it."""
     slices = max(1.0, per_day / SAMPLE)
-    recordings = draw(round(per_day / slices), load, costs, np.random.default_rng(seed))
-    slots_of_slice = fewest_servers(recordings.arrivals_s, recordings.service_s, load.fleet.wait_s)
-    waited_s = waits(recordings.arrivals_s, recordings.service_s, slots_of_slice)
-    return _sized(per_day, slices, recordings, slots_of_slice, waited_s, load, costs)
+    recordings = draw_day(round(per_day / slices), assumptions, costs, np.random.default_rng(seed))
+    slots_of_slice = fewest_servers(recordings.arrivals_s, recordings.service_s, assumptions.fleet.wait_s)
+    waited_s = queue_waits(recordings.arrivals_s, recordings.service_s, slots_of_slice)
+    return _size_parts(per_day, slices, recordings, slots_of_slice, waited_s, assumptions, costs)
 
 
-def _sized(
+def _size_parts(
     per_day: float,
     slices: float,
-    recordings: Recordings,
+    recordings: SimulatedDay,
     slots_of_slice: int,
     waited_s: Seconds,
-    load: Load,
+    assumptions: Assumptions,
     costs: Costs,
-) -> Need:
-    fleet, requests, ms = load.fleet, load.requests, costs.request_cpu_ms
+) -> Requirements:
+    fleet, requests, ms = assumptions.fleet, assumptions.requests, costs.request_cpu_ms
     slots = ceil(slots_of_slice * slices)
     workers = ceil(slots / fleet.slots_per_worker)
     peak_per_s = recordings.busiest_minute_per_s * slices
@@ -84,7 +84,9 @@ def _sized(
     api_ms += requests.webhook_share * costs.webhook_cpu_ms
     api_processes = ceil(peak_per_s * api_ms / 1000 / fleet.utilisation)
     minutes = float(recordings.lengths_s.sum()) / 60 * slices
-    bytes_per_minute = sum(share * costs.recording_bytes_per_minute[kind] for kind, share in load.formats.items())
+    bytes_per_minute = sum(
+        share * costs.recording_bytes_per_minute[kind] for kind, share in assumptions.formats.items()
+    )
     mean_bytes = bytes_per_minute * float(recordings.lengths_s.mean()) / 60
     idle = (api_processes + workers) * costs.worker.idle_commits_per_s / IDLE_PROCESSES
     stored_jobs = per_day * fleet.audio_days
@@ -96,11 +98,11 @@ def _sized(
         "log": peak_per_s * costs.worker.wal_bytes_per_job / MEGA,
         "account": peak_per_s * requests.largest_account_share,
         "listing": stored_jobs / 1000 / 20,
-        "puts": 2 * peak_per_s,  # the caller's, and the copy that belongs to the job
+        "puts": 2 * peak_per_s,  # the caller's upload and the job's copy
         "runs": per_day / MEGA,
     }
     p50, p95, p99 = np.percentile(waited_s, (50, 95, 99)).tolist()
-    return Need(
+    return Requirements(
         per_day=per_day,
         peak_per_s=peak_per_s,
         slots=slots,
@@ -115,18 +117,20 @@ def _sized(
     )
 
 
-def breaking_points(load: Load, costs: Costs, seed: int) -> list[Breaking]:
-    """The load at which each part breaks, the first part first.
+def breaking_points(assumptions: Assumptions, costs: Costs, seed: int) -> list[BreakingPoint]:
+    """The load at which each part reaches its limit, lowest load first.
 
-    Demands grow with the load, so each end lies between two probes; between them they are taken as straight lines on
+    Demands grow with the load, so each limit lies between two simulated loads. It is interpolated between them on
     logarithmic axes.
     """
-    probes = [need(per_day, load, costs, seed) for per_day in (1e4, 1e5, 1e6, 1e7, 1e8, 1e9, LARGEST_PER_DAY)]
-    found = [Breaking(part, _reaches(name, part.limit, probes)) for name, part in load.parts.items()]
+    probes = [
+        requirements(per_day, assumptions, costs, seed) for per_day in (1e4, 1e5, 1e6, 1e7, 1e8, 1e9, LARGEST_PER_DAY)
+    ]
+    found = [BreakingPoint(part, _load_at_limit(name, part.limit, probes)) for name, part in assumptions.parts.items()]
     return sorted(found, key=lambda breaking: breaking.per_day)
 
 
-def _reaches(name: str, limit: float, probes: Sequence[Need]) -> float:
+def _load_at_limit(name: str, limit: float, probes: Sequence[Requirements]) -> float:
     for before, after in pairwise(probes):
         low, high = before.demand[name], after.demand[name]
         if low >= limit:
@@ -138,8 +142,8 @@ def _reaches(name: str, limit: float, probes: Sequence[Need]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """A real batch beside the simulation of it."""
+class BatchPrediction:
+    """A measured batch and its prediction."""
 
     predicted_makespan_s: float
     predicted_mean_wait_s: float
@@ -147,12 +151,12 @@ class Replay:
     measured_mean_wait_s: float
 
 
-def replay(costs: Costs) -> Replay:
-    """Predict the batch of two workers from how long its jobs took one worker, all of them there from the start."""
+def predict_real_batch(costs: Costs) -> BatchPrediction:
+    """Predict the batch of several workers from the run times of one worker; all jobs arrive at once."""
     real = costs.worker.real_run
     service_s = np.array(real.one_worker_run_s)
-    waited_s = waits(np.zeros_like(service_s), service_s, real.workers)
-    return Replay(
+    waited_s = queue_waits(np.zeros_like(service_s), service_s, real.workers)
+    return BatchPrediction(
         predicted_makespan_s=float((waited_s + service_s).max()),
         predicted_mean_wait_s=float(waited_s.mean()),
         measured_makespan_s=real.makespan_s,

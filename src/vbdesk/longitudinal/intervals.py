@@ -1,25 +1,25 @@
-"""Intervals around latest and baseline, and the subject's normal range [F8]."""
+"""Intervals of the current level and the baseline, and the subject's normal range [F8]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from vbdesk.longitudinal.filter import Estimates
+from vbdesk.longitudinal.filter import FilterOutput
 from vbdesk.longitudinal.gains import GainStep
 from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of
-from vbdesk.longitudinal.student import central_quantile
+from vbdesk.longitudinal.student_t import central_t_quantile
 
 
 @dataclass(frozen=True, slots=True)
-class Bands:
+class Intervals:
     """Scores, each of shape (2, n, b): lower and upper end for n timepoints and b signs.
 
     Attributes:
-        latest: where the current level lies.
-        baseline: where the personal norm lies.
-        normal_range: where one reference recording of an unchanged subject would lie.
+        latest: interval of the current level.
+        baseline: interval of the personal norm.
+        normal_range: prediction interval of a reference recording of an unchanged subject.
     """
 
     latest: Array
@@ -27,20 +27,22 @@ class Bands:
     normal_range: Array
 
 
-def bands(estimates: Estimates, steps: Sequence[GainStep], sign_class: SignClass, parameters: Parameters) -> Bands:
-    """Intervals of the level that `parameters.interval` names, after every timepoint."""
+def score_intervals(
+    filtered: FilterOutput, steps: Sequence[GainStep], sign_class: SignClass, parameters: Parameters
+) -> Intervals:
+    """Compute intervals after every timepoint, at the level of `parameters.interval`."""
     trait_variance = np.array([step.trait_variance for step in steps])[:, None]
     level_variance = np.array([step.level_variance for step in steps])[:, None]
     within = sign_class.state_variance + sign_class.shift_variance + sign_class.reading_variance
     df = parameters.personal_scale.prior_readings + 1.0 + np.arange(len(steps))[:, None]
-    factor = central_quantile(parameters.interval.level, df) * np.sqrt(estimates.variance_ratio)
+    factor = central_t_quantile(parameters.interval.level, df) * np.sqrt(filtered.variance_ratio)
 
     def around(centre: Array, variance: Array) -> Array:
         half = factor * np.sqrt(variance)
         return score_of(np.stack([centre - half, centre + half]), parameters.scale.offset)
 
-    return Bands(
-        latest=around(estimates.level, level_variance),
-        baseline=around(estimates.trait, trait_variance),
-        normal_range=around(estimates.trait, trait_variance + within),
+    return Intervals(
+        latest=around(filtered.level, level_variance),
+        baseline=around(filtered.trait, trait_variance),
+        normal_range=around(filtered.trait, trait_variance + within),
     )

@@ -1,4 +1,4 @@
-"""Student's t in closed form: to the normal scale and back."""
+"""Student's t distribution in closed form: normal equivalents and quantiles."""
 
 from statistics import NormalDist
 
@@ -15,8 +15,8 @@ def normal_equivalent(t: ArrayLike, df: ArrayLike) -> Array:
     return np.asarray(np.sign(value) * size)
 
 
-def central_quantile(level: float, df: ArrayLike) -> Array:
-    """q with `P(|T| <= q) = level`, by the Cornish-Fisher expansion; good from about 5 degrees of freedom [F8]."""
+def central_t_quantile(level: float, df: ArrayLike) -> Array:
+    """q with `P(|T| <= q) = level`, by the Cornish-Fisher expansion; valid from about 5 degrees of freedom [F8]."""
     nu = np.asarray(df, dtype=np.float64)
     z = normal_quantile(level)
     return np.asarray(z * (1.0 + (z**2 + 1.0) / (4.0 * nu) + (5.0 * z**4 + 16.0 * z**2 + 3.0) / (96.0 * nu**2)))

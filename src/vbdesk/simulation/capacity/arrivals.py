@@ -1,19 +1,19 @@
-"""A day of recordings: when they arrive, how long they are, what is asked of them."""
+"""Draw a day of recordings: arrival times, lengths, analysis times."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.service.capacity.inputs import Costs, Load
-from vbdesk.service.capacity.queueing import Seconds
+from vbdesk.simulation.capacity.inputs import Assumptions, Costs
+from vbdesk.simulation.capacity.queueing import Seconds
 
 DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Recordings:
-    """Recordings of a day in the order of their arrival, shape (n,) each; `service_s` is a core's time for each."""
+class SimulatedDay:
+    """Recordings of a day in order of arrival, shape (n,) each; `service_s` is processor time of the analysis."""
 
     arrivals_s: Seconds
     lengths_s: Seconds
@@ -26,25 +26,25 @@ class Recordings:
         return float(counts.max()) / 60
 
 
-def draw(count: int, load: Load, costs: Costs, chance: np.random.Generator) -> Recordings:
+def draw_day(count: int, assumptions: Assumptions, costs: Costs, chance: np.random.Generator) -> SimulatedDay:
     """Draw a day of `count` recordings."""
-    arrivals_s = _arrivals(count, load, chance)
+    arrivals_s = _arrivals(count, assumptions, chance)
     lengths_s = np.clip(
-        load.lengths.median_s * np.exp(load.lengths.spread * chance.standard_normal(count)),
-        load.lengths.least_s,
-        load.lengths.most_s,
+        assumptions.lengths.median_s * np.exp(assumptions.lengths.spread * chance.standard_normal(count)),
+        assumptions.lengths.least_s,
+        assumptions.lengths.most_s,
     )
-    names = list(load.analyses)
-    shares = np.array([load.analyses[name] for name in names])
+    names = list(assumptions.analyses)
+    shares = np.array([assumptions.analyses[name] for name in names])
     kinds = chance.choice(len(names), size=count, p=shares / shares.sum())
     fixed_s = np.array([costs.analysis[name].fixed_cpu_s for name in names])[kinds]
     per_s = np.array([costs.analysis[name].cpu_s_per_minute for name in names])[kinds] / 60
-    return Recordings(arrivals_s, lengths_s, fixed_s + per_s * lengths_s + costs.worker.worker_cpu_s_per_job)
+    return SimulatedDay(arrivals_s, lengths_s, fixed_s + per_s * lengths_s + costs.worker.worker_cpu_s_per_job)
 
 
-def _arrivals(count: int, load: Load, chance: np.random.Generator) -> Seconds:
-    """Clinics' recordings by the hour, and laptops' that come together."""
-    day = load.day
+def _arrivals(count: int, assumptions: Assumptions, chance: np.random.Generator) -> Seconds:
+    """Arrival times: from clinics hour by hour, from laptops in bursts."""
+    day = assumptions.day
     in_bursts = int(chance.binomial(count, day.burst_share)) if count else 0
     hours = np.array(day.hours)
     hour: NDArray[np.int64] = chance.choice(24, size=count - in_bursts, p=hours / hours.sum())

@@ -1,11 +1,11 @@
-"""One history in a file: what the method is to be run on, as JSON.
+"""One subject's history as a JSON file: the input of `vbdesk longitudinal`.
 
     {"as_of": "2026-03-01T12:00:00Z",
      "options": {"signs": ["stress"], "refs": {"stress": {"location": -0.9, "scale": 0.7}}, "job": "a7"},
      "jobs": [{"job_id": "a7", "recorded_at": "2026-02-27T08:10:00Z", "duration_s": 60, "voice_percentage": 65,
                "audio_clarity": 80, "scores": {"stress": {"score": 0.42, "level": "low"}}}]}
 
-Times are ISO 8601 or seconds since 1970; `options` may be left out, and of a job all but its id, time and scores.
+Times are ISO 8601 or seconds since 1970. `options` is optional; a job needs only its id, time and scores.
 """
 
 import json
@@ -28,22 +28,22 @@ from vbdesk.longitudinal.history import HistoryEntry, SignReading
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class CaseFileError(ValueError):
-    """The text is no such history; the message says what to correct."""
+class HistoryFileError(ValueError):
+    """The text is not a valid history; the message says what to correct."""
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A history and what is asked of it.
+class HistoryFile:
+    """A history and the options of the run.
 
     Attributes:
         as_of: moment of the read.
         history: the jobs, in any order.
-        signs: only these; all that the window holds when None.
+        signs: only these; None for all signs in the window.
         references: population reference by sign.
-        job_id: whose own fields are asked for; the last recording's when None.
-        brief: of the series, only the first and last three timepoints.
-        time_scales: how soon signs change that the method's parameters do not name; slow without.
+        job_id: the job whose own fields to report; None for the last recording.
+        brief: report only the first and last three timepoints of a series.
+        time_scales: time scale of signs that the method's parameters do not list; slow by default.
     """
 
     as_of: datetime
@@ -55,26 +55,26 @@ class Case:
     time_scales: Mapping[str, TimeScale]
 
 
-def read_case(text: str) -> Case:
-    """Read a case from JSON.
+def read_history_file(text: str) -> HistoryFile:
+    """Read a history file from JSON.
 
     Scores outside 0..1 are clipped by the method; null and NaN mean that nothing was measured.
 
     Raises:
-        CaseFileError: the text is not such a case.
+        HistoryFileError: the text is not a valid history file.
     """
     try:
         document = _Document.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise CaseFileError(f"This is not JSON (line {error.lineno}, column {error.colno}): {error.msg}.") from error
+        raise HistoryFileError(f"This is not JSON (line {error.lineno}, column {error.colno}): {error.msg}.") from error
     except RecursionError as error:
-        raise CaseFileError("This JSON is nested too deeply to be a history.") from error
+        raise HistoryFileError("This JSON is nested too deeply to be a history.") from error
     except ValidationError as error:
-        raise CaseFileError(_first_fault(error)) from error
-    except ValueError as error:  # Python refuses to read a number of thousands of digits
-        raise CaseFileError("This JSON holds a number with too many digits; correct it.") from error
+        raise HistoryFileError(_first_fault(error)) from error
+    except ValueError as error:  # Python refuses numbers of thousands of digits
+        raise HistoryFileError("This JSON holds a number with too many digits; correct it.") from error
     options = document.options
-    case = Case(
+    case = HistoryFile(
         as_of=document.as_of,
         history=[job.entry() for job in document.jobs],
         signs=options.signs,
@@ -85,9 +85,9 @@ def read_case(text: str) -> Case:
     )
     ids = Counter(entry.job_id for entry in case.history)
     if twice := next((job_id for job_id, count in ids.items() if count > 1), None):
-        raise CaseFileError(f"Two jobs have the id {twice}; give each its own.")
+        raise HistoryFileError(f"Two jobs have the id {twice}; give each its own.")
     if case.job_id is not None and case.job_id not in ids:
-        raise CaseFileError(f"options.job names {case.job_id}, which is not among the jobs.")
+        raise HistoryFileError(f"options.job names {case.job_id}, which is not among the jobs.")
     return case
 
 
@@ -131,7 +131,7 @@ Percentage = Annotated[float, Field(ge=0, le=100)]
 
 
 class _Reading(_Part):
-    score: Annotated[float, Field(strict=True)] | None  # neither true nor "0.4" is a score
+    score: Annotated[float, Field(strict=True)] | None  # rejects true and "0.4"
     level: Level = Level.LOW
     score_interval: Annotated[tuple[Finite, Finite], AfterValidator(_rising)] | None = None
 

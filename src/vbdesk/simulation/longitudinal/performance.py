@@ -1,61 +1,61 @@
-"""Figures of the method on simulated subjects: how often it is wrong, how soon it sees, how wide it errs."""
+"""Performance figures on simulated subjects: false alarms, power, delay, coverage and errors."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
-from vbdesk.longitudinal.simulation.followed import Followed, Rolling
-from vbdesk.longitudinal.simulation.truth import CHANGE_DAY, Subjects, score_of_logit
+from vbdesk.simulation.longitudinal.filtered_subjects import FilteredSubjects, RollingReads
+from vbdesk.simulation.longitudinal.simulated_subjects import CHANGE_DAY, Subjects, score_of_logit
 
 Figures = dict[str, float]
 Flags = NDArray[np.bool_]
 
 SETTLED_DAY = 60.0  # false alarms are counted from here on
 DAYS_A_YEAR = 365.0
-POINTS = 100.0  # errors are told in score points
+POINTS = 100.0  # errors are in score points
 FEW = slice(1, 5)  # histories of two to five recordings
 
 
-def false_alarms(subjects: Subjects, followed: Followed) -> Figures:
-    """New episodes per subject-year once settled."""
-    return {"episodes_per_year": _episodes_per_year(subjects, followed.anomaly)}
+def false_alarms(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+    """False-alarm episodes per subject-year after the first 60 days."""
+    return {"episodes_per_year": _episodes_per_year(subjects, filtered_subjects.anomaly)}
 
 
-def stable_figures(subjects: Subjects, followed: Followed, offset: float) -> Figures:
-    """Everything that is told of subjects who do not change."""
-    days, anomaly, norm = subjects.days, followed.anomaly, subjects.norm[:, None]
+def stable_figures(subjects: Subjects, filtered_subjects: FilteredSubjects, offset: float) -> Figures:
+    """All figures of subjects who do not change."""
+    days, anomaly, norm = subjects.days, filtered_subjects.anomaly, subjects.norm[:, None]
     settled = days >= SETTLED_DAY
     noisiest = np.argsort(subjects.own_sd)[-len(days) // 4 :]
     began = _onsets(anomaly)
-    within_latest = _within(subjects.level, followed.latest_band)
-    within_baseline = _within(np.broadcast_to(norm, days.shape), followed.baseline_band)
-    foretold = _within(subjects.readings[:, 1:], followed.normal_range[:, :, :-1])
+    within_latest = _within(subjects.level, filtered_subjects.latest_band)
+    within_baseline = _within(np.broadcast_to(norm, days.shape), filtered_subjects.baseline_band)
+    foretold = _within(subjects.readings[:, 1:], filtered_subjects.normal_range[:, :, :-1])
     figures = {
         "alarm_share": float(anomaly[settled].mean()),
         "episodes_per_year": _episodes_per_year(subjects, anomaly),
         "episodes_per_year_all": float(began.sum() / ((days[:, -1] - days[:, 2]).sum() / DAYS_A_YEAR)),
         "episodes_per_year_noisiest": _episodes_per_year(subjects, anomaly, noisiest),
-        "rmse_latest": _rmse((followed.latest - subjects.level)[settled]),
+        "rmse_latest": _rmse((filtered_subjects.latest - subjects.level)[settled]),
         "rmse_reading": _rmse((subjects.readings - subjects.level)[settled]),
-        "rmse_baseline": _rmse((followed.baseline - norm)[settled]),
-        "rmse_baseline_n2_5": _rmse((followed.baseline - norm)[:, FEW]),
+        "rmse_baseline": _rmse((filtered_subjects.baseline - norm)[settled]),
+        "rmse_baseline_n2_5": _rmse((filtered_subjects.baseline - norm)[:, FEW]),
         "rmse_mean_n2_5": _rmse((_running_mean(subjects.readings, offset) - norm)[:, FEW]),
         "cover_latest": float(within_latest.mean()),
         "cover_baseline": float(within_baseline.mean()),
         "cover_normal_range": float(foretold.mean()),
-        "sd_z": float(followed.z[:, 2:].std()),
-        "share_z_above_2": float(np.mean(np.abs(followed.z[:, 2:]) > 2.0)),
+        "sd_z": float(filtered_subjects.z[:, 2:].std()),
+        "share_z_above_2": float(np.mean(np.abs(filtered_subjects.z[:, 2:]) > 2.0)),
     }
     figures |= {f"alarm_share_n{n}": float(anomaly[:, n - 1].mean()) for n in (3, 4, 5, 6)}
     figures |= {f"cover_baseline_n{n}": float(within_baseline[:, n - 1].mean()) for n in (2, 3, 5)}
     figures["latest_over_reading"] = figures["rmse_latest"] / figures["rmse_reading"]
     figures["baseline_over_mean_n2_5"] = figures["rmse_baseline_n2_5"] / figures["rmse_mean_n2_5"]
-    return figures | trend_figures(followed)
+    return figures | trend_figures(filtered_subjects)
 
 
-def change_figures(subjects: Subjects, followed: Followed) -> Figures:
-    """How often and how soon a lasting change upwards is found."""
-    found = followed.anomaly & (followed.deviation > 0.0) & (subjects.days >= CHANGE_DAY)
+def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+    """Power and delay of detecting a lasting upward change."""
+    found = filtered_subjects.anomaly & (filtered_subjects.deviation > 0.0) & (subjects.days >= CHANGE_DAY)
     delays = np.where(found, subjects.days, np.inf).min(axis=1) - CHANGE_DAY
     seen = np.isfinite(delays)
     late = subjects.days >= CHANGE_DAY + 14.0
@@ -63,31 +63,31 @@ def change_figures(subjects: Subjects, followed: Followed) -> Figures:
         "power_120d": float(seen.mean()),
         "power_30d": float(np.mean(delays <= 30.0)),
         "delay_days": float(np.median(delays[seen])) if seen.any() else float("nan"),
-        "rmse_latest": _rmse((followed.latest - subjects.level)[late]),
-    } | trend_figures(followed)
+        "rmse_latest": _rmse((filtered_subjects.latest - subjects.level)[late]),
+    } | trend_figures(filtered_subjects)
 
 
-def single_day_figures(subjects: Subjects, followed: Followed) -> Figures:
-    """What one wild reading, or one true excursion, does that day and in the five weeks after."""
+def single_day_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+    """Effect of one outlier, or one true excursion, on that day and in the five weeks after."""
     everyone, hit = np.arange(len(subjects.days)), subjects.changed
     that_day = subjects.days[everyone, hit][:, None]
     after = (subjects.days > that_day) & (subjects.days <= that_day + 35.0)
-    later = followed.anomaly & after & (followed.deviation > 0.0)
+    later = filtered_subjects.anomaly & after & (filtered_subjects.deviation > 0.0)
     return {
-        "alarm_that_day": float(followed.anomaly[everyone, hit].mean()),
+        "alarm_that_day": float(filtered_subjects.anomaly[everyone, hit].mean()),
         "alarm_within_35d": float(later.any(axis=1).mean()),
-        "baseline_bias": float((followed.baseline - subjects.norm[:, None])[after].mean()) * POINTS,
+        "baseline_bias": float((filtered_subjects.baseline - subjects.norm[:, None])[after].mean()) * POINTS,
     }
 
 
-def trend_figures(followed: Followed) -> Figures:
-    """How trends are labelled at the end."""
-    trends = np.array(followed.trends)
+def trend_figures(filtered_subjects: FilteredSubjects) -> Figures:
+    """Share of each trend label at the end."""
+    trends = np.array(filtered_subjects.trends)
     return {f"trend_{direction}": float(np.mean(trends == direction)) for direction in ("rising", "falling")}
 
 
-def rolling_figures(stable: Subjects, rolling: Rolling, last_day: float) -> Figures:
-    """False alarms where every recording is read from its own window."""
+def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) -> Figures:
+    """False alarms when every recording is read from its own window."""
     onsets = _onsets(rolling.anomaly)
     late = stable.days >= last_day / 2.0
     years = (stable.days[:, -1] - stable.days[:, 2]).sum() / DAYS_A_YEAR
@@ -99,8 +99,8 @@ def rolling_figures(stable: Subjects, rolling: Rolling, last_day: float) -> Figu
     }
 
 
-def absorption_figures(stepped: Subjects, rolling: Rolling, offset: float) -> Figures:
-    """How much of a 1-SD step the baseline has taken over, and who is still alarmed, days after it."""
+def absorption_figures(stepped: Subjects, rolling: RollingReads, offset: float) -> Figures:
+    """Share of a 1-SD step that the baseline absorbed, and share still alarmed, by days since."""
     norm = started_logit(stepped.norm, offset)
     full = started_logit(score_of_logit(stepped.norm_logit + stepped.own_sd), offset) - norm
     moved = (started_logit(rolling.baseline, offset) - norm[:, None]) / full[:, None]
@@ -113,7 +113,7 @@ def absorption_figures(stepped: Subjects, rolling: Rolling, offset: float) -> Fi
 
 
 def _onsets(anomaly: Flags) -> Flags:
-    """Recordings with which an episode begins."""
+    """Recordings at which an episode begins."""
     began = anomaly.copy()
     began[:, 1:] &= ~anomaly[:, :-1]
     return began
@@ -130,7 +130,7 @@ def _within(truth: Array, band: Array) -> Flags:
 
 
 def _running_mean(readings: Array, offset: float) -> Array:
-    """The plain mean of all readings so far, taken on the method's scale."""
+    """Mean of all readings so far, on the method's scale."""
     values = started_logit(readings, offset)
     return score_of(np.cumsum(values, axis=1) / np.arange(1, values.shape[1] + 1), offset)
 
