@@ -28,10 +28,10 @@ from vbdesk.contract.ids import new_id
 from vbdesk.longitudinal import HistoryEntry, SignReading, job_standings, trajectory_json
 from vbdesk.longitudinal.case_report import trajectory_numbers
 from vbdesk.longitudinal.follower import Follower
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.groups import groups, memberships
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.settings import load_settings
+from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.kernel.db.groups import groups, memberships
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.settings import load_settings
 
 TOPIC = "longitudinal"
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")

@@ -49,7 +49,7 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
     yield reported(TOPIC, "list again", f"{seen['list_s'] * 1000:.0f} ms")
     yield judged(TOPIC, "counts", "< 50 ms", f"{seen['counts_s'] * 1000:.1f} ms", seen["counts_s"] < STALL_S)
     yield judged(TOPIC, "one change, read", "< 50 ms", f"{seen['change_s'] * 1000:.1f} ms", seen["change_s"] < STALL_S)
-    yield reported(TOPIC, "what the courier has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
+    yield reported(TOPIC, "what the delivery_worker has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
     yield reported(TOPIC, "one subject, listed", f"{seen['subject_s'] * 1000:.1f} ms")
     yield reported(TOPIC, "memory of all items and rows", f"{seen['memory_mb']:.0f} MB, {size_mb:.0f} MB on disk")
 
@@ -82,10 +82,10 @@ def make(folder: Path) -> None:
 
 def bring_on_their_way(library) -> None:
     from sample_results import result_json
+    from vbdesk.outbox.delivery_worker.line import Line
 
     from vbdesk.contract.ids import new_id
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.courier.line import Line
     from vbdesk.outbox.library.states import Fix
 
     line, result = Line(library.store), json.loads(result_json("model", "pulse", 0.4))
@@ -125,10 +125,11 @@ def done_job(job_id: str, result: object) -> dict[str, object]:
 
 def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
+    from vbdesk.outbox.delivery_worker.delivery_worker import CourierStatus
+    from vbdesk.outbox.delivery_worker.line import Line
+
     from vbdesk.desk.viewmodels.outbox_order import Arranged
     from vbdesk.desk.viewmodels.outbox_rows import Circumstances, OutboxRow
-    from vbdesk.outbox.courier.courier import CourierStatus
-    from vbdesk.outbox.courier.line import Line
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.library import Library
 

@@ -26,6 +26,7 @@ import httpx
 from calibration import judgement, slowness, within
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
+from vbdesk.outbox.delivery_worker.network import ManualNetwork, NetworkState
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
@@ -37,7 +38,6 @@ from vbdesk.desk.garbage import GarbageCollector
 from vbdesk.desk.outside import Outside
 from vbdesk.desk.pages.outbox import OutboxPage
 from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary

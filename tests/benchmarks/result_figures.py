@@ -22,6 +22,7 @@ import numpy as np
 from calibration import judgement, slowness, within
 from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
 from PySide6.QtWidgets import QApplication, QWidget
+from vbdesk.outbox.delivery_worker.network import ManualNetwork, NetworkState
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
@@ -38,7 +39,6 @@ from vbdesk.desk.places import Comparison, Recording
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.theme import Scheme, Theme
 from vbdesk.desk.workspace import Workspace, open_budget
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary

@@ -41,7 +41,7 @@ CALLERS = 4
 BARE = """
 import asyncio, sys
 from fastapi import FastAPI
-from vbdesk.service.servers import bind, origin_of, run_servers
+from vbdesk.service.composition.servers import bind, origin_of, run_servers
 app = FastAPI()
 @app.get("/bare")
 def bare() -> dict[str, str]:

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from calibration import judgement, slowness, within
 from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
 from PySide6.QtWidgets import QApplication
+from vbdesk.outbox.delivery_worker.network import ManualNetwork, NetworkState
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
@@ -40,7 +41,6 @@ from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_
 from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
 from vbdesk.desk.viewmodels.subjects import KEPT_AS
 from vbdesk.desk.workspace import Workspace, open_budget
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.library import Library

@@ -24,6 +24,7 @@ import numpy as np
 from calibration import judgement, slowness, within
 from outbox_page_figures import Beat, live, waited_s
 from PySide6.QtWidgets import QApplication
+from vbdesk.outbox.delivery_worker.network import ManualNetwork
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
@@ -42,7 +43,6 @@ from vbdesk.desk.viewmodels.subject_reading import subject_of
 from vbdesk.desk.workspace import Workspace, open_budget
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
-from vbdesk.outbox.courier.network import ManualNetwork
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault

@@ -24,17 +24,17 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.app import create_app
-from vbdesk.service.composition import close_context, open_context, open_database
-from vbdesk.service.context import Context
-from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.open_context import close_context, open_context, open_database
+from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import new_key
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.errors import audio_rejected
-from vbdesk.service.http.dawdlers import Patience
-from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
-from vbdesk.service.servers import bind, origin_of, run_servers
-from vbdesk.service.settings import load_settings
+from vbdesk.service.http.slow_clients import ClientTimeouts
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
+from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.embedded import embedded_origin
 
 
@@ -166,7 +166,7 @@ MakeDatabase = Callable[[Path], dict[str, str]]
 def patient_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trajectory that is slow to compute is waited for: on a busy machine it would be answered as `running`."""
     monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 60.0)
-    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 60.0)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 60.0)
 
 
 @pytest.fixture(scope="session")
@@ -244,7 +244,7 @@ def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
     stops: list[Callable[[], None]] = []
 
-    def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
+    def start(app: Any, patience: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
         bound = bind("127.0.0.1", 0)
         stops.append(_serve((app, bound), patience=patience, **options))
         return origin_of(bound)

@@ -23,23 +23,23 @@ from sample_results import result_json
 
 from vbdesk.cli.admin import app
 from vbdesk.service.credits.repository import read_ledger
-from vbdesk.service.db import metadata
-from vbdesk.service.db.accounts import accounts
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.stores import erased_objects
-from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.erasure import repository as erasure_rows
 from vbdesk.service.erasure.service import PUT_LASTS, Eraser
-from vbdesk.service.errors import Unauthorized
 from vbdesk.service.groups import repository as group_rows
-from vbdesk.service.jobs import orphans
-from vbdesk.service.jobs.retention import remove_erased_audio
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.accounts import accounts
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.stores import erased_objects
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.errors import Unauthorized
+from vbdesk.service.maintenance import orphans
+from vbdesk.service.maintenance.retention import remove_erased_audio
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.store import StoreUnavailable
 from vbdesk.service.webhooks import repository as deliveries
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 AUDIO = noise_wav(16)
@@ -201,10 +201,10 @@ def receiver():
     server.server_close()
 
 
-def courier_of(service) -> WebhookCourier:
+def delivery_worker_of(service) -> DeliveryWorker:
     context = service.context
     sender = WebhookSender(AddressGuard(allow_private=True))
-    return WebhookCourier(context.database, context.clock, context.secrets, sender)
+    return DeliveryWorker(context.database, context.clock, context.secrets, sender)
 
 
 def test_webhooks_of_a_suspended_account_wait_and_go_out_once_it_is_resumed(service, account, client, receiver):
@@ -214,13 +214,13 @@ def test_webhooks_of_a_suspended_account_wait_and_go_out_once_it_is_resumed(serv
     on_account(service, account, "suspend")
     finish(service, of_account)
     finish(service, of_job)
-    courier = courier_of(service)
+    delivery_worker = delivery_worker_of(service)
     for _ in range(20):
-        assert courier.deliver_due() == 0
+        assert delivery_worker.deliver_due() == 0
         service.clock.advance(3600)
     assert Receiver.received == []
     on_account(service, account, "resume")
-    assert courier.deliver_due() == 2
+    assert delivery_worker.deliver_due() == 2
     assert len(Receiver.received) == 2
 
 
@@ -235,7 +235,7 @@ def test_a_delivery_found_just_before_a_suspension_is_not_claimed(service, accou
         return due
 
     monkeypatch.setattr(deliveries, "list_due", list_and_suspend)
-    courier_of(service).deliver_due()
+    delivery_worker_of(service).deliver_due()
     assert Receiver.received == []
 
 

@@ -10,11 +10,11 @@ from typer.testing import CliRunner, Result
 
 from vbdesk.cli.admin import app
 from vbdesk.service.accounts.service import AccountService, Credential
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.migrate import REVISION
-from vbdesk.service.errors import Unauthorized
-from vbdesk.service.settings import load_settings
+from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.migrate import REVISION
+from vbdesk.service.kernel.errors import Unauthorized
+from vbdesk.service.kernel.settings import load_settings
 
 
 def run(*arguments: str | Path) -> Result:

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from vbdesk.service.settings import SettingsInvalid, load_settings
+from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 
 PAGE = "https://app.example.org"
 STRANGERS = [

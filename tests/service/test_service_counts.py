@@ -11,15 +11,15 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.db.engine import create_engine
-from vbdesk.service.db.jobs import job_days
-from vbdesk.service.db.jobs import jobs as jobs_table
-from vbdesk.service.db.migrate import configuration, upgrade
-from vbdesk.service.db.session import Database
 from vbdesk.service.erasure.repository import delete_jobs
 from vbdesk.service.groups import repository as groups
-from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.kernel.db.engine import create_engine
+from vbdesk.service.kernel.db.jobs import job_days
+from vbdesk.service.kernel.db.jobs import jobs as jobs_table
+from vbdesk.service.kernel.db.migrate import configuration, upgrade
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.paging import Page
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from vbdesk.service.app import create_app
-from vbdesk.service.http.dawdlers import Patience
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.http.slow_clients import ClientTimeouts
 
-HASTY = Patience(head_s=1.0, body_s=1.0, body_bytes=2000, look_every_s=0.1)
+HASTY = ClientTimeouts(head_s=1.0, body_s=1.0, body_bytes=2000, look_every_s=0.1)
 LEAST_S = 0.9
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.service.settings import Settings
+from vbdesk.service.kernel.settings import Settings
 
 DEPLOY = Path(__file__).parents[2] / "packaging" / "deploy"
 JOB_TIMEOUT_S = Settings.model_fields["job_timeout_s"].default

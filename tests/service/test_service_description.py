@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-from vbdesk.service.app import described_app
+from vbdesk.service.composition.app import described_app
 
 EXAMPLES = 6  # of each mode and operation
 

@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from vbdesk.service.app import described_app
-from vbdesk.service.http.protection import PROTECTION
+from vbdesk.service.composition.app import described_app
+from vbdesk.service.http.security_headers import PROTECTION
 from vbdesk.service.jobs.wiring import lifecycle_of
 
 sys.path.append(str(Path(__file__).parent / "jobs"))

@@ -23,11 +23,11 @@ from sample_audio import noise_wav
 from served import Served, wait_for_end
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.service.db.jobs import jobs
 from vbdesk.service.health.findings import Health
-from vbdesk.service.health.own_place import look_at_disk
-from vbdesk.service.observe.state import StateCollector
-from vbdesk.service.settings import load_settings
+from vbdesk.service.health.host_checks import look_at_disk
+from vbdesk.service.health.state_metrics import StateCollector
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.settings import load_settings
 
 AUDIO = noise_wav(16)
 LARGE = 4 * 1024**2

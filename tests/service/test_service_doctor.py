@@ -10,12 +10,12 @@ from typer.testing import CliRunner, Result
 from vbdesk.cli.admin import app as admin
 from vbdesk.cli.main import app
 from vbdesk.contract.ids import new_id
-from vbdesk.service.db.credits import credit_balances
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.health.examination import examine
+from vbdesk.service.health.doctor import examine
+from vbdesk.service.health.endpoint_checks import look_at_address
 from vbdesk.service.health.findings import Health
-from vbdesk.service.health.public import look_at_address
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.credits import credit_balances
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.settings import load_settings
 
 SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
 

@@ -9,10 +9,10 @@ import pytest
 from fastapi import FastAPI
 
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.dependencies import guarded_router
-from vbdesk.service.errors import NotFound
-from vbdesk.service.http.error_answers import install_error_handlers
-from vbdesk.service.servers import bind
+from vbdesk.service.composition.servers import bind
+from vbdesk.service.http.error_responses import install_error_handlers
+from vbdesk.service.http.guard import guarded_router
+from vbdesk.service.kernel.errors import NotFound
 
 
 def test_an_unknown_path_answers_in_the_error_shape(client):

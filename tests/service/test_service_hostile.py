@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).parent))
 
 from hostile_bodies import bombs, broken_forms, hostile_bodies, in_form, sound_files
 
-from vbdesk.service.work.inspection import TIMEOUT_S, FencedInspector
+from vbdesk.service.engine.inspection import TIMEOUT_S, SandboxedInspector
 
 PATH = "/v2/signs/stress/analyze"
 
@@ -21,7 +21,7 @@ PATH = "/v2/signs/stress/analyze"
 @pytest.fixture(scope="module")
 def inspectors():
     """Looks at recordings, and one with a quarter of the patience, for whom any refusal is as good."""
-    made = FencedInspector(), FencedInspector(timeout_s=TIMEOUT_S / 4)
+    made = SandboxedInspector(), SandboxedInspector(timeout_s=TIMEOUT_S / 4)
     yield made
     for inspector in made:
         inspector.close()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from vbdesk.contract.limits import Plan
-from vbdesk.service.db.engine import create_engine
-from vbdesk.service.db.session import Database
+from vbdesk.service.kernel.db.engine import create_engine
+from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import SharedRateWindows
 

@@ -8,9 +8,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from vbdesk.service.db import metadata
-from vbdesk.service.db.engine import create_engine
-from vbdesk.service.db.migrate import (
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.engine import create_engine
+from vbdesk.service.kernel.db.migrate import (
     REVISION,
     MigrationFailed,
     SchemaState,
@@ -19,8 +19,8 @@ from vbdesk.service.db.migrate import (
     status,
     upgrade,
 )
-from vbdesk.service.db.migrations.filters import is_ours
-from vbdesk.service.db.session import Database
+from vbdesk.service.kernel.db.migrations.filters import is_ours
+from vbdesk.service.kernel.db.session import Database
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.encryption.recording_files import RecordingFiles
-from vbdesk.service.http.error_answers import install_error_handlers
+from vbdesk.service.http.error_responses import install_error_handlers
 from vbdesk.service.http.multipart import received_form
 
 MIB = 1024 * 1024

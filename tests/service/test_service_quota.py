@@ -14,10 +14,10 @@ sys.path.append(str(Path(__file__).parent / "jobs"))
 from sample_audio import noise_wav
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
-from vbdesk.service.db.uploads import uploads
-from vbdesk.service.errors import QuotaExceeded
-from vbdesk.service.settings import SettingsInvalid, load_settings
-from vbdesk.service.uploads.in_flight import BytesInFlight
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.errors import QuotaExceeded
+from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
+from vbdesk.service.limits.bytes_in_flight import BytesInFlight
 
 AUDIO = noise_wav(16)
 MIB = 1024**2

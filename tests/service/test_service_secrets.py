@@ -15,17 +15,17 @@ from typer.testing import CliRunner, Result
 from vbdesk.cli.admin import app
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import close_context, open_context, open_database
+from vbdesk.service.composition.open_context import close_context, open_context, open_database
 from vbdesk.service.console.forms import TOKEN_FIELD, FormRefused, check_token, form_token
-from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.db.session import Database
-from vbdesk.service.db.webhooks import account_webhooks
-from vbdesk.service.health.examination import examine
+from vbdesk.service.health.doctor import examine
 from vbdesk.service.health.findings import Finding, Health
-from vbdesk.service.resealing import SealCount, any_sealed, count_seals, reseal
-from vbdesk.service.secret_box import KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
-from vbdesk.service.settings import Settings, load_settings
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.webhooks import account_webhooks
+from vbdesk.service.kernel.secret_box import KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
+from vbdesk.service.kernel.settings import Settings, load_settings
+from vbdesk.service.maintenance.resealing import SealCount, any_sealed, count_seals, reseal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
 from vbdesk.service.webhooks.service import PURPOSE
 

@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 from free_ports import free_port
 from vbdesk.cli.serve import serve
-from vbdesk.service.process import StartRefused
-from vbdesk.service.serve import serve as serve_here
-from vbdesk.service.settings import load_settings
+from vbdesk.service.composition.process import StartRefused
+from vbdesk.service.composition.serve import serve as serve_here
+from vbdesk.service.kernel.settings import load_settings
 
 START_LIMIT_S = 60
 END_LIMIT_S = 60
@@ -152,7 +152,7 @@ def test_one_port_for_two_purposes_is_refused_in_one_sentence(tmp_path, monkeypa
     ports |= {name: value for name, value in given.items() if name in ports}
     if "ops_port" in given:
         ports["ops_port"] = port
-    monkeypatch.setattr("vbdesk.service.serve.opened", stop_here)
+    monkeypatch.setattr("vbdesk.service.composition.serve.opened", stop_here)
     settings = load_settings(tmp_path, **{**given, **ports})
     if named is None:
         with pytest.raises(Reached):

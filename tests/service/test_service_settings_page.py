@@ -9,7 +9,7 @@ import typer
 
 from vbdesk.cli.serve import serve
 from vbdesk.cli.worker import worker
-from vbdesk.service.settings import Settings, SettingsInvalid, load_settings
+from vbdesk.service.kernel.settings import Settings, SettingsInvalid, load_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
 CHAPTER = PAGE.split("\n## Settings\n")[1].split("\n## ")[0]
@@ -59,7 +59,7 @@ def test_the_page_says_what_holds_for_all_others():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_flag_reaches_its_setting(command, monkeypatch, tmp_path):
     given = Mock(side_effect=SettingsInvalid("enough"))
-    monkeypatch.setattr("vbdesk.service.settings.load_settings", given)
+    monkeypatch.setattr("vbdesk.service.kernel.settings.load_settings", given)
     for name in flags_of(command):
         value = SAMPLES.get(name, 7)
         with pytest.raises(typer.Exit):

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from vbdesk.service.http.unreadable import MAX_CHUNK_EXTENSION_BYTES
+from vbdesk.service.http.malformed_requests import MAX_CHUNK_EXTENSION_BYTES
 
 SECOND = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.accounts.service import Account
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.errors import InvalidRequest
-from vbdesk.service.storage import origin
+from vbdesk.service.http import storage_origin
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.errors import InvalidRequest
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing
 from vbdesk.service.uploads.wiring import uploads_of
@@ -310,5 +310,5 @@ def test_a_refusal_does_not_keep_the_requests_that_were_refused(service, client)
     for _ in range(3):
         assert code_of(put(grant, b"sounds")) == "EntityTooLarge"
         assert code_of(put(grant, b"soun")) == "EntityTooSmall"
-    kept = [one for one in vars(origin).values() if isinstance(one, BaseException)]
+    kept = [one for one in vars(storage_origin).values() if isinstance(one, BaseException)]
     assert all(one.__traceback__ is None for one in kept)

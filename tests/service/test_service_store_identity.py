@@ -23,27 +23,27 @@ from typer.testing import CliRunner
 from vbdesk.cli.admin import app as admin
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.service import store_identity
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.db.session import Database
-from vbdesk.service.db.stores import erased_objects
-from vbdesk.service.db.stores import store_identity as identity_table
-from vbdesk.service.db.uploads import uploads
-from vbdesk.service.erasure.wiring import open_eraser
-from vbdesk.service.health.examination import examine
+from vbdesk.service.composition.eraser import open_eraser
+from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.composition.process import StartRefused, opened
+from vbdesk.service.engine.sweeper import Sweeper
+from vbdesk.service.health.doctor import examine
 from vbdesk.service.health.findings import Health
-from vbdesk.service.process import StartRefused, opened
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.stores import erased_objects
+from vbdesk.service.kernel.db.stores import store_identity as identity_table
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.maintenance import store_identity
+from vbdesk.service.maintenance.store_identity import adopt_store, require_match
 from vbdesk.service.storage.opening import open_store
 from vbdesk.service.storage.store import StoreMismatch, StoreUnavailable
-from vbdesk.service.store_identity import adopt_store, require_match
 from vbdesk.service.uploads import repository
 from vbdesk.service.uploads.service import UploadService
-from vbdesk.service.work.sweeper import Sweeper
 
 OLD_FOLDER = Path(__file__).parents[1] / "data" / "service_6.zip"
 START_LIMIT_S = 90

@@ -15,10 +15,10 @@ sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 from service_in_process import API, Clock, ServiceInProcess
 
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.db.uploads import uploads
-from vbdesk.service.db.webhooks import account_webhooks
 from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.webhooks import account_webhooks
 
 DATA = Path(__file__).parents[1] / "data"
 WRITTEN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

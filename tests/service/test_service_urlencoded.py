@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.service.http.dawdlers import Patience
 from vbdesk.service.http.form_fields import MAX_FIELD_BYTES, MAX_FIELDS
+from vbdesk.service.http.slow_clients import ClientTimeouts
 
 sys.path.append(str(Path(__file__).parent / "jobs"))
 
@@ -210,9 +210,9 @@ def test_a_form_is_read_however_its_bytes_arrive(client, upload_ref, step):
 
 
 def test_a_form_that_trickles_is_cut_off(service, account, serve_app):
-    from vbdesk.service.app import create_app
+    from vbdesk.service.composition.app import create_app
 
-    patience = Patience(head_s=60, body_s=0.3, body_bytes=1024, look_every_s=0.1)
+    patience = ClientTimeouts(head_s=60, body_s=0.3, body_bytes=1024, look_every_s=0.1)
     parts = urlsplit(serve_app(create_app(service.context), patience))
     head = f"POST {SIGN} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {URLENCODED}\r\nContent-Length: 1000\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in account.headers.items())

@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 
 from served import VbdeskProcess, operate
 
-from vbdesk.service.secret_box import KeyFile
+from vbdesk.service.kernel.secret_box import KeyFile
 
 
 class Cluster:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.service.app import described_app
+from vbdesk.service.composition.app import described_app
 
 sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 
 sys.path.append(str(Path(__file__).parent))  # children import their tasks by name
 

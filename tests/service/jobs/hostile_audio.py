@@ -18,10 +18,10 @@ sys.path.append(str(TESTS / "voice"))
 from damaged_files import damaged  # noqa: E402
 from m4a_files import write_m4a  # noqa: E402
 
-from vbdesk.service.jobs.audio import AudioFacts, load_decoders, look_at  # noqa: E402
-from vbdesk.service.work.inspection import MAX_TASKS, MEMORY_BYTES  # noqa: E402
-from vbdesk.service.work.slot import SlotError, TaskFailed  # noqa: E402
-from vbdesk.service.work.slots import SlotPool  # noqa: E402
+from vbdesk.service.engine.inspection import MAX_TASKS, MEMORY_BYTES  # noqa: E402
+from vbdesk.service.engine.slot import SlotError, TaskFailed  # noqa: E402
+from vbdesk.service.engine.slot_pool import SlotPool  # noqa: E402
+from vbdesk.service.ports.audio_inspector import AudioFacts, load_decoders, look_at  # noqa: E402
 
 SHARED = TESTS.parents[1] / "shared" / "audio" / "odd"
 """The larger collection, beside the checkout."""

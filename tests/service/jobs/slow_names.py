@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.kernel.address_guard import AddressGuard
 
 ENOUGH_S = 60
 
@@ -36,7 +36,7 @@ class SlowNames:
         self._check_url: Any = AddressGuard.check_url
         monkeypatch.setattr(socket, "getaddrinfo", self._getaddrinfo)
         monkeypatch.setattr(AddressGuard, "check_url", lambda *arguments: self._counted(*arguments))
-        monkeypatch.setattr("vbdesk.service.webhooks.resolver.TIMEOUT_S", patience_s, raising=False)
+        monkeypatch.setattr("vbdesk.service.kernel.name_resolver.TIMEOUT_S", patience_s, raising=False)
 
     def look_up(self, host: str, port: int) -> list[str]:
         self.asked.append(host)

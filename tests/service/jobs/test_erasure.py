@@ -14,15 +14,15 @@ from worker_tasks import analyse_slowly, nothing_to_prepare
 
 from vbdesk.cli.admin import app
 from vbdesk.contract.ids import new_id
-from vbdesk.service.db import metadata
-from vbdesk.service.db.credits import credit_entries
-from vbdesk.service.db.groups import cohort_snapshots
-from vbdesk.service.erasure.wiring import open_eraser
-from vbdesk.service.errors import Conflict, NotFound
-from vbdesk.service.jobs.orphans import sweep_orphans
-from vbdesk.service.jobs.retention import remove_erased_audio
-from vbdesk.service.work.runner import JobRunner
-from vbdesk.service.work.slots import SlotPool
+from vbdesk.service.composition.eraser import open_eraser
+from vbdesk.service.engine.job_runner import JobRunner
+from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.credits import credit_entries
+from vbdesk.service.kernel.db.groups import cohort_snapshots
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.maintenance.orphans import sweep_orphans
+from vbdesk.service.maintenance.retention import remove_erased_audio
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from vbdesk.service.errors import TooMuchRefused
-from vbdesk.service.work.fair_places import REFUSED_S, WINDOW_S, FairPlaces
+from vbdesk.service.engine.fair_slots import REFUSED_S, WINDOW_S, FairSlots
+from vbdesk.service.kernel.errors import TooMuchRefused
 
 
 class Clock:
@@ -24,7 +24,7 @@ def clock() -> Clock:
 class Queue:
     """Senders who ask for places, and the order in which they get them."""
 
-    def __init__(self, places: FairPlaces) -> None:
+    def __init__(self, places: FairSlots) -> None:
         self.places = places
         self.served: list[str] = []
         self.tasks: list[asyncio.Task[None]] = []
@@ -49,7 +49,7 @@ class Queue:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-def run(scenario, places: FairPlaces) -> None:
+def run(scenario, places: FairSlots) -> None:
     async def begin() -> None:
         queue = Queue(places)
         try:
@@ -73,7 +73,7 @@ def test_a_crowd_of_one_sender_has_half_of_the_places_and_the_next_one_goes_befo
         queue.places.give_back("fourth", 1.0, refused=False)
         assert await queue.settle() == ["other"]
 
-    run(scenario, FairPlaces(4, 2, clock))
+    run(scenario, FairSlots(4, 2, clock))
 
 
 def test_of_those_who_wait_the_one_goes_on_that_used_the_least_time(clock):
@@ -92,7 +92,7 @@ def test_of_those_who_wait_the_one_goes_on_that_used_the_least_time(clock):
             queue.places.give_back(sender, 0.0, refused=False)
         assert await queue.settle() == ["newcomer", "c", "b"], "by 0, 1 and 2 s; a used 3"
 
-    run(scenario, FairPlaces(4, 2, clock))
+    run(scenario, FairSlots(4, 2, clock))
 
 
 def test_a_newcomer_waits_for_one_place_and_for_no_turn_of_the_others(clock):
@@ -104,11 +104,11 @@ def test_a_newcomer_waits_for_one_place_and_for_no_turn_of_the_others(clock):
         queue.places.give_back("b", 0.1, refused=False)
         assert await queue.settle() == ["newcomer"]
 
-    run(scenario, FairPlaces(4, 2, clock))
+    run(scenario, FairSlots(4, 2, clock))
 
 
 def test_time_for_refused_recordings_is_bounded_and_comes_back(clock):
-    places = FairPlaces(4, 2, clock)
+    places = FairSlots(4, 2, clock)
 
     async def scenario(queue):
         for _ in range(3):
@@ -134,7 +134,7 @@ def test_recordings_that_are_accepted_are_not_bounded(clock):
             await queue.places.take("busy")
             queue.places.give_back("busy", REFUSED_S, refused=False)
 
-    run(scenario, FairPlaces(4, 2, clock))
+    run(scenario, FairSlots(4, 2, clock))
 
 
 def test_those_who_wait_when_the_time_is_used_up_are_refused_and_keep_no_place(clock):
@@ -148,7 +148,7 @@ def test_those_who_wait_when_the_time_is_used_up_are_refused_and_keep_no_place(c
         queue.ask("a", "b", "c", "d")
         assert await queue.settle() == ["a", "b", "c"]
 
-    run(scenario, FairPlaces(4, 2, clock))
+    run(scenario, FairSlots(4, 2, clock))
 
 
 @pytest.mark.parametrize("granted", [True, False])
@@ -166,11 +166,11 @@ def test_who_leaves_keeps_no_place(clock, granted):
         queue.ask("c")
         assert await queue.settle() == ["c"]
 
-    run(scenario, FairPlaces(1, 1, clock))
+    run(scenario, FairSlots(1, 1, clock))
 
 
 def test_senders_who_are_gone_are_forgotten(clock):
-    places = FairPlaces(4, 2, clock)
+    places = FairSlots(4, 2, clock)
 
     async def scenario(queue):
         for number in range(50):

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from vbdesk.service.db.groups import group_states
+from vbdesk.service.groups import computed_states
 from vbdesk.service.groups import repository as groups
-from vbdesk.service.groups import states
-from vbdesk.service.groups.cohort import CohortSnapshots
-from vbdesk.service.groups.states import StateKind
+from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
+from vbdesk.service.groups.computed_states import StateKind
+from vbdesk.service.kernel.db.groups import group_states
 
 FIELDS = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
 
@@ -190,13 +190,13 @@ def test_an_unchanged_group_is_not_computed_again_until_a_minute_has_passed(benc
 def test_a_recompute_that_takes_long_answers_running_then_done(bench, monkeypatch):
     monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 0.1)
     bench.finish(bench.submit_to("g"))
-    compute, goes_on = states._COMPUTE[StateKind.TRAJECTORY], threading.Event()
+    compute, goes_on = computed_states._COMPUTE[StateKind.TRAJECTORY], threading.Event()
 
     def compute_slowly(*arguments):
         assert goes_on.wait(60)
         return compute(*arguments)
 
-    monkeypatch.setitem(states._COMPUTE, StateKind.TRAJECTORY, compute_slowly)
+    monkeypatch.setitem(computed_states._COMPUTE, StateKind.TRAJECTORY, compute_slowly)
     running = bench.get("/v2/groups/g/longitudinal")
     goes_on.set()
     assert running == {
@@ -237,7 +237,7 @@ def wait_until_stored(bench, count: int) -> None:
 
 @STATES
 def test_a_state_is_read_while_somebody_else_writes(make_bench, monkeypatch, kind, time_field):
-    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 0.01)
     bench = make_bench()
     bench.finish(bench.submit_to("g"))
     computed = counted_computations(monkeypatch, kind)
@@ -270,8 +270,8 @@ def test_a_state_that_cannot_be_stored_is_answered_all_the_same(make_bench, monk
 
 
 def test_reads_of_other_groups_do_not_wait_for_states_that_cannot_be_stored(make_bench, monkeypatch):
-    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 0.01)
-    monkeypatch.setattr("vbdesk.service.groups.states.MOST_UNKEPT", 5)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.MOST_UNKEPT", 5)
     bench = make_bench()
     names = [f"g{number}" for number in range(12)]
     for name in names:
@@ -283,16 +283,16 @@ def test_reads_of_other_groups_do_not_wait_for_states_that_cannot_be_stored(make
 
 
 def test_a_change_of_the_group_is_seen_before_the_state_from_before_is_stored(make_bench, monkeypatch):
-    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 0.01)
     bench = make_bench()
     bench.finish(bench.submit_to("g"))
-    keep, goes_on = states.GroupStates._keep, threading.Event()
+    keep, goes_on = computed_states.GroupStates._keep, threading.Event()
 
     def keep_slowly(*arguments):
         assert goes_on.wait(60)
         keep(*arguments)
 
-    monkeypatch.setattr(states.GroupStates, "_keep", keep_slowly)
+    monkeypatch.setattr(computed_states.GroupStates, "_keep", keep_slowly)
     assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 1
     bench.finish(bench.submit_to("g"))
     assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 2
@@ -304,13 +304,13 @@ def test_a_change_of_the_group_is_seen_before_the_state_from_before_is_stored(ma
 def counted_computations(monkeypatch, kind: str) -> list[str]:
     """Grows with every computation of such a state."""
     kind = StateKind.TRAJECTORY if kind == "longitudinal" else StateKind.AGGREGATE
-    compute, computed = states._COMPUTE[kind], list[str]()
+    compute, computed = computed_states._COMPUTE[kind], list[str]()
 
     def count(*arguments):
         computed.append(kind)
         return compute(*arguments)
 
-    monkeypatch.setitem(states._COMPUTE, kind, count)
+    monkeypatch.setitem(computed_states._COMPUTE, kind, count)
     return computed
 
 

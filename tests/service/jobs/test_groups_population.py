@@ -8,10 +8,10 @@ from sample_results import result_json
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ModelResult, SpeakerResult
 from vbdesk.longitudinal import cohort_reference, snapshot
-from vbdesk.service.db.groups import cohort_snapshots
-from vbdesk.service.groups.cohort import CohortSnapshots
-from vbdesk.service.jobs.reading import reading_of
+from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
+from vbdesk.service.jobs.history_record import record_of
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.db.groups import cohort_snapshots
 
 SUBJECTS = 32
 DAYS = (3, 10, 17)
@@ -150,6 +150,6 @@ def test_what_was_not_measurable_is_left_out_and_a_scores_interval_is_kept():
     result = ModelResult.model_validate_json(result_json("model", "pulse", 0.4))
     first, *rest = result.signals
     silent = first.model_copy(update={"level": Level.INCONCLUSIVE, "score_interval": None, "score": 0.2})
-    signs = json.loads(reading_of(result.model_copy(update={"signals": [silent, *rest]})))["signs"]
+    signs = json.loads(record_of(result.model_copy(update={"signals": [silent, *rest]})))["signs"]
     assert signs[first.name] == [None, "inconclusive", first.flagged, None]
     assert signs[rest[0].name] == [0.4, "none", False, pytest.approx([0.3, 0.5])]

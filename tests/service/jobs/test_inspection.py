@@ -18,9 +18,9 @@ from worker_tasks import (
     stall_at_one_file,
 )
 
-from vbdesk.service.errors import AudioTooLong, ProcessingFailed, TooMuchRefused, UnsupportedFormat
-from vbdesk.service.work.inspection import FencedInspector
-from vbdesk.service.work.slots import SlotPool
+from vbdesk.service.engine.inspection import SandboxedInspector
+from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.kernel.errors import AudioTooLong, ProcessingFailed, TooMuchRefused, UnsupportedFormat
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 HONEST = SPEECH.with_name("speech_male_20s.flac")
@@ -35,7 +35,7 @@ def inspect(inspector, path):
 
 @pytest.fixture(scope="module")
 def inspector():
-    inspector = FencedInspector()
+    inspector = SandboxedInspector()
     yield inspector
     inspector.close()
 
@@ -69,7 +69,7 @@ def test_a_file_that_is_gone_is_not_the_senders_fault(inspector, tmp_path):
     ],
 )
 def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(prepare):
-    inspector = FencedInspector(prepare=prepare, timeout_s=0.5, memory_bytes=200 * MEBIBYTE)
+    inspector = SandboxedInspector(prepare=prepare, timeout_s=0.5, memory_bytes=200 * MEBIBYTE)
     try:
         for _ in range(3):  # more than there are children
             with pytest.raises(UnsupportedFormat):
@@ -87,7 +87,7 @@ def test_files_that_stall_their_children_hold_up_only_their_sender():
         refusals = await asyncio.gather(*stalling, return_exceptions=True)
         return facts, still_stalling, refusals
 
-    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=3)
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=3)
     try:
         inspect(inspector, HONEST)  # whatever must start first has started
         facts, still_stalling, refusals = asyncio.run(crowd())
@@ -99,7 +99,7 @@ def test_files_that_stall_their_children_hold_up_only_their_sender():
 
 
 def test_a_child_that_cannot_start_is_the_services_fault():
-    inspector = FencedInspector(prepare=die_preparing)
+    inspector = SandboxedInspector(prepare=die_preparing)
     try:
         with pytest.raises(ProcessingFailed):
             inspect(inspector, SPEECH)
@@ -119,7 +119,7 @@ def test_a_child_is_bounded_beyond_what_it_holds_when_ready():
 
 
 def test_the_api_refuses_such_a_file_and_goes_on(make_bench):
-    inspector = FencedInspector(prepare=crash_at_a_look)
+    inspector = SandboxedInspector(prepare=crash_at_a_look)
     try:
         bench = make_bench(inspector=inspector)
         answer = bench.post()
@@ -130,8 +130,8 @@ def test_the_api_refuses_such_a_file_and_goes_on(make_bench):
 
 
 def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(monkeypatch):
-    monkeypatch.setattr("vbdesk.service.work.fair_places.REFUSED_S", 1.0)
-    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=0.5)
+    monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 1.0)
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=0.5)
 
     async def crowd():
         refusals = [inspector.inspect(SPEECH, "hostile") for _ in range(8)]
@@ -150,8 +150,8 @@ def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(mon
 
 
 def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monkeypatch):
-    monkeypatch.setattr("vbdesk.service.work.fair_places.REFUSED_S", 0.2)
-    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=0.5)
+    monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 0.2)
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=0.5)
     try:
         bench = make_bench(inspector=inspector)
         assert bench.post(audio=SPEECH.read_bytes()).status_code == 400
@@ -167,7 +167,7 @@ def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monk
 
 def test_a_caller_who_leaves_keeps_the_place_until_the_child_is_done():
     """Otherwise callers who leave again and again would have more children at work than their places."""
-    inspector = FencedInspector(prepare=stall_at_one_file, timeout_s=3)
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=3)
 
     async def leave():
         leaving = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(2)]

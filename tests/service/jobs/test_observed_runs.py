@@ -20,14 +20,14 @@ from opentelemetry.trace import format_trace_id
 from served import Served, wait_for_end
 from worker_tasks import analyse_in_stages, nothing_to_prepare
 
-from vbdesk.service.app import create_app
-from vbdesk.service.db.credits import credit_balances
-from vbdesk.service.observe.tracing import Tracing, TracingMissing, open_tracing
-from vbdesk.service.settings import load_settings
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.work.runner import JobRunner
-from vbdesk.service.work.slots import SlotPool
-from vbdesk.service.work.sweeper import Sweeper
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.engine.job_runner import JobRunner
+from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.engine.sweeper import Sweeper
+from vbdesk.service.kernel.db.credits import credit_balances
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.observability.tracing import Tracing, TracingMissing, open_tracing
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 
 GROUP = "anna-meier-1961"
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
@@ -73,11 +73,11 @@ def submit_run_and_deliver(service: Any) -> str:
     runner.run(job_id)
     runner.stop()
     context = service.context
-    courier = WebhookCourier(
+    delivery_worker = DeliveryWorker(
         context.database, context.clock, context.secrets, Postbox(), context.metrics, context.tracing
     )
-    assert courier.deliver_due() == 1
-    courier.stop()
+    assert delivery_worker.deliver_due() == 1
+    delivery_worker.stop()
     return job_id
 
 

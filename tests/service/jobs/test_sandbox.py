@@ -13,11 +13,11 @@ import pytest
 import sandbox_tasks as tasks
 from worker_tasks import double, nothing_to_prepare
 
-from vbdesk.service.health.own_place import look_at_sandbox
-from vbdesk.service.work import sandbox
-from vbdesk.service.work.sandbox import Offered, offered
-from vbdesk.service.work.slot import ChildCrashed, Slot, TaskFailed, TaskTimedOut
-from vbdesk.service.work.slots import SlotPool
+from vbdesk.service.engine import sandbox
+from vbdesk.service.engine.sandbox import Offered, offered
+from vbdesk.service.engine.slot import ChildCrashed, Slot, TaskFailed, TaskTimedOut
+from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.health.host_checks import look_at_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a sandbox for an ordinary process")
 
@@ -81,7 +81,7 @@ def test_a_child_does_not_read_the_current_directory_though_python_searches_it(f
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); sys.path.insert(0, {str(folder)!r})\n"
         "import sandbox_tasks, worker_tasks\n"
         "from pathlib import Path\n"
-        "from vbdesk.service.work.slot import Slot, TaskFailed\n"
+        "from vbdesk.service.engine.slot import Slot, TaskFailed\n"
         "slot = Slot(worker_tasks.nothing_to_prepare)\n"
         "try:\n"
         "    slot.run(sandbox_tasks.read_file, Path('other.wav'), timeout_s=60)\n"
@@ -143,7 +143,7 @@ def test_a_child_has_no_variables_and_shows_none(monkeypatch: pytest.MonkeyPatch
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "import sandbox_tasks, worker_tasks\n"
         "from pathlib import Path\n"
-        "from vbdesk.service.work.slot import Slot\n"
+        "from vbdesk.service.engine.slot import Slot\n"
         "slot = Slot(worker_tasks.nothing_to_prepare)\n"
         "print(slot.run(sandbox_tasks.environment_variables, timeout_s=60))\n"
         f"print(slot.run(sandbox_tasks.environment_variable_of_libc, {SECRET!r}, timeout_s=60))\n"
@@ -230,7 +230,7 @@ def test_a_child_that_answers_what_it_may_not_is_replaced(slot: Slot, task: Call
 IN_PART = """
 import os, socket, sys
 from pathlib import Path
-from vbdesk.service.work import sandbox
+from vbdesk.service.engine import sandbox
 sandbox.offered = lambda: sandbox.Offered({landlock}, seccomp={seccomp})
 sandbox.enter([])
 def possible(attempt):
@@ -277,7 +277,7 @@ def test_doctor_and_log_say_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, has: Offered, words: str
 ) -> None:
     monkeypatch.setattr(sandbox, "offered", lambda: has)
-    monkeypatch.setattr("vbdesk.service.health.own_place.offered", lambda: has)
+    monkeypatch.setattr("vbdesk.service.health.host_checks.offered", lambda: has)
     sandbox.warn_once.cache_clear()
     for _ in range(2):
         SlotPool(0, nothing_to_prepare)

@@ -15,17 +15,17 @@ from sample_results import result_json
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.db.jobs import jobs as job_table
-from vbdesk.service.erasure.wiring import open_eraser
-from vbdesk.service.errors import NotFound
+from vbdesk.service.composition.eraser import open_eraser
+from vbdesk.service.engine import leases
+from vbdesk.service.engine.dbos_engine import DbosQueue
+from vbdesk.service.engine.runtime import Runtime
 from vbdesk.service.groups import repository as groups
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.jobs import jobs as job_table
+from vbdesk.service.kernel.errors import NotFound
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
-from vbdesk.service.work import leases
-from vbdesk.service.work.dbos_engine import DbosQueue
-from vbdesk.service.work.runtime import Runtime
 
 
 @pytest.fixture
@@ -144,8 +144,8 @@ def test_two_couriers_deliver_each_webhook_once(make_pg_bench):
         for job in jobs:
             bench.finish(job)
         sender = WebhookSender(AddressGuard(allow_private=True))
-        couriers = [WebhookCourier(context.database, context.clock, context.secrets, sender) for _ in range(2)]
-        while any(at_once([courier.deliver_due for courier in couriers])):
+        delivery_workers = [DeliveryWorker(context.database, context.clock, context.secrets, sender) for _ in range(2)]
+        while any(at_once([delivery_worker.deliver_due for delivery_worker in delivery_workers])):
             pass
         server.shutdown()
     assert sorted(Receiver.deliveries.values()) == [1] * 12

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.service.work.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
+from vbdesk.service.engine.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 
 FOLDER = str(Path(__file__).parent)
 
@@ -113,7 +113,7 @@ PARENT = """
 import sys
 sys.path.insert(0, {folder!r})
 import worker_tasks
-from vbdesk.service.work.slot import Slot
+from vbdesk.service.engine.slot import Slot
 if __name__ == "__main__":
     slot = Slot(worker_tasks.nothing_to_prepare)
     print(slot.run(worker_tasks.own_pid, timeout_s=30), flush=True)
@@ -147,7 +147,7 @@ def _alive(pid: int) -> bool:
 
 IN_A_LONG_FOLDER = """
 import worker_tasks
-from vbdesk.service.work.slot import Slot
+from vbdesk.service.engine.slot import Slot
 
 slot = Slot(worker_tasks.nothing_to_prepare)
 print(slot.run(worker_tasks.double, 21, timeout_s=60))

@@ -13,11 +13,11 @@ from dead_receivers import DeadReceiver
 from slow_names import ENOUGH_S, wait_until
 from sqlalchemy.exc import OperationalError
 
-from vbdesk.service.webhooks import courier as courier_module
-from vbdesk.service.webhooks import places, repository
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
-from vbdesk.service.webhooks.places import Places, receiver_of
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.webhooks import delivery_slots, repository
+from vbdesk.service.webhooks import delivery_worker as courier_module
+from vbdesk.service.webhooks.delivery_slots import DeliverySlots, receiver_of
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 DEAD = 60
@@ -95,21 +95,21 @@ def bench(request, make_bench):
 
 
 @pytest.fixture
-def make_courier():
-    """`make_courier(bench)`: a courier that runs, with senders that wait longer than any test."""
-    running: list[WebhookCourier] = []
+def make_delivery_worker():
+    """`make_delivery_worker(bench)`: a delivery_worker that runs, with senders that wait longer than any test."""
+    running: list[DeliveryWorker] = []
 
-    def make(bench: Any) -> WebhookCourier:
+    def make(bench: Any) -> DeliveryWorker:
         context = bench.service.context
         sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=2 * ENOUGH_S)
-        courier = WebhookCourier(context.database, context.clock, context.secrets, sender)
-        courier.start()
-        running.append(courier)
-        return courier
+        delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
+        delivery_worker.start()
+        running.append(delivery_worker)
+        return delivery_worker
 
     yield make
-    for courier in running:
-        courier.stop()
+    for delivery_worker in running:
+        delivery_worker.stop()
 
 
 def owe(bench: Any, account: Any, url: str) -> str:
@@ -151,44 +151,44 @@ def many_accounts_many_receivers(bench: Any, port: int, account: Any) -> None:
 @pytest.mark.parametrize(
     ("owe_dead", "drips", "under_way"),
     [
-        (one_account_one_receiver, False, places.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
-        (one_account_one_receiver, True, places.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
-        (one_account_many_receivers, False, places.OF_ONE_ACCOUNT),
-        (many_accounts_one_receiver, False, places.OF_ONE_RECEIVER),
+        (one_account_one_receiver, False, delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
+        (one_account_one_receiver, True, delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
+        (one_account_many_receivers, False, delivery_slots.OF_ONE_ACCOUNT),
+        (many_accounts_one_receiver, False, delivery_slots.OF_ONE_RECEIVER),
         (many_accounts_many_receivers, False, DEAD),
     ],
 )
 def test_sixty_deliveries_to_dead_receivers_hold_up_nobody_else(
-    bench, make_dead, living, make_courier, owe_dead: Callable[..., None], drips: bool, under_way: int
+    bench, make_dead, living, make_delivery_worker, owe_dead: Callable[..., None], drips: bool, under_way: int
 ):
     dead = make_dead(drips=drips)
     enemy = bench.service.add_account()
     owe_dead(bench, dead.port, enemy)
-    make_courier(bench)
+    make_delivery_worker(bench)
     wait_until(lambda: dead.calls == under_way)
     others = owe(bench, bench.account, f"{living.origin}/")
     wait_until(lambda: living.received[others] == 1)
-    own = owe(bench, enemy, f"{living.origin}/") if under_way != places.OF_ONE_ACCOUNT else None
+    own = owe(bench, enemy, f"{living.origin}/") if under_way != delivery_slots.OF_ONE_ACCOUNT else None
     wait_until(lambda: own is None or living.received[own] == 1)
     assert dead.calls == under_way
     wait_until(lambda: {row.delivery_id for row in bench.deliveries() if row.state == "sent"} == {others, own} - {None})
     assert sum(row.attempts == 0 for row in bench.deliveries()) == DEAD, "every dead one is under way or waits"
 
 
-def test_an_accounts_hanging_deliveries_leave_places_at_the_same_host_to_others(bench, living, make_courier):
+def test_an_accounts_hanging_deliveries_leave_places_at_the_same_host_to_others(bench, living, make_delivery_worker):
     enemy = bench.service.add_account()
     for _ in range(10):
         owe(bench, enemy, f"{living.origin}/hangs")
-    make_courier(bench)
-    wait_until(lambda: len(living.hung) == places.OF_ONE_ACCOUNT_AT_ONE_RECEIVER)
+    make_delivery_worker(bench)
+    wait_until(lambda: len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER)
     others = owe(bench, bench.account, f"{living.origin}/")
     wait_until(lambda: living.received[others] == 1)
-    assert len(living.hung) == places.OF_ONE_ACCOUNT_AT_ONE_RECEIVER
+    assert len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER
 
 
 @pytest.mark.parametrize("one_url", [True, False])
 def test_a_delivery_is_found_behind_any_number_that_waits(
-    bench, silent, living, make_courier, monkeypatch, one_url: bool
+    bench, silent, living, make_delivery_worker, monkeypatch, one_url: bool
 ):
     monkeypatch.setattr(courier_module, "PAGE", 3)
     enemies = [bench.account, *(bench.service.add_account() for _ in range(2))]
@@ -199,25 +199,25 @@ def test_a_delivery_is_found_behind_any_number_that_waits(
     bench.service.clock.advance(1)
     owner = enemies[-1] if one_url else bench.service.add_account()
     last = owe(bench, owner, f"{living.origin}/")
-    make_courier(bench)
+    make_delivery_worker(bench)
     wait_until(lambda: living.received[last] == 1)
-    wait_until(lambda: silent.calls == places.OF_ONE_RECEIVER)
+    wait_until(lambda: silent.calls == delivery_slots.OF_ONE_RECEIVER)
 
 
-def test_two_processes_deliver_each_report_once_beside_dead_receivers(bench, silent, living, make_courier):
+def test_two_processes_deliver_each_report_once_beside_dead_receivers(bench, silent, living, make_delivery_worker):
     enemy = bench.service.add_account()
     one_account_many_receivers(bench, silent.port, enemy)
     owed = {owe(bench, bench.account, f"{living.origin}/") for _ in range(20)}
     for _ in range(2):
-        make_courier(bench)
+        make_delivery_worker(bench)
     wait_until(lambda: living.received.keys() == owed)
     wait_until(lambda: sum(row.state == "sent" for row in bench.deliveries()) == 20)
     assert set(living.received.values()) == {1}
-    assert silent.calls <= 2 * places.OF_ONE_ACCOUNT
+    assert silent.calls <= 2 * delivery_slots.OF_ONE_ACCOUNT
 
 
 def test_an_answer_is_recorded_once_the_database_is_back_and_not_asked_for_again(
-    bench, living, make_courier, monkeypatch
+    bench, living, make_delivery_worker, monkeypatch
 ):
     record, failures = repository.record_attempt, [OperationalError("", {}, Exception("away")) for _ in range(2)]
 
@@ -228,7 +228,7 @@ def test_an_answer_is_recorded_once_the_database_is_back_and_not_asked_for_again
 
     monkeypatch.setattr(repository, "record_attempt", record_attempt)
     delivery_id = owe(bench, bench.account, f"{living.origin}/")
-    make_courier(bench)
+    make_delivery_worker(bench)
     wait_until(lambda: bench.deliveries()[0].state == "sent")
     assert living.received == {delivery_id: 1}
 
@@ -264,17 +264,19 @@ def delivery(account_id: str = "account", url: str = "https://receiver.example/h
 
 
 def test_places_are_counted_for_accounts_receivers_and_both():
-    one_receiver = Places()
+    one_receiver = DeliverySlots()
     assert [one_receiver.take(delivery()) for _ in range(6)] == [True] * 4 + [False] * 2
     assert one_receiver.take(delivery("other"))
-    many_receivers = Places()
+    many_receivers = DeliverySlots()
     hosts = [f"https://{number}.example/" for number in range(8)]
     assert [many_receivers.take(delivery(url=url)) for url in hosts] == [True] * 6 + [False] * 2
     assert many_receivers.full_accounts == ["account"]
     assert many_receivers.take(delivery("other", hosts[0]))
-    many_accounts = Places()
+    many_accounts = DeliverySlots()
     assert [many_accounts.take(delivery(f"account {number}")) for number in range(10)] == [True] * 8 + [False] * 2
-    full = Places(delivery(f"account {number}", f"https://{number}.example/") for number in range(places.AT_ONCE))
+    full = DeliverySlots(
+        delivery(f"account {number}", f"https://{number}.example/") for number in range(delivery_slots.AT_ONCE)
+    )
     assert full.free == 0
     assert not full.take(delivery("one more", "https://one.more.example/"))
 

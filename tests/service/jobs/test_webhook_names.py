@@ -13,10 +13,10 @@ import httpx
 import pytest
 from slow_names import ENOUGH_S, SlowNames, wait_until
 
-from vbdesk.service.webhooks import resolver
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused
-from vbdesk.service.webhooks.resolver import Resolver
+from vbdesk.service.kernel import name_resolver
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused
+from vbdesk.service.kernel.name_resolver import Resolver
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 POOL_SIZE = 40  # threads that every request's admission needs
@@ -33,7 +33,7 @@ def slow_names(monkeypatch):
 @pytest.fixture
 def impatient(slow_names, monkeypatch):
     """The same names, whose callers wait a moment only."""
-    monkeypatch.setattr(resolver, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(name_resolver, "TIMEOUT_S", 0.05)
     return slow_names
 
 
@@ -149,10 +149,10 @@ def test_lookups_of_all_accounts_together_are_bounded_and_those_beyond_wait(slow
             for n in range(2)
         ]
     )
-    wait_until(lambda: len(slow_names.asked) == resolver.AT_ONCE)
+    wait_until(lambda: len(slow_names.asked) == name_resolver.AT_ONCE)
     last = in_background([lambda: names.resolve_blocking("quick.example", 443, "newcomer")])
     assert not last[0].done()
-    assert len(slow_names.asked) == resolver.AT_ONCE
+    assert len(slow_names.asked) == name_resolver.AT_ONCE
     slow_names.release.set()
     assert last[0].result(ENOUGH_S) == ["127.0.0.1"]
     assert all(isinstance(lookup.exception(), socket.gaierror) for lookup in waiting)
@@ -185,8 +185,8 @@ def test_a_name_without_an_answer_is_accepted_at_set_up_and_asked_again_at_deliv
     assert bench.client.post("/v2/account/webhook", json={"url": url, "secret_key": "s"}).status_code == 200
     bench.finish(bench.submit())
     context = bench.service.context
-    courier = WebhookCourier(context.database, context.clock, context.secrets, WebhookSender(context.guard))
-    assert courier.deliver_due() == 1
+    delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, WebhookSender(context.guard))
+    assert delivery_worker.deliver_due() == 1
     [delivery] = bench.deliveries()
     assert (delivery.state, delivery.attempts, delivery.last_error) == ("pending", 1, "gaierror")
 
@@ -206,10 +206,10 @@ def test_a_name_that_answers_late_with_a_private_address_is_not_called(monkeypat
         return ["10.0.0.1"]
 
     guard = AddressGuard(allow_private=False, look_up=look_up)
-    monkeypatch.setattr(resolver, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(name_resolver, "TIMEOUT_S", 0.05)
     asyncio.run(guard.check_url("http://late.example/", "account"))
     late.set()
-    monkeypatch.setattr(resolver, "TIMEOUT_S", ENOUGH_S)
+    monkeypatch.setattr(name_resolver, "TIMEOUT_S", ENOUGH_S)
     with pytest.raises(AddressRefused):
         WebhookSender(guard).post("http://late.example/", b"{}", {}, "account")
 
@@ -217,9 +217,9 @@ def test_a_name_that_answers_late_with_a_private_address_is_not_called(monkeypat
 def test_names_that_hang_do_not_hold_up_the_end_of_the_process():
     program = """
 import socket, threading
-from vbdesk.service.webhooks import resolver
-resolver.TIMEOUT_S = 0.05
-names = resolver.Resolver(lambda host, port: threading.Event().wait())
+from vbdesk.service.kernel import name_resolver
+name_resolver.TIMEOUT_S = 0.05
+names = name_resolver.Resolver(lambda host, port: threading.Event().wait())
 try:
     names.resolve_blocking("hangs.example", 443, "account")
 except socket.gaierror:

@@ -15,8 +15,8 @@ import pytest
 
 from free_ports import free_port
 from vbdesk.contract.webhooks import signature_matches
-from vbdesk.service.webhooks.courier import RETRY_DELAYS_S, WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused, is_public
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused, is_public
+from vbdesk.service.webhooks.delivery_worker import RETRY_DELAYS_S, DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 PRIVATE = [
@@ -87,9 +87,9 @@ def deliver(open_bench):
     """Carries what is due by the bench's clock; no thread does."""
     context = open_bench.service.context
     sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=1)
-    courier = WebhookCourier(context.database, context.clock, context.secrets, sender)
-    yield courier.deliver_due
-    courier.stop()
+    delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
+    yield delivery_worker.deliver_due
+    delivery_worker.stop()
 
 
 def configure(bench, url, secret_key="account secret"):
@@ -328,12 +328,12 @@ def test_the_connection_goes_to_the_number_that_was_checked(receiver):
 def test_a_hanging_receiver_does_not_hold_up_the_stop(open_bench):
     context = open_bench.service.context
     sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=60)
-    courier = WebhookCourier(context.database, context.clock, context.secrets, sender)
+    delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
     with socket.create_server(("127.0.0.1", 0)) as server:
         configure(open_bench, f"http://127.0.0.1:{server.getsockname()[1]}/")
         open_bench.finish(open_bench.submit())
-        courier.start()
+        delivery_worker.start()
         connection, _ = server.accept()
-        courier.stop()
+        delivery_worker.stop()
         assert open_bench.deliveries()[0].attempts == 0, "the sender still waits for the receiver"
         connection.close()

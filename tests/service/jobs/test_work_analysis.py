@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from vbdesk.resource_files import resource
-from vbdesk.service.work.analysis import AnalysisRequest, analyse_file
+from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
 from vbdesk.signs.plugins.source import PluginSource
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"

@@ -8,15 +8,15 @@ import pytest
 from sample_results import result_json
 from test_work_sweeper import NoRuns
 
+from vbdesk.service.engine import executors
+from vbdesk.service.engine.executors import DEAD_AFTER
+from vbdesk.service.engine.heartbeat import Heartbeat
+from vbdesk.service.engine.leases import DURATION
+from vbdesk.service.engine.shared_clock import DatabaseTime, ProcessTime
+from vbdesk.service.engine.supervisor import RuntimeSupervisor
+from vbdesk.service.engine.sweeper import Sweeper
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.repository import Hold
-from vbdesk.service.work import executors
-from vbdesk.service.work.executors import DEAD_AFTER
-from vbdesk.service.work.heartbeat import Heartbeat
-from vbdesk.service.work.keeper import RuntimeKeeper
-from vbdesk.service.work.leases import DURATION
-from vbdesk.service.work.shared_time import DatabaseTime, ProcessTime
-from vbdesk.service.work.sweeper import Sweeper
 
 RESULT = result_json("model", "pulse", 0.4)
 
@@ -174,13 +174,13 @@ def test_work_that_was_taken_for_dead_begins_anew_under_another_name_until_it_su
         made.append(Work(f"name-{len(made)}", log))
         return made[-1]
 
-    keeper = RuntimeKeeper(make, pause_s=0.01)
-    keeper.start()
+    supervisor = RuntimeSupervisor(make, pause_s=0.01)
+    supervisor.start()
     made[0].taken_for_dead = True
     ends_at = time.monotonic() + 60
-    while keeper.executor_id != "name-2" and time.monotonic() < ends_at:
+    while supervisor.executor_id != "name-2" and time.monotonic() < ends_at:
         time.sleep(0.01)
-    keeper.drain(1, threading.Event())
-    keeper.stop()
+    supervisor.drain(1, threading.Event())
+    supervisor.stop()
     expected = ["start name-0", "stop name-0", "start name-1", "stop name-1", "start name-2"]
     assert log == [*expected, "drain name-2", "stop name-2"]

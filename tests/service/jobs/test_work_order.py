@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from vbdesk.service.db import metadata
-from vbdesk.service.db.jobs import jobs
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.order import LAST, next_tag, queue_figures
+from vbdesk.service.jobs.queue_order import LAST, next_tag, queue_figures
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.jobs import jobs
 
 LONG_S, SHORT_S = 1200, 15
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -1,11 +1,11 @@
-"""Back-pressure: who is turned away when too much waits, and for how long."""
+"""Admission: who is turned away when too much waits, and for how long."""
 
 import time
 
 import pytest
 
-from vbdesk.service.errors import ServiceBusy
-from vbdesk.service.work.pressure import LOOK_AGAIN_S, Backpressure, Load
+from vbdesk.service.jobs.admission import LOOK_AGAIN_S, Load, QueueAdmission
+from vbdesk.service.kernel.errors import ServiceBusy
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_the_queue_is_looked_at_once_a_second(service):
             return self._connection.execute(query)
 
     now = [0.0]
-    pressure = Backpressure(10, lambda: now[0])
+    admission = QueueAdmission(10, lambda: now[0])
     with service.context.database.reading() as connection:
         counted = Counted(connection)
         for _ in range(100):
-            pressure.check(counted, "a")
+            admission.check(counted, "a")
         at_once = counted.queries
         now[0] += LOOK_AGAIN_S
-        pressure.check(counted, "a")
+        admission.check(counted, "a")
     assert counted.queries == 2 * at_once
 
 

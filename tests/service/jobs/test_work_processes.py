@@ -13,11 +13,11 @@ import typer
 from typer.testing import CliRunner
 
 from vbdesk.cli.worker import worker
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.db.credits import credit_entries
+from vbdesk.service.engine import executors
+from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.jobs import repository
-from vbdesk.service.work import executors
-from vbdesk.service.work.dbos_engine import DbosQueue
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.credits import credit_entries
 
 if sys.platform == "win32":
     pytest.skip("stops processes by POSIX signals", allow_module_level=True)

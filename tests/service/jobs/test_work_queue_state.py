@@ -2,9 +2,9 @@
 
 from sample_results import result_json
 
-from vbdesk.service.work import executors
-from vbdesk.service.work.executors import DEAD_AFTER
-from vbdesk.service.work.queue_state import QueueState, read_queue_state
+from vbdesk.service.engine import executors
+from vbdesk.service.engine.executors import DEAD_AFTER
+from vbdesk.service.engine.queue_state import QueueState, read_queue_state
 
 
 def test_every_job_is_counted_where_it_stands_and_only_the_living_count(make_bench):

@@ -21,13 +21,13 @@ from worker_tasks import (
     nothing_to_prepare,
 )
 
+from vbdesk.service.engine import executors
+from vbdesk.service.engine.job_engine import HandedBack
+from vbdesk.service.engine.job_runner import STORE_PATIENCE, JobRunner
+from vbdesk.service.engine.slot import Slot
+from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.jobs import repository
 from vbdesk.service.storage.store import StoreFull, StoreUnavailable
-from vbdesk.service.work import executors
-from vbdesk.service.work.port import HandedBack
-from vbdesk.service.work.runner import STORE_PATIENCE, JobRunner
-from vbdesk.service.work.slot import Slot
-from vbdesk.service.work.slots import SlotPool
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def test_a_disk_without_room_for_the_analysis_itself_does_not_fail_the_job(make_
         return whole(*args, **more)
 
     monkeypatch.setattr(owner, where, first_fail)
-    monkeypatch.setattr("vbdesk.service.work.runner.FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.engine.job_runner.FIRST_RETRY_S", 0.01)
     with runner(bench, analyse_at_once) as jobs:
         jobs.run(job_id)
     assert (bench.status(job_id), starts_of(bench, job_id)) == ("done", 1)

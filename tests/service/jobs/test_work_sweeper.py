@@ -8,15 +8,15 @@ import pytest
 import sqlalchemy as sa
 
 from vbdesk.contract.ids import made_at, new_id
-from vbdesk.service.db.groups import groups
-from vbdesk.service.db.jobs import executors as executor_rows
-from vbdesk.service.db.jobs import leases as lease_rows
+from vbdesk.service.engine import executors
+from vbdesk.service.engine.leases import DURATION
+from vbdesk.service.engine.sweeper import SEARCH_EVERY_S, Sweeper
 from vbdesk.service.erasure.service import Eraser, list_erasures
-from vbdesk.service.jobs.orphans import sweep_orphans
 from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.work import executors
-from vbdesk.service.work.leases import DURATION
-from vbdesk.service.work.sweeper import SEARCH_EVERY_S, Sweeper
+from vbdesk.service.kernel.db.groups import groups
+from vbdesk.service.kernel.db.jobs import executors as executor_rows
+from vbdesk.service.kernel.db.jobs import leases as lease_rows
+from vbdesk.service.maintenance.orphans import sweep_orphans
 
 
 class NoRuns:

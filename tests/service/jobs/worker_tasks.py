@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import soundfile
 from sample_results import result_json
 
-from vbdesk.service.work.analysis import Analysed, AnalysisRequest
+from vbdesk.service.engine.analysis import Analysed, AnalysisRequest
 from vbdesk.signs.stages import Lap
 
 

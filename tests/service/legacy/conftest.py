@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import ModelName
-from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.signs.engine import Heard, Target, listen, read
 from vbdesk.voice.decode import decode
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from vbdesk.service.settings import Settings, load_settings
+from vbdesk.service.kernel.settings import Settings, load_settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.opening import open_addresses, open_store
 from vbdesk.service.storage.store import ObjectStore

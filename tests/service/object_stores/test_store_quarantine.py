@@ -10,11 +10,12 @@ import sqlalchemy as sa
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.stores import erased_objects, quarantined_objects
-from vbdesk.service.db.uploads import uploads
-from vbdesk.service.jobs import orphans
-from vbdesk.service.jobs.orphans import (
+from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.maintenance import orphans
+from vbdesk.service.maintenance.orphans import (
     OrphanSearch,
     OrphanSweep,
     SweptStore,
@@ -22,10 +23,9 @@ from vbdesk.service.jobs.orphans import (
     list_quarantine,
     sweep_orphans,
 )
-from vbdesk.service.jobs.retention import remove_erased_audio
-from vbdesk.service.settings import load_settings
+from vbdesk.service.maintenance.retention import remove_erased_audio
+from vbdesk.service.maintenance.store_identity import require_match
 from vbdesk.service.storage.store import StoreUnavailable
-from vbdesk.service.store_identity import require_match
 from vbdesk.service.uploads import repository
 
 DAY = timedelta(days=1)

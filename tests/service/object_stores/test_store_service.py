@@ -10,14 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database
-from vbdesk.service.erasure.wiring import open_eraser
-from vbdesk.service.jobs.orphans import sweep_orphans
-from vbdesk.service.jobs.retention import remove_erased_audio, remove_old_audio
+from vbdesk.service.composition.eraser import open_eraser
+from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.engine.sweeper import Sweeper
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.maintenance.orphans import sweep_orphans
+from vbdesk.service.maintenance.retention import remove_erased_audio, remove_old_audio
 from vbdesk.service.uploads.wiring import uploads_of
-from vbdesk.service.work.sweeper import Sweeper
 
 SPEECH = (Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac").read_bytes()
 DAY_S = 24 * 3600

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from vbdesk.service.settings import SettingsInvalid, load_settings
-from vbdesk.service.storage.location import Location
+from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
+from vbdesk.service.kernel.store_location import Location
 from vbdesk.service.storage.opening import open_addresses, open_store
 from vbdesk.service.storage.store import StoreUnusable
 
@@ -94,8 +94,8 @@ def test_libraries_of_the_makers_are_loaded_only_where_they_are_used_and_missed_
     script = f"""
 import sys
 from pathlib import Path
-import vbdesk.service.serve, vbdesk.cli.admin
-from vbdesk.service.settings import load_settings
+import vbdesk.service.composition.serve, vbdesk.cli.admin
+from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.storage.opening import open_store
 from vbdesk.service.storage.store import StoreUnusable
 open_store(load_settings(Path({str(tmp_path)!r})))

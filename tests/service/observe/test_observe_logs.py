@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from vbdesk.service.observe.logs import JsonFormatter, TextFormatter, log_fields
-from vbdesk.service.observe.redaction import redact
+from vbdesk.service.observability.logs import JsonFormatter, TextFormatter, log_fields
+from vbdesk.service.observability.redaction import redact
 
 SIGNATURE = "4f3c0ffee0ddba11"
 SECRETS = {

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from vbdesk.service.credits.repository import read_ledger
-from vbdesk.service.db.facts import CreditsMoved, JobAccepted, tell
-from vbdesk.service.observe.ops import create_ops_app
-from vbdesk.service.observe.readiness import api_readiness
+from vbdesk.service.health.operations_app import create_ops_app
+from vbdesk.service.health.readiness import api_readiness
+from vbdesk.service.kernel.db.events import CreditsMoved, JobAccepted, publish
 
 GROUP = "anna-meier-1961"
 HOME = Path(__file__).parents[3]
@@ -75,11 +75,11 @@ def test_a_refusal_for_haste_is_counted_by_bucket(start_service: Any, serve_app:
 def test_what_is_rolled_back_is_not_counted(told: Told):
     database = told.service.context.database
     with pytest.raises(ZeroDivisionError), database.writing() as connection:
-        tell(connection, CreditsMoved("hold", 70))
-        tell(connection, JobAccepted())
+        publish(connection, CreditsMoved("hold", 70))
+        publish(connection, JobAccepted())
         1 / 0  # noqa: B018
     with database.writing() as connection:
-        tell(connection, CreditsMoved("hold", 5))
+        publish(connection, CreditsMoved("hold", 5))
     assert told.value('vbdesk_credits_moved_total{kind="hold"}') == 5
     assert told.value("vbdesk_jobs_accepted_total") == 0
 

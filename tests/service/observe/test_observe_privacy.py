@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from vbdesk.contract.limits import Plan
-from vbdesk.service.observe.logs import configure_logs
+from vbdesk.service.observability.logs import configure_logs
 from vbdesk.service.storage.store import StoreUnavailable
 
 GROUP = "anna-meier-1961"

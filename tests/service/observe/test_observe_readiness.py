@@ -12,12 +12,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from vbdesk.service.db.engine import create_engine
-from vbdesk.service.db.session import Database
-from vbdesk.service.observe.fresh import Fresh
-from vbdesk.service.observe.ops import STATE_LIMIT_S, create_ops_app
-from vbdesk.service.observe.readiness import LIMIT_S, Readiness, Reason, api_readiness, worker_readiness
-from vbdesk.service.work.executors import DEAD_AFTER
+from vbdesk.service.engine.executors import DEAD_AFTER
+from vbdesk.service.health.operations_app import STATE_LIMIT_S, create_ops_app
+from vbdesk.service.health.readiness import LIMIT_S, Readiness, Reason, api_readiness, worker_readiness
+from vbdesk.service.kernel.db.engine import create_engine
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.observability.cached_probe import CachedProbe
 
 
 @dataclass
@@ -110,7 +110,7 @@ def test_a_question_is_asked_once_at_a_time_and_not_again_too_soon():
         gate.wait(10)
         return len(asked)
 
-    question = Fresh(ask, good_for_s=60, limit_s=0.2)
+    question = CachedProbe(ask, good_for_s=60, limit_s=0.2)
     for _ in range(2):
         with pytest.raises(TimeoutError):
             asyncio.run(question.get())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.service.settings import SettingsInvalid, load_settings
+from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 
 
 def test_nothing_is_told_unless_it_is_asked_for(tmp_path: Path):
