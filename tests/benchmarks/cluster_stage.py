@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "service" / "cluster")]
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from own_postgresql import OwnPostgresql
 from served import VbdeskProcess

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "service" / "jobs"))
+sys.path.append(str(ROOT / "tests" / "service" / "support"))
 
 from served import Served  # noqa: E402
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from calibration import slowness, within
 from figures import Row, Verdict, judged, reported, show

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from figures import Row, judged, reported, show
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 TOPIC = "Outbox"
 KEY = bytes(range(32))

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import soundfile
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from served import Served, proportional_mb, upload
 

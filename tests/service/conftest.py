@@ -37,6 +37,10 @@ from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.embedded import embedded_origin
 
+sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
+
+from bench import Bench
+
 
 class FakeClock:
     """A clock that stands still until it is moved."""
@@ -278,6 +282,25 @@ def account(service: RunningService) -> TestAccount:
 def client(service: RunningService, account: TestAccount) -> httpx.Client:
     """A client with the headers of `account`, an enterprise account with many credits."""
     return service.client(account)
+
+
+@pytest.fixture
+def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
+    """`make_bench(credits=20, page_size=3)`: a service of its own with one enterprise account."""
+
+    def make(*, credits: int = 100_000, **settings: Any) -> Bench:
+        service = start_service(**settings)
+        account = service.add_account(credits=credits)
+        return Bench(service, account, service.client(account))
+
+    return make
+
+
+@pytest.fixture
+def bench(service: Any) -> Bench:
+    """A new account on the service that the tests of a module share."""
+    account = service.add_account()
+    return Bench(service, account, service.client(account))
 
 
 def _start(

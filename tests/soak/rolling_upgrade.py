@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "tests" / "service" / room) for room in ("cluster", "jobs")]
+sys.path += [str(ROOT / "tests" / "service" / room) for room in ("cluster", "support")]
 sys.path.append(str(ROOT / "tests"))
 
 from own_postgresql import OwnPostgresql  # noqa: E402

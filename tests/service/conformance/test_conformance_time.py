@@ -25,7 +25,7 @@ from vbdesk.service.uploads.wiring import uploads_of
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from sample_results import result_json
 

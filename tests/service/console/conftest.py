@@ -18,8 +18,7 @@ from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 sys.path.append(str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from console_person import Person
 from sample_results import result_json

@@ -29,7 +29,7 @@ from vbdesk.service.kernel.db.encryption import encryption_state
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.voice.decode import decode
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from served import Served, operate
 

@@ -11,7 +11,7 @@ import pytest
 
 from vbdesk.service.composition.app import described_app
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from served import Served
 

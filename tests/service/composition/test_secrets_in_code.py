@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-SERVICE = Path(__file__).parents[2] / "src" / "vbdesk" / "service"
+SERVICE = Path(__file__).parents[3] / "src" / "vbdesk" / "service"
 SECRET = re.compile(r"(hash|signature|token|digest|secret|api_key|secret_key)$")
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
+from bench import NoRuns
 
 from vbdesk.contract.ids import made_at, new_id
 from vbdesk.service.engine import executors
@@ -17,16 +18,6 @@ from vbdesk.service.kernel.db.groups import groups
 from vbdesk.service.kernel.db.jobs import executors as executor_rows
 from vbdesk.service.kernel.db.jobs import leases as lease_rows
 from vbdesk.service.maintenance.orphans import sweep_orphans
-
-
-class NoRuns:
-    """An engine that has nothing to recover."""
-
-    def recover(self, list_live, find_forgotten):
-        return 0
-
-    def purge(self, keep):
-        return 0
 
 
 def sweeper_of(bench):

@@ -8,7 +8,7 @@ import pytest
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.kernel.settings import Settings
 
-DEPLOY = Path(__file__).parents[2] / "packaging" / "deploy"
+DEPLOY = Path(__file__).parents[3] / "packaging" / "deploy"
 JOB_TIMEOUT_S = Settings.model_fields["job_timeout_s"].default
 
 

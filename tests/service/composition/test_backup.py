@@ -32,7 +32,7 @@ from vbdesk.service.maintenance.audio_copies import save_audio
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.webhooks.service import PURPOSE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SPEECH = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"
 
 

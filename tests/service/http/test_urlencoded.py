@@ -2,20 +2,15 @@
 
 import random
 import socket
-import sys
-from pathlib import Path
 from urllib.parse import quote_from_bytes, urlsplit
 
 import httpx
 import pytest
+from sample_audio import noise_wav
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.http.form_fields import MAX_FIELD_BYTES, MAX_FIELDS
 from vbdesk.service.http.slow_clients import ClientTimeouts
-
-sys.path.append(str(Path(__file__).parent / "jobs"))
-
-from sample_audio import noise_wav
 
 URLENCODED = "application/x-www-form-urlencoded"
 V2_ROUTES = {

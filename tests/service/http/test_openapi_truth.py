@@ -2,23 +2,19 @@
 
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
+from sample_results import result_json
 
 from vbdesk.service.composition.app import described_app
 from vbdesk.service.http.security_headers import PROTECTION
 from vbdesk.service.jobs.wiring import lifecycle_of
 
-sys.path.append(str(Path(__file__).parent / "jobs"))
-
-from sample_results import result_json
-
-SPEECH = (Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac").read_bytes()
+SPEECH = (Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac").read_bytes()
 
 
 @pytest.fixture(scope="module")

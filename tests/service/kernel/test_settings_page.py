@@ -11,7 +11,7 @@ from vbdesk.cli.serve import serve
 from vbdesk.cli.worker import worker
 from vbdesk.service.kernel.settings import Settings, SettingsInvalid, load_settings
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
 CHAPTER = PAGE.split("\n## Settings\n")[1].split("\n## ")[0]
 COMMANDS = {"serve": serve, "worker": worker}
 OF_THE_COMMAND = {"ready_file", "parent_pid", "key_stdin"}

@@ -45,7 +45,7 @@ from vbdesk.service.storage.store import StoreMismatch, StoreUnavailable
 from vbdesk.service.uploads import repository
 from vbdesk.service.uploads.service import UploadService
 
-OLD_FOLDER = Path(__file__).parents[1] / "data" / "service_6.zip"
+OLD_FOLDER = Path(__file__).parents[2] / "data" / "service_6.zip"
 START_LIMIT_S = 90
 LONG_AGO = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -608,7 +608,7 @@ def erasing(start_service):
     """A service with one finished job that has a recording."""
     service = start_service()
     account = service.add_account()
-    speech = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
+    speech = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
     with speech.open("rb") as audio:
         sent = service.client(account).post("/v2/signs/stress/analyze", files={"audio": ("a.flac", audio)})
     return service, account.account_id, sent.raise_for_status().json()["job_id"]

@@ -1,21 +1,14 @@
 """A bench for jobs: submits over HTTP, and takes the worker's part where no worker runs."""
 
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
+from sample_audio import noise_wav
+from sample_results import result_json
 
 from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
-
-sys.path.append(str(Path(__file__).parent))  # children import their tasks by name
-
-from sample_audio import noise_wav
-from sample_results import result_json
 
 ACCEPTABLE = noise_wav(15.5)
 
@@ -111,20 +104,11 @@ class Bench:
         return lifecycle_of(self.service.context)
 
 
-@pytest.fixture
-def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
-    """`make_bench(credits=20, page_size=3)`: a service of its own with one enterprise account."""
+class NoRuns:
+    """An engine that has nothing to recover."""
 
-    def make(*, credits: int = 100_000, **settings: Any) -> Bench:
-        service = start_service(**settings)
-        account = service.add_account(credits=credits)
-        return Bench(service, account, service.client(account))
+    def recover(self, list_live: Any, find_forgotten: Any) -> int:
+        return 0
 
-    return make
-
-
-@pytest.fixture
-def bench(service: Any) -> Bench:
-    """A new account on the service that the tests of a module share."""
-    account = service.add_account()
-    return Bench(service, account, service.client(account))
+    def purge(self, keep: Any) -> int:
+        return 0

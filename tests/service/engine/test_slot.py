@@ -14,7 +14,7 @@ import pytest
 
 from vbdesk.service.engine.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 
-FOLDER = str(Path(__file__).parent)
+FOLDER = str(Path(__file__).parents[1] / "support")
 
 from worker_tasks import (  # noqa: E402
     core_file_limit,

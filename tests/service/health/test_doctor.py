@@ -17,7 +17,7 @@ from vbdesk.service.kernel.db.credits import credit_balances
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.settings import load_settings
 
-SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
+SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ needs_landlock = pytest.mark.skipif(not offered().landlock, reason="this kernel 
 needs_seccomp = pytest.mark.skipif(not offered().seccomp, reason="this kernel filters no system calls")
 
 SECRET = "VBDESK_TEST_SECRET"
+SUPPORT = Path(__file__).parents[1] / "support"
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_thread_of_a_child_is_in_the_sandbox_too(slot: Slot, folder: Path) -> 
 @needs_landlock
 def test_a_child_does_not_read_the_current_directory_though_python_searches_it(folder: Path) -> None:
     script = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); sys.path.insert(0, {str(folder)!r})\n"
+        f"import sys; sys.path.insert(0, {str(SUPPORT)!r}); sys.path.insert(0, {str(folder)!r})\n"
         "import sandbox_tasks, worker_tasks\n"
         "from pathlib import Path\n"
         "from vbdesk.service.engine.slot import Slot, TaskFailed\n"
@@ -140,7 +141,7 @@ def test_a_child_gets_no_ring_by_which_the_filter_could_be_passed(slot: Slot) ->
 
 def test_a_child_has_no_variables_and_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"import sys; sys.path.insert(0, {str(SUPPORT)!r})\n"
         "import sandbox_tasks, worker_tasks\n"
         "from pathlib import Path\n"
         "from vbdesk.service.engine.slot import Slot\n"

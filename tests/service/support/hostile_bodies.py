@@ -10,7 +10,7 @@ from pathlib import Path
 
 import soundfile
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 BOUNDARY = b"----hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY.decode()}"
 KIBIBYTE = 1024

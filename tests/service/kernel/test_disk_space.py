@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import sys
 import threading
 import time
 from collections import namedtuple
@@ -14,13 +13,10 @@ import httpx
 import psycopg
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
-
-sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "jobs")]
-
 from console_person import Person
 from sample_audio import noise_wav
 from served import Served, wait_for_end
+from sqlalchemy.exc import OperationalError
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.health.findings import Health

@@ -2,24 +2,19 @@
 
 import http.server
 import json
-import sys
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 from typing import ClassVar
 
 import httpx
 import pytest
 import sqlalchemy as sa
-from typer.testing import CliRunner
-
-sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "jobs")]
-
 from console_person import Person
 from sample_audio import noise_wav
 from sample_results import result_json
+from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app
 from vbdesk.service.credits.repository import read_ledger

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+sys.path.append(str(Path(__file__).parents[2] / "outbox"))
 
 from service_in_process import API, Clock, ServiceInProcess
 
@@ -20,7 +20,7 @@ from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 WRITTEN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PATH = "/v2/signs/stress/groups/ward4-0172/analyze"
 

@@ -1,6 +1,6 @@
 """An object store of one's own, on loopback: S3 or Google Cloud Storage, in one process or as one.
 
-    python tests/service/object_stores/emulator.py --kind gcs --port 9000 --ready-file F [--folder DIR] [--bucket B]
+    python tests/service/storage/emulator.py --kind gcs --port 9000 --ready-file F [--folder DIR] [--bucket B]
 
 When it answers, F holds {"pid", "endpoint", "settings", "environment"}: what to set for `vbdesk` to keep audio there.
 `PUT /_control` with {"refuse": 0.3} refuses a share of requests, see `moods.Mood`; `GET /_control` tells what has been

@@ -2,15 +2,10 @@
 
 import logging
 import socket
-import sys
 from collections import Counter
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
-
 from hostile_bodies import bombs, broken_forms, hostile_bodies, in_form, sound_files
 
 from vbdesk.service.engine.inspection import TIMEOUT_S, SandboxedInspector

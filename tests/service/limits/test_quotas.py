@@ -1,16 +1,11 @@
 """The quota of an account's uploads that no job has taken yet."""
 
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 import sqlalchemy as sa
-
-sys.path.append(str(Path(__file__).parent / "jobs"))
-
 from sample_audio import noise_wav
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan

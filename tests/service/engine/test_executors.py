@@ -5,8 +5,8 @@ import time
 from datetime import timedelta
 
 import pytest
+from bench import NoRuns
 from sample_results import result_json
-from test_work_sweeper import NoRuns
 
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.executors import DEAD_AFTER
