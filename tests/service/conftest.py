@@ -27,18 +27,22 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.app import create_app
-from vbdesk.service.composition import close_context, open_context, open_database
-from vbdesk.service.context import Context
-from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.open_context import close_context, open_context, open_database
+from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import create_key_file
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.errors import audio_rejected
-from vbdesk.service.http.dawdlers import Patience
-from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
-from vbdesk.service.servers import bind, origin_of, run_servers
-from vbdesk.service.settings import load_settings
+from vbdesk.service.http.slow_clients import ClientTimeouts
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
+from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.embedded import embedded_origin
+
+sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
+
+from bench import Bench
 
 
 class FakeClock:
@@ -169,7 +173,7 @@ MakeDatabase = Callable[[Path], dict[str, str]]
 def patient_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trajectory that is slow to compute is waited for: on a busy machine it would be answered as `running`."""
     monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 60.0)
-    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 60.0)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 60.0)
 
 
 @pytest.fixture(scope="session")
@@ -248,7 +252,7 @@ def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
     with ExitStack() as stops:
 
-        def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
+        def start(app: Any, patience: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
             bound = bind("127.0.0.1", 0)
             stops.callback(_serve((app, bound), patience=patience, **options))
             return origin_of(bound)
@@ -289,6 +293,25 @@ def _key_file() -> Path:
     create_key_file(file)
     atexit.register(shutil.rmtree, file.parent)
     return file
+
+
+@pytest.fixture
+def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
+    """`make_bench(credits=20, page_size=3)`: a service of its own with one enterprise account."""
+
+    def make(*, credits: int = 100_000, **settings: Any) -> Bench:
+        service = start_service(**settings)
+        account = service.add_account(credits=credits)
+        return Bench(service, account, service.client(account))
+
+    return make
+
+
+@pytest.fixture
+def bench(service: Any) -> Bench:
+    """A new account on the service that the tests of a module share."""
+    account = service.add_account()
+    return Bench(service, account, service.client(account))
 
 
 def _start(

@@ -11,9 +11,14 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import ModelName
-from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.signs.engine import AnalysisTarget, RecordingMeasurements, measure_recording, score_recording
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.signs.engine import (
+    AnalysisTarget,
+    RecordingMeasurements,
+    measure_recording,
+    score_recording,
+)
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[2] / "data"
