@@ -83,14 +83,14 @@ def test_a_key_file_that_is_missing_or_empty_is_one_sentence(tmp_path, apart):
 @pytest.mark.parametrize("inside", ["key", "sub/key", "../data/key"])
 def test_a_key_file_in_the_data_folder_is_refused(tmp_path, inside):
     (tmp_path / "data").mkdir()
-    with pytest.raises(SettingsInvalid, match="key_file lies in data_dir"):
+    with pytest.raises(SettingsInvalid, match="key_file is in data_dir"):
         load_settings(tmp_path / "data", key_file=tmp_path / "data" / inside)
 
 
 def test_a_link_into_the_data_folder_is_refused(tmp_path, apart):
     (tmp_path / "data").mkdir()
     (apart / "link").symlink_to(tmp_path / "data")
-    with pytest.raises(SettingsInvalid, match="key_file lies in data_dir"):
+    with pytest.raises(SettingsInvalid, match="key_file is in data_dir"):
         load_settings(tmp_path / "data", key_file=apart / "link" / "key")
 
 

@@ -117,7 +117,7 @@ def test_this_code_starts_on_a_newer_schema_that_still_serves_it(tmp_path, datab
 def test_this_code_refuses_a_newer_schema_that_serves_it_no_more(tmp_path, database):
     upgrade(database, tmp_path)
     make_newer(database, "9998")
-    with pytest.raises(MigrationFailed, match="schema 9999, which serves no vbdesk as old"):
+    with pytest.raises(MigrationFailed, match="schema 9999, which needs a newer vbdesk"):
         upgrade(database, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Tables of the credit ledger and the balances it adds up to."""
+"""Tables of the credit ledger and of its balances."""
 
 import sqlalchemy as sa
 
@@ -25,7 +25,8 @@ credit_entries = sa.Table(
     sa.CheckConstraint("kind IN ('grant', 'hold', 'capture', 'release')", name="known_kind"),
     sa.Index("ix_credit_entries_account_id_created_at", "account_id", "created_at"),
 )
-"""Append-only. `amount` is what an entry is about, `delta` what it does to the balance, which is their sum."""
+"""Append-only. `amount` is the number of tokens of an entry, `delta` its effect on the balance, which is the sum of
+deltas."""
 
 _held = sa.text("kind = 'hold'")
 _settled = sa.text("kind IN ('capture', 'release')")
