@@ -1,4 +1,4 @@
-"""Minting of upload addresses over HTTP."""
+"""HTTP route to create upload addresses."""
 
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket

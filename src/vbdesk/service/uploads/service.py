@@ -1,4 +1,4 @@
-"""Uploads: minted, put to the store by signed address, then analysed any number of times for a day."""
+"""Uploads: sent to the store by signed address, then usable for any number of jobs for a day."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 from vbdesk.service.uploads import repository
 
 USABLE = timedelta(hours=24)
-"""How long an upload may be analysed, counted from the end of its address's validity."""
+"""How long an upload is usable, counted from the end of its address."""
 
 UPLOADS_FOLDER = "uploads"
 AT_ONCE = 200
@@ -39,7 +39,7 @@ class StoredAudio:
 
 
 class UploadService:
-    """Rules of uploads. The store may be far away: no connection to the database is held while it is asked."""
+    """Rules of uploads; no database connection is held while the store is called."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class UploadService:
         valid_s: float,
         quotas: Mapping[Plan, int] | None = None,
     ) -> None:
-        """Prepare; `quotas` are bytes by plan, and a plan without one has none."""
+        """Create the service; `quotas` are bytes by plan, and other plans have no quota."""
         self._quotas = quotas or {}
         self._database = database
         self._store = store
@@ -59,12 +59,12 @@ class UploadService:
         self._valid_s = valid_s
 
     def mint(self, account: Account, body: UploadRequest) -> UploadGrant:
-        """Grant one upload. The file's name is not kept: it may name a person.
+        """Create an upload address. The file's name is not kept: it may name a person.
 
         Raises:
-            AudioTooLarge: the caller announces more than may be taken.
-            QuotaExceeded: the account's uploads that no job has taken leave no room for it.
-            Unauthorized: the account has ended meanwhile.
+            AudioTooLarge: the declared size is above the limit.
+            QuotaExceeded: the account's unused uploads leave no room for it.
+            Unauthorized: the account was suspended or deleted meanwhile.
         """
         length = ANY_AUDIO
         if body.size_bytes is not None:
@@ -114,9 +114,9 @@ class UploadService:
         raise QuotaExceeded(quota, max(1, math.ceil(wait_s)))
 
     def _settle(self, account: Account, now: datetime, limit: int, *, only_expired: bool = False) -> None:
-        """Look in the store for files of reserved addresses: each then counts its size, or nothing.
+        """Look up reserved uploads in the store: each then counts its actual size, or nothing.
 
-        An address that is still open keeps its reservation until its file is there.
+        An open address without a file keeps its reservation.
         """
         with self._database.reading() as connection:
             unsettled = repository.list_unsettled(connection, account.account_id, now, limit, only_expired=only_expired)
@@ -130,7 +130,7 @@ class UploadService:
                 repository.settle(connection, sizes)
 
     def _find_size(self, key: str) -> int | None:
-        """Size of the file; None where there is none. One that is too large is removed."""
+        """Return the file's size, None where there is none; remove a file above the limit."""
         try:
             size = self._store.size(key)
         except ObjectMissing:
@@ -141,11 +141,11 @@ class UploadService:
         return size
 
     def resolve(self, account: Account, upload_ref: str) -> StoredAudio:
-        """The uploaded file behind a reference.
+        """Return the uploaded file of a reference.
 
         Raises:
-            InvalidRequest: unknown, another account's, never written, or too old.
-            AudioTooLarge: larger than the address allowed, on a store that cannot hold it; the file is removed.
+            InvalidRequest: unknown, of another account, never uploaded, or expired.
+            AudioTooLarge: larger than allowed, on a store that cannot enforce the size; the file is removed.
         """
         if "\0" in upload_ref:  # PostgreSQL cannot even be asked for it
             raise InvalidRequest(INVALID_UPLOAD_REF)
@@ -164,7 +164,7 @@ class UploadService:
         return StoredAudio(key, content_type, size)
 
     def remove_past(self) -> int:
-        """Delete uploads that may no longer be used, file first; how many."""
+        """Delete expired uploads, each file before its row; return how many."""
         removed = 0
         while True:
             with self._database.reading() as connection:
@@ -180,5 +180,5 @@ class UploadService:
 
 
 def upload_key(upload_ref: str) -> str:
-    """Where the file lies in the object store."""
+    """Return the object key of an upload."""
     return f"{UPLOADS_FOLDER}/{upload_ref}"
