@@ -121,7 +121,7 @@ def _line(key: EncryptionKey) -> str:
 def _from_file(path: Path) -> EncryptionKeys:
     try:
         if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077 and not _is_credential(path):
-            log.warning("Others than its owner may read the encryption key file %s: chmod 600 it.", path)
+            log.warning("Users other than its owner may read the encryption key file %s. Run chmod 600 on it.", path)
         with path.open(encoding="utf-8", errors="replace") as file:
             return _parsed(file.read(_LONGEST + 1), f"The encryption key file {path}")
     except OSError as error:

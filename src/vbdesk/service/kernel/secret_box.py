@@ -234,7 +234,7 @@ def open_secrets(settings: "Settings", is_needed: Callable[[], bool] = lambda: F
         )
     file.current()
     if file.others_may_read():
-        log.warning("Others than its owner may read the key file %s: chmod 600 it.", file.path)
+        log.warning("Users other than its owner may read the key file %s. Run chmod 600 on it.", file.path)
     return SecretBox(file.current, lambda: datetime.now(UTC))
 
 

@@ -77,4 +77,4 @@ def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddr
 
 
 def _without_library(maker: str) -> StoreUnusable:
-    return StoreUnusable(f"Audio in {maker} needs the maker's library: install vbdesk[cloud].")
+    return StoreUnusable(f"Audio in {maker} needs the provider's library: install vbdesk[cloud].")

@@ -147,7 +147,7 @@ class UploadService:
             InvalidRequest: unknown, of another account, never uploaded, or expired.
             AudioTooLarge: larger than allowed, on a store that cannot enforce the size; the file is removed.
         """
-        if "\0" in upload_ref:  # PostgreSQL cannot even be asked for it
+        if "\0" in upload_ref:  # PostgreSQL refuses NUL characters
             raise InvalidRequest(INVALID_UPLOAD_REF)
         with self._database.reading() as connection:
             content_type = repository.find_content_type(connection, account.account_id, upload_ref, self._clock.now())
