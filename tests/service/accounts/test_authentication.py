@@ -13,9 +13,10 @@ from fastapi import FastAPI
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.service.accounts import key_uses, repository
 from vbdesk.service.accounts.key_uses import KeyUses
-from vbdesk.service.accounts.service import Account, AccountService, Credential
+from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.http.error_responses import install_error_handlers
 from vbdesk.service.http.guard import CurrentAccount, guarded_router
+from vbdesk.service.ports.identity import Account, Credential
 
 
 def test_a_key_opens_its_account(client, account):

@@ -17,11 +17,11 @@ from starlette.concurrency import run_in_threadpool
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.accounts.service import Account, AccountService, Credential
 from vbdesk.service.http.json_body import bounded_json
 from vbdesk.service.http.openapi_parts import refusals
 from vbdesk.service.kernel.errors import NotFound, RateLimited, Unauthorized
 from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account, Credential
 
 MAX_UNAUTHORIZED_PER_WINDOW = 60
 """401 answers that one address gets within the window before it is told to wait; of IPv6, one network."""
@@ -134,7 +134,7 @@ def _authenticate(
     connection: Connection, request: Request, context: Context, credential: Credential, account_id: str, token: str
 ) -> Account:
     try:
-        return AccountService(context.clock).authenticate(connection, credential, account_id, token)
+        return context.accounts.authenticate(connection, credential, account_id, token)
     except Unauthorized:
         source = source_of(request.client.host if request.client else "unknown")
         retry_after_s = context.rates.hit(

@@ -17,6 +17,8 @@ from vbdesk.service.http.urlencoded import URLENCODED
 
 Json = dict[str, Any]
 
+INTERFACE_VERSION = "1.0.0"
+
 _IDEMPOTENCY = {
     "name": KEY_HEADER,
     "in": "header",

@@ -13,7 +13,6 @@ from vbdesk.contract.errors import ErrorCode, ErrorDetail
 from vbdesk.contract.jobs import JobList
 from vbdesk.contract.legacy import V1AudioUrl, V1Job, V1Submitted
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.accounts.service import Account, Credential
 from vbdesk.service.credits.routes import read_credits
 from vbdesk.service.http.account_form import account_form, taking_bytes
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
@@ -27,6 +26,7 @@ from vbdesk.service.legacy.audio_fetch import AudioFetcher
 from vbdesk.service.legacy.targets import v1_condition_in_path
 from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
 from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account, Credential
 from vbdesk.service.webhooks.routes import configure_webhook
 
 
