@@ -1,5 +1,6 @@
 """The API as one ASGI application."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -52,6 +53,11 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 
 
+def _api_routes() -> Iterator[APIRoute]:
+    for router in ROUTERS:
+        yield from (route for route in router.routes if isinstance(route, APIRoute))
+
+
 class Api(FastAPI):
     """The application with a whole description of itself.
 
@@ -69,7 +75,7 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The description, made once."""
         if self.openapi_schema is None:
-            self.openapi_schema = complete(super().openapi())
+            self.openapi_schema = complete(super().openapi(), _api_routes())
         return self.openapi_schema
 
 

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import GroupJob, JobType
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.groups.membership import submit_to_group
-from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.jobs.routes import name_is_known
 from vbdesk.service.jobs.target import Target
@@ -17,10 +18,11 @@ _IN_GROUP: dict[str, Any] = {
     "responses": refusals(*AUDIO_REFUSALS),
 }
 
-router = guarded_router(Bucket.ANALYZE, check=name_is_known)
+ANALYZE = guard(Bucket.ANALYZE, check=name_is_known)
+router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
 
 
-@router.post("/v2/models/{model_name}/groups/{group_id}/analyze", **_IN_GROUP)
+@router.post("/v2/models/{model_name}/groups/{group_id}/analyze", **_IN_GROUP, dependencies=ANALYZE)
 async def analyze_model_in_group(
     model_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -29,7 +31,7 @@ async def analyze_model_in_group(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
-@router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze", **_IN_GROUP)
+@router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze", **_IN_GROUP, dependencies=ANALYZE)
 async def analyze_sign_in_group(
     sign_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -38,7 +40,7 @@ async def analyze_sign_in_group(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
-@router.post("/v2/models/{model_name}/groups/{group_id}/analyze/longitudinal", **_IN_GROUP)
+@router.post("/v2/models/{model_name}/groups/{group_id}/analyze/longitudinal", **_IN_GROUP, dependencies=ANALYZE)
 async def analyze_model_longitudinally(
     model_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
@@ -47,7 +49,7 @@ async def analyze_model_longitudinally(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=True)
 
 
-@router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze/longitudinal", **_IN_GROUP)
+@router.post("/v2/signs/{sign_name}/groups/{group_id}/analyze/longitudinal", **_IN_GROUP, dependencies=ANALYZE)
 async def analyze_sign_longitudinally(
     sign_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:

@@ -28,7 +28,8 @@ from vbdesk.service.groups import repository
 from vbdesk.service.groups.computed_states import StateKind, states_of
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
-from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
+from vbdesk.service.http.json_body import json_body
 from vbdesk.service.http.openapi_parts import refusals
 from vbdesk.service.http.unescaped_plus import with_plus
 from vbdesk.service.kernel.errors import InvalidRequest, NotFound
@@ -57,34 +58,43 @@ CurrentGroup = Annotated[Any, Depends(_given_group)]
 """The group as it was when the request was let in; for reading, which need not ask for it again."""
 
 
-router = guarded_router(Bucket.GENERAL)
-group_router = guarded_router(Bucket.GENERAL, check=_group_exists)
+GENERAL = guard(Bucket.GENERAL)
+router = APIRouter()
+OF_GROUP = guard(Bucket.GENERAL, check=_group_exists)
+group_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
 ROUTERS: tuple[APIRouter, ...] = (router, group_router)
 
 FilterStatus = Annotated[Literal["queued", "running", "done", "failed", "timed-out"] | None, Query(alias="status")]
 
 
-@router.post("/v2/groups", status_code=201, responses=refusals(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT))
-def create_group(body: GroupCreate, account: CurrentAccount, context: CurrentContext) -> GroupCreated:
+@router.post(
+    "/v2/groups",
+    status_code=201,
+    responses=refusals(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT),
+    dependencies=GENERAL,
+)
+def create_group(
+    body: Annotated[GroupCreate, json_body(GroupCreate)], account: CurrentAccount, context: CurrentContext
+) -> GroupCreated:
     """Create an empty group; 409 if the id is taken, 400 if it breaks the id rules."""
     with context.database.writing() as connection:
         return GroupService.of(context).create(connection, account, body.group_id)
 
 
-@router.get("/v2/groups")
+@router.get("/v2/groups", dependencies=GENERAL)
 def list_groups(account: CurrentAccount, context: CurrentContext, page: PageNumber = 0) -> GroupList:
     """One page of groups, newest first."""
     with context.database.reading() as connection:
         return GroupService.of(context).list_groups(connection, account, page)
 
 
-@group_router.delete("/v2/groups/{group_id}")
+@group_router.delete("/v2/groups/{group_id}", dependencies=OF_GROUP)
 def delete_group(group_id: str, account: CurrentAccount, context: CurrentContext) -> GroupDeleted:
     """Remove the group and what was computed from it; its jobs stay readable."""
     return context.database.write(lambda connection: GroupService.of(context).delete(connection, account, group_id))
 
 
-@group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
+@group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=OF_GROUP)
 def list_group_jobs(
     group_id: str,
     group: CurrentGroup,
@@ -100,15 +110,17 @@ def list_group_jobs(
         return GroupService.of(context).list_jobs(connection, group, wanted, page)
 
 
-@group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
-def add_jobs(group_id: str, body: AddJobs, account: CurrentAccount, context: CurrentContext) -> JobsAdded:
+@group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=OF_GROUP)
+def add_jobs(
+    group_id: str, body: Annotated[AddJobs, json_body(AddJobs)], account: CurrentAccount, context: CurrentContext
+) -> JobsAdded:
     """Put existing jobs into the group; each id lands in exactly one of added, skipped, not_found."""
     return context.database.write(
         lambda connection: GroupService.of(context).add_jobs(connection, account, group_id, body.job_ids)
     )
 
 
-@group_router.delete("/v2/groups/{group_id}/jobs/{job_id}")
+@group_router.delete("/v2/groups/{group_id}/jobs/{job_id}", dependencies=OF_GROUP)
 def remove_job(group_id: str, job_id: str, account: CurrentAccount, context: CurrentContext) -> JobRemoved:
     """Take a job out of the group; the job itself is kept."""
     return context.database.write(
@@ -116,7 +128,7 @@ def remove_job(group_id: str, job_id: str, account: CurrentAccount, context: Cur
     )
 
 
-@group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory)
+@group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory, dependencies=OF_GROUP)
 def read_trajectory(
     group_id: str,
     group: CurrentGroup,
@@ -134,7 +146,7 @@ def read_trajectory(
     return Response(_only(sign, body, context.parameters) if sign else body, media_type=JSON)
 
 
-@group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead)
+@group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead, dependencies=OF_GROUP)
 def read_aggregate(group_id: str, group: CurrentGroup, context: CurrentContext) -> Response:
     """The group's jobs as a cohort."""
     return Response(_state(context, group, StateKind.AGGREGATE, None), media_type=JSON)
