@@ -28,9 +28,9 @@ from vbdesk.contract.ids import new_id
 from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
 from vbdesk.longitudinal.incremental_filter import IncrementalFilter
 from vbdesk.longitudinal.unrounded_report import unrounded_trajectory
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.kernel.db.groups import groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings
 
 TOPIC = "longitudinal"
