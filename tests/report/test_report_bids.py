@@ -12,7 +12,7 @@ import pytest
 from report_cases import pulse_scores, subject
 
 from vbdesk.report.bids import AudioFile, bids_files
-from vbdesk.report.names import bids_labels, file_stems
+from vbdesk.report.file_names import bids_labels, file_stems
 from vbdesk.report.subject_record import SubjectRecord
 
 ENTITY = re.compile(r"sub-[A-Za-z0-9]+(_ses-[A-Za-z0-9]+)?_[a-z]+\.[a-z0-9]+")

@@ -9,7 +9,7 @@ from report_cases import SOURCE, pulse_scores, subject, unfinished
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult
-from vbdesk.report.dictionary import table_definitions, ucum
+from vbdesk.report.data_dictionary import table_definitions, ucum_code
 from vbdesk.report.subject_record import SubjectRecord, subject_record
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, cell, csv_files
 
@@ -143,4 +143,4 @@ def test_the_language_stands_beside_its_text(cases: dict[str, SubjectRecord]) ->
     [("Hz", "Hz"), ("syllables/s", "{syllable}/s"), ("", "1"), ("wibble {x}", "{wibblex}"), ("Ω", "1")],
 )
 def test_units_are_written_in_ucum(unit: str, code: str) -> None:
-    assert ucum(unit) == code
+    assert ucum_code(unit) == code

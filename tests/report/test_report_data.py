@@ -7,11 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import Entry, read_toml
-from vbdesk.report.dictionary import TableDefinition
-from vbdesk.report.drawing.look import Look, look
-from vbdesk.report.fhir.vocabulary import Vocabulary
-from vbdesk.report.words import ReportWords
+from vbdesk.report.data_dictionary import TableDefinition
+from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.report.drawing.style import DrawingStyle, style
+from vbdesk.report.fhir.codes import FhirCodes
+from vbdesk.report.report_texts import ReportTexts
 
 
 def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
@@ -21,15 +21,15 @@ def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("model", "file", "part", "key"),
     [
-        (Look, "look.toml", "level", "inconclusive"),
-        (Look, "look.toml", "colour", "accent"),
-        (Vocabulary, "fhir.toml", "level", "low"),
-        (Vocabulary, "fhir.toml", "interpretation", "IND"),
-        (ReportWords, "wording.toml", "caution", "flagged"),
-        (ReportWords, "wording.toml", "chart", "gap"),
+        (DrawingStyle, "look.toml", "level", "inconclusive"),
+        (DrawingStyle, "look.toml", "colour", "accent"),
+        (FhirCodes, "fhir.toml", "level", "low"),
+        (FhirCodes, "fhir.toml", "interpretation", "IND"),
+        (ReportTexts, "wording.toml", "caution", "flagged"),
+        (ReportTexts, "wording.toml", "chart", "gap"),
     ],
 )
-def test_a_missing_entry_is_found(model: type[Entry], file: str, part: str, key: str) -> None:
+def test_a_missing_entry_is_found(model: type[DataEntry], file: str, part: str, key: str) -> None:
     document = read_toml("report", file)
     model.model_validate(document)
     with pytest.raises(ValidationError):
@@ -37,9 +37,9 @@ def test_a_missing_entry_is_found(model: type[Entry], file: str, part: str, key:
 
 
 @pytest.mark.parametrize(
-    ("model", "file"), [(Look, "look.toml"), (Vocabulary, "fhir.toml"), (ReportWords, "wording.toml")]
+    ("model", "file"), [(DrawingStyle, "look.toml"), (FhirCodes, "fhir.toml"), (ReportTexts, "wording.toml")]
 )
-def test_an_unknown_entry_is_found(model: type[Entry], file: str) -> None:
+def test_an_unknown_entry_is_found(model: type[DataEntry], file: str) -> None:
     with pytest.raises(ValidationError):
         model.model_validate(read_toml("report", file) | {"colur": {}})
 
@@ -54,7 +54,7 @@ def test_a_table_has_each_column_once_and_its_keys_among_them() -> None:
 def test_months_are_twelve() -> None:
     document = read_toml("report", "wording.toml")
     with pytest.raises(ValidationError):
-        ReportWords.model_validate(document | {"months": document["months"][:11]})
+        ReportTexts.model_validate(document | {"months": document["months"][:11]})
 
 
 def test_the_colours_of_levels_are_those_of_the_desk() -> None:
@@ -62,5 +62,5 @@ def test_the_colours_of_levels_are_those_of_the_desk() -> None:
     from vbdesk.desk.ui.tokens import LIGHT_LEVELS
 
     for level in Level:
-        desk, printed = LIGHT_LEVELS[level], look().level[level]
+        desk, printed = LIGHT_LEVELS[level], style().level[level]
         assert (printed.ink, printed.shape, printed.tint, printed.heat) == (desk.ink, desk.shape, desk.tint, desk.heat)

@@ -11,16 +11,17 @@ from PIL import Image, ImageColor
 from report_cases import AS_OF
 
 from vbdesk.contract.levels import Level
+from vbdesk.report.drawing.bidi_text import visual_order
 from vbdesk.report.drawing.glyphs import level_glyph
-from vbdesk.report.drawing.letters import font_runs, missing_letters, shortened, text_width, wrapped
-from vbdesk.report.drawing.look import look
 from vbdesk.report.drawing.png import to_png
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Text
+from vbdesk.report.drawing.shapes import Drawing, Paint, Path, TextLine
+from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.svg import to_svg
+from vbdesk.report.drawing.text_layout import font_runs, missing_letters, shortened, text_width, wrapped
+from vbdesk.report.report_texts import report_texts
 from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.time_format import format_moment, format_short_moment, format_utc_offset
 from vbdesk.report.trajectory_chart import trajectory_drawing
-from vbdesk.report.words import moment_words, report_words, short_moment, zone_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -67,7 +68,7 @@ def test_a_first_recording_is_a_reading_without_an_estimate(cases: dict[str, Sub
     svg = chart(cases["first recording"])
     assert words(svg).count("First recording") == 6
     accents = Counter(e.get("stroke") for e in svg.iter(f"{SVG}polyline"))
-    assert accents[look().colour.accent] == 1  # the one of the legend
+    assert accents[style().colour.accent] == 1  # the one of the legend
 
 
 def test_a_thousand_recordings_draw_every_reading(thousand: SubjectRecord) -> None:
@@ -89,7 +90,7 @@ def test_a_picture_has_its_size_and_shows_what_the_drawing_shows(cases: dict[str
     assert picture.info["dpi"] == pytest.approx((144, 144), abs=0.1)
     colours = {colour for _, colour in picture.getcolors(1 << 20)}
     for level in (Level.ELEVATED, Level.CONSIDER, Level.NONE):
-        assert ImageColor.getrgb(look().level[level].tint) in colours
+        assert ImageColor.getrgb(style().level[level].tint) in colours
 
 
 def test_a_dashed_line_is_parted_and_goes_round_corners() -> None:
@@ -104,7 +105,7 @@ def test_a_dashed_line_is_parted_and_goes_round_corners() -> None:
 
 
 def test_hostile_words_are_no_markup() -> None:
-    drawing = Drawing(10, 10, "<t>&", 'd"\x00', [Text((0, 0), "<script>&\x1b🎙", 8, "#000000")])
+    drawing = Drawing(10, 10, "<t>&", 'd"\x00', [TextLine((0, 0), "<script>&\x1b🎙", 8, "#000000")])
     svg = ElementTree.fromstring(to_svg(drawing))
     assert words(svg) == ["<script>&\ufffd🎙"]
     assert svg.findtext(f"{SVG}title") == "<t>&"
@@ -125,10 +126,10 @@ def test_the_glyphs_of_all_levels_differ_without_colour() -> None:
 
 def test_the_colours_of_words_can_be_read_on_their_ground() -> None:
     for level in Level:
-        assert contrast(look().level[level].ink, look().level[level].tint) >= 4.5
-        assert contrast(look().level[level].ink, look().colour.surface) >= 4.5
-    for ink in (look().colour.text, look().colour.text2, look().colour.text3):
-        assert contrast(ink, look().colour.surface) >= 4.5
+        assert contrast(style().level[level].ink, style().level[level].tint) >= 4.5
+        assert contrast(style().level[level].ink, style().colour.surface) >= 4.5
+    for ink in (style().colour.text, style().colour.text2, style().colour.text3):
+        assert contrast(ink, style().colour.surface) >= 4.5
 
 
 def contrast(one: str, other: str) -> float:
@@ -179,24 +180,24 @@ def test_letters_of_the_languages_have_a_font() -> None:
     ],
 )
 def test_hebrew_is_set_in_the_order_of_the_eye(written: str, seen: str) -> None:
-    assert in_order_of_the_eye(written) == seen
+    assert visual_order(written) == seen
 
 
 def test_arabic_letters_join() -> None:
-    assert in_order_of_the_eye("ببب") == "\ufe90\ufe92\ufe91"
-    assert in_order_of_the_eye("دب") == "\ufe8f\ufea9"
-    assert in_order_of_the_eye("لا") == "\ufefb"
-    assert in_order_of_the_eye("بِب") == "\ufe90\ufe91\u0650"
+    assert visual_order("ببب") == "\ufe90\ufe92\ufe91"
+    assert visual_order("دب") == "\ufe8f\ufea9"
+    assert visual_order("لا") == "\ufefb"
+    assert visual_order("بِب") == "\ufe90\ufe91\u0650"
 
 
 @pytest.mark.parametrize(("minutes", "said"), [(0, "UTC"), (60, "UTC+01:00"), (-210, "UTC−03:30"), (345, "UTC+05:45")])
 def test_a_zone_is_said_by_its_offset(minutes: int, said: str) -> None:
-    assert zone_words(AS_OF, timezone(timedelta(minutes=minutes))) == said
+    assert format_utc_offset(AS_OF, timezone(timedelta(minutes=minutes))) == said
 
 
 @pytest.mark.parametrize("month", range(1, 13))
 def test_months_are_those_of_the_words(month: int) -> None:
     """A window sets the language of its whole process, so the process is not asked."""
     moment = AS_OF.replace(month=month)
-    assert moment_words(moment, UTC).split()[1] == report_words().months[month - 1]
-    assert short_moment(moment, UTC).split()[1] == report_words().months_short[month - 1]
+    assert format_moment(moment, UTC).split()[1] == report_texts().months[month - 1]
+    assert format_short_moment(moment, UTC).split()[1] == report_texts().months_short[month - 1]

@@ -10,7 +10,7 @@ from fhir.resources.R4B.bundle import Bundle
 from report_cases import AS_OF, pulse_scores, subject
 
 from vbdesk.report.fhir import fhir_bundle
-from vbdesk.report.fhir.vocabulary import vocabulary
+from vbdesk.report.fhir.codes import fhir_codes
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 
@@ -23,7 +23,7 @@ def resources(bundle: bytes, kind: str) -> list[dict[str, Any]]:
 
 
 def signs(bundle: bytes) -> list[dict[str, Any]]:
-    system = vocabulary().system("sign")
+    system = fhir_codes().system("sign")
     return [o for o in resources(bundle, "Observation") if o["code"]["coding"][0]["system"] == system]
 
 

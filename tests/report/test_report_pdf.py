@@ -16,9 +16,9 @@ from report_cases import AS_OF, PULSE, pulse_scores, subject
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.report.pdf import PageSize, ReportOptions, pdf_report
+from vbdesk.report.report_texts import report_texts
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
-from vbdesk.report.words import report_words
 
 OPTIONS = ReportOptions(
     exported_at=AS_OF + timedelta(minutes=20),
@@ -218,7 +218,7 @@ def test_more_signs_than_a_page_holds_go_on_over_pages() -> None:
 
 
 def test_the_words_say_which_language_they_are_in() -> None:
-    assert report_words().language == "en"
+    assert report_texts().language == "en"
 
 
 def test_a_thousand_recordings_print(thousand: SubjectRecord) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from vbdesk.resource_files import resource
 
 
-class Entry(BaseModel):
+class DataEntry(BaseModel):
     """A part of a data file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -9,14 +9,14 @@ from pathlib import Path
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
-from vbdesk.report.dictionary import table_definitions
+from vbdesk.report.data_dictionary import table_definitions
 from vbdesk.report.drawing.png import to_png
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
-from vbdesk.report.names import file_stems
+from vbdesk.report.file_names import file_stems
 from vbdesk.report.pdf import ReportOptions, pdf_report
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
 from vbdesk.report.trajectory_chart import trajectory_drawing
@@ -76,7 +76,7 @@ def export_files(
     return {names[record.group_id]: _one(kind, record, options) for record in records}
 
 
-def certain_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
+def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
     """Files that an export of these subjects will make whatever they hold: to ask before a long reading."""
     if kind is ExportFormat.CSV:
         return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE]
@@ -157,4 +157,4 @@ def subject_json(record: SubjectRecord) -> bytes:
         ],
         "trajectory": None if record.trajectory is None else record.trajectory.model_dump(mode="json"),
     }
-    return plain(json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+    return safe_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8")

@@ -12,14 +12,14 @@ from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResul
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RecordSource:
     """Where a record was read: the service's address, and the account's public id."""
 
     service: str
     account_id: str
 
     @classmethod
-    def of(cls, base_url: str, account_id: str) -> "Source":
+    def of(cls, base_url: str, account_id: str) -> "RecordSource":
         """The source that a client speaks to; a service of this computer has another port at every start."""
         address = urlsplit(base_url)
         local = address.hostname in {"127.0.0.1", "localhost", "::1"}
@@ -98,7 +98,7 @@ class SubjectRecord:
     """
 
     group_id: str
-    source: Source
+    source: RecordSource
     recordings: tuple[RecordingRecord, ...]
     trajectory: TrajectoryRead | None = None
     language: str = "en"
@@ -126,7 +126,7 @@ class SubjectRecord:
 
 def subject_record(
     group_id: str,
-    source: Source,
+    source: RecordSource,
     recordings: Iterable[tuple[datetime | None, Job]],
     trajectory: TrajectoryRead | None = None,
     language: str = "en",

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
-from vbdesk.report.dictionary import ucum
+from vbdesk.report.data_dictionary import ucum_code
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 Value = str | int | float | bool | datetime | None
@@ -89,7 +89,7 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
                     "measure": feature.feature,
                     "label": feature.label,
                     "value": feature.value,
-                    "unit": ucum(feature.unit),
+                    "unit": ucum_code(feature.unit),
                     "interpretation": feature.value_interpretation.value,
                 }
             for metric in result.extended_metrics:

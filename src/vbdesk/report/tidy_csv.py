@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.dictionary import Column, TableDefinition, table_definitions
-from vbdesk.report.plain_text import plain
+from vbdesk.report.data_dictionary import DictionaryColumn, TableDefinition, table_definitions
+from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tables import Row, Value, table_rows
 
@@ -53,11 +53,11 @@ def cell(value: Value) -> str:
         case datetime():
             return format_timestamp(value)
     # a lone carriage return ends a row for many readers, and the csv module does not quote it
-    text = plain(value).replace("\r\n", "\n").replace("\r", "\n")
+    text = safe_text(value).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterable[Sequence[str]]:
+def _lines(columns: Sequence[DictionaryColumn], rows: Iterable[Row]) -> Iterable[Sequence[str]]:
     names = [column.name for column in columns]
     yield names
     for row in rows:

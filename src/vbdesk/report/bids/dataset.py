@@ -7,14 +7,14 @@ from typing import Any
 
 from vbdesk import __version__
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.bids.tables import Explained, as_json, explanation, tsv
+from vbdesk.report.bids.tables import DescribedColumn, as_json, column_descriptions, tsv
 from vbdesk.report.bids.texts import bids_texts
-from vbdesk.report.dictionary import table_definitions
-from vbdesk.report.names import bids_labels, file_stems
+from vbdesk.report.data_dictionary import table_definitions
+from vbdesk.report.file_names import bids_labels, file_stems
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 from vbdesk.report.tables import Row, table_rows
 
-_FROM_ELSEWHERE = {
+_OMITTED_COLUMNS = {
     "group_id",
     "job_id",
     "recorded_at",
@@ -106,7 +106,7 @@ def _description(kind: str) -> dict[str, Any]:
 
 def _participants(records: Sequence[SubjectRecord], labels: Mapping[str, str]) -> dict[str, bytes]:
     names = ("participant_id", "recordings", "first_recorded_at", "last_recorded_at")
-    columns = [Explained.named(name) for name in names]
+    columns = [DescribedColumn.named(name) for name in names]
     rows: list[Row] = [
         {
             "participant_id": f"sub-{labels[record.group_id]}",
@@ -116,11 +116,11 @@ def _participants(records: Sequence[SubjectRecord], labels: Mapping[str, str]) -
         }
         for record in records
     ]
-    return {"participants.tsv": tsv(columns, rows), "participants.json": explanation(columns)}
+    return {"participants.tsv": tsv(columns, rows), "participants.json": column_descriptions(columns)}
 
 
 def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile]) -> Iterator[tuple[str, bytes | Path]]:
-    columns = [Explained.named(name) for name in ("session_id", "acq_time", "status")]
+    columns = [DescribedColumn.named(name) for name in ("session_id", "acq_time", "status")]
     for participant in dict.fromkeys(session.participant for session in sessions):
         own = [session for session in sessions if session.participant == participant]
         rows: list[Row] = [
@@ -132,7 +132,7 @@ def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile])
             for session in own
         ]
         yield f"{participant}/{participant}_sessions.tsv", tsv(columns, rows)
-        yield f"{participant}/{participant}_sessions.json", explanation(columns)
+        yield f"{participant}/{participant}_sessions.json", column_descriptions(columns)
         for session in own:
             stem = f"{participant}/{session.session}/voice/{participant}_{session.session}_voice"
             yield f"{stem}.json", as_json(_sidecar(session))
@@ -164,7 +164,7 @@ def _sidecar(session: _Session) -> dict[str, Any]:
 
 
 def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str, bytes]]:
-    texts, key = bids_texts().table, [Explained.named("participant_id"), Explained.named("session_id")]
+    texts, key = bids_texts().table, [DescribedColumn.named("participant_id"), DescribedColumn.named("session_id")]
     tidy = {name: list(_rows(name, sessions)) for name in ("recordings", "signs", "measures")}
     signs = list(dict.fromkeys(str(row["sign"]) for row in tidy["signs"]))
     names = file_stems([sign.replace("-", "_") for sign in signs])
@@ -192,42 +192,44 @@ def _rows(table: str, sessions: Sequence[_Session]) -> Iterator[Row]:
         yield keys[str(row["group_id"]), str(row["job_id"])] | row
 
 
-def _columns(table: str, scores: bool) -> list[Explained]:
+def _columns(table: str, scores: bool) -> list[DescribedColumn]:
     columns = table_definitions()[table].columns_for(scores=scores)
-    return [Explained.of(column) for column in columns if column.name not in _FROM_ELSEWHERE]
+    return [DescribedColumn.of(column) for column in columns if column.name not in _OMITTED_COLUMNS]
 
 
-def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[Explained], list[Row]]:
+def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[DescribedColumn], list[Row]]:
     """One row a session: for every measure its value, and `field` as a second column."""
-    columns: dict[str, Explained] = {}
+    columns: dict[str, DescribedColumn] = {}
     wide: dict[tuple[str, str], Row] = {}
     for row in rows:
         measure = str(row["measure"]).replace("-", "_")
         second = f"{measure}_{ending}"
-        columns.setdefault(measure, Explained(measure, f"{row['label']}.", str(row["unit"])))
-        columns.setdefault(second, Explained(second, f"{row['label']}: {bids_texts().column[ending]}"))
+        columns.setdefault(measure, DescribedColumn(measure, f"{row['label']}.", str(row["unit"])))
+        columns.setdefault(second, DescribedColumn(second, f"{row['label']}: {bids_texts().column[ending]}"))
         key: Row = {"participant_id": row["participant_id"], "session_id": row["session_id"]}
         own = wide.setdefault((str(row["participant_id"]), str(row["session_id"])), key)
         own |= {measure: row["value"], second: row[field]}
     return list(columns.values()), list(wide.values())
 
 
-def _table(name: str, columns: Sequence[Explained], rows: Sequence[Row], about: str) -> Iterator[tuple[str, bytes]]:
+def _table(
+    name: str, columns: Sequence[DescribedColumn], rows: Sequence[Row], about: str
+) -> Iterator[tuple[str, bytes]]:
     yield f"phenotype/{name}.tsv", tsv(columns, rows)
-    yield f"phenotype/{name}.json", explanation(columns, about)
+    yield f"phenotype/{name}.json", column_descriptions(columns, about)
 
 
 def _derivatives(records: Sequence[SubjectRecord], labels: Mapping[str, str], scores: bool) -> dict[str, bytes]:
     definition = table_definitions()["trajectory"]
-    own = [Explained.of(column) for column in definition.columns_for(scores=scores) if column.name != "group_id"]
-    columns = [Explained.named("participant_id"), *own]
+    own = [DescribedColumn.of(column) for column in definition.columns_for(scores=scores) if column.name != "group_id"]
+    columns = [DescribedColumn.named("participant_id"), *own]
     rows: list[Row] = [
         {"participant_id": f"sub-{labels[str(row['group_id'])]}", **row} for row in table_rows("trajectory", records)
     ]
     return {
         "derivatives/vbdesk/dataset_description.json": as_json(_description("derivative")),
         "derivatives/vbdesk/trajectory.tsv": tsv(columns, rows),
-        "derivatives/vbdesk/trajectory.json": explanation(columns),
+        "derivatives/vbdesk/trajectory.json": column_descriptions(columns),
     }
 
 
@@ -246,8 +248,8 @@ def _sourcedata(
     jobs: list[Row] = [session.key | {"job_id": session.recording.job.job_id} for session in sessions]
     names = ("participant_id", "group_id", "service", "account_id")
     return {
-        "sourcedata/group_ids.tsv": tsv([Explained(name, "") for name in names], groups),
+        "sourcedata/group_ids.tsv": tsv([DescribedColumn(name, "") for name in names], groups),
         "sourcedata/job_ids.tsv": tsv(
-            [Explained(name, "") for name in ("participant_id", "session_id", "job_id")], jobs
+            [DescribedColumn(name, "") for name in ("participant_id", "session_id", "job_id")], jobs
         ),
     }

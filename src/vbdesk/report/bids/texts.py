@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from functools import cache
 
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.report.data_file import DataEntry, read_toml
 
 
-class TableTexts(Entry):
+class TableTexts(DataEntry):
     """What each table of `phenotype` holds."""
 
     sign: str
@@ -15,7 +15,7 @@ class TableTexts(Entry):
     extended_metrics: str
 
 
-class BidsTexts(Entry):
+class BidsTexts(DataEntry):
     """All of bids.toml; `version` is that of BIDS."""
 
     version: str

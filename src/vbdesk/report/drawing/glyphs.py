@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.drawing.look import look
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Point, Shape
+from vbdesk.report.drawing.style import style
 
 _GRID = 16.0
 _RING = (8.0, 8.0, 6.0)
@@ -23,7 +23,7 @@ def level_glyph(level: Level, left: float, top: float, side: float, behind: str)
     def place(x: float, y: float) -> Point:
         return left + x * scale, top + y * scale
 
-    shape = look().level[level].shape
+    shape = style().level[level].shape
     solid, line = Paint(fill=shape), Paint(stroke=shape, width=1.75 * scale, round=True)
     corners: tuple[Point, ...]
     match level:

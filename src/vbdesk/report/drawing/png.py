@@ -8,9 +8,9 @@ from functools import cache
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from vbdesk.report.drawing.letters import font_runs, text_width
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, Text
+from vbdesk.report.drawing.bidi_text import visual_order
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine
+from vbdesk.report.drawing.text_layout import font_runs, text_width
 from vbdesk.resource_files import resource
 
 POINTS_PER_INCH = 72.0
@@ -56,7 +56,7 @@ class _Brush:
                 self._draw.rounded_rectangle(
                     (left, top, right, bottom), radius, _fill(shape.paint), shape.paint.stroke, width
                 )
-            case Text():
+            case TextLine():
                 self._text(shape)
 
     def _place(self, point: Point) -> Point:
@@ -81,11 +81,11 @@ class _Brush:
         for part in _dashes(points, [length * self._scale for length in paint.dash]):
             self._draw.line(part, paint.stroke, width, joint="curve")
 
-    def _text(self, text: Text) -> None:
+    def _text(self, text: TextLine) -> None:
         width = text_width(text.words, text.size, text.strong)
         x, y = text.at
         x -= width * {"left": 0.0, "middle": 0.5, "right": 1.0}[text.align]
-        for font, part in font_runs(in_order_of_the_eye(text.words), text.strong):
+        for font, part in font_runs(visual_order(text.words), text.strong):
             face = _face(font, round(text.size * self._scale))
             self._draw.text(self._place((x, y)), part, text.colour, face, anchor="ls")
             x += face.getlength(part) / self._scale

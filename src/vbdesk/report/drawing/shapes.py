@@ -56,7 +56,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLine:
     """One line of text; `at` is on its base line, at the side that `align` names."""
 
     at: Point
@@ -67,7 +67,7 @@ class Text:
     align: Literal["left", "middle", "right"] = "left"
 
 
-Shape = Path | Circle | Box | Text
+Shape = Path | Circle | Box | TextLine
 
 
 def moved(shape: Shape, right: float, down: float) -> Shape:
@@ -79,7 +79,7 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
             return replace(shape, centre=(shape.centre[0] + right, shape.centre[1] + down))
         case Box():
             return replace(shape, x=shape.x + right, y=shape.y + down)
-        case Text():
+        case TextLine():
             return replace(shape, at=(shape.at[0] + right, shape.at[1] + down))
 
 

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from vbdesk import __version__
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.report.fhir.codes import Element, fhir_codes, hl7, text
 from vbdesk.report.fhir.observations import (
-    Setting,
+    RecordingContext,
     moment_of,
     narrative,
     sign_observation,
     sound_observations,
     subject_reference,
 )
-from vbdesk.report.fhir.vocabulary import Element, hl7, text, vocabulary
+from vbdesk.report.result_texts import result_texts
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
-from vbdesk.report.wording import result_words
 
 
 def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOff | None = None) -> bytes:
@@ -32,7 +32,7 @@ def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOf
         scores: with raw scores as components, for research.
         sign_off: who read the newest recording, and when.
     """
-    words = vocabulary()
+    words = fhir_codes()
     finished = record.finished
     resources: dict[str, Element] = {}
     for recording in finished:
@@ -58,22 +58,22 @@ def _of_recording(
     record: SubjectRecord, recording: RecordingRecord, scores: bool, sign_off: SignOff | None
 ) -> Iterator[Element]:
     analysis, exporter = _analysis_device(record, recording), _exporter_device()
-    setting = Setting(record, recording, _reference(analysis["id"]), scores)
-    signs = [sign_observation(setting, signal) for signal in recording.signals]
-    observations = [*signs, *sound_observations(setting)]
-    report = _report(setting, observations, sign_off)
+    context = RecordingContext(record, recording, _reference(analysis["id"]), scores)
+    signs = [sign_observation(context, signal) for signal in recording.signals]
+    observations = [*signs, *sound_observations(context)]
+    report = _report(context, observations, sign_off)
     yield analysis
     yield exporter
     yield from observations
     yield report
-    yield _provenance(setting, [*observations, report], analysis, exporter)
+    yield _provenance(context, [*observations, report], analysis, exporter)
     if sign_off is not None:
-        yield _verification(setting, report, sign_off)
+        yield _verification(context, report, sign_off)
 
 
 def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Element:
     """The software that analysed: the service's model in the calibration that scored this recording."""
-    words = vocabulary()
+    words = fhir_codes()
     kind, target = recording.target
     versions = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
     address = record.source.service
@@ -90,7 +90,7 @@ def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Eleme
 
 
 def _exporter_device() -> Element:
-    words = vocabulary()
+    words = fhir_codes()
     identity = words.identity("device", words.device.exporter, __version__)
     return {
         "resourceType": "Device",
@@ -102,24 +102,24 @@ def _exporter_device() -> Element:
     }
 
 
-def _report(setting: Setting, observations: list[Element], sign_off: SignOff | None) -> Element:
-    words, recording = vocabulary(), setting.recording
+def _report(context: RecordingContext, observations: list[Element], sign_off: SignOff | None) -> Element:
+    words, recording = fhir_codes(), context.recording
     level, action = recording.level, recording.action
     if level is None or action is None:
         raise ValueError("A recording without a result has no report.")
-    advice = result_words().action[action]
+    advice = result_texts().action[action]
     conclusion = f"Overall level: {words.level[level].display}. {advice.title} {advice.sentence} {words.disclaimer}"
     reader = text(sign_off.name) if sign_off else None
     return {
         "resourceType": "DiagnosticReport",
-        "id": setting.identity("report"),
-        "language": setting.record.language,
+        "id": context.identity("report"),
+        "language": context.record.language,
         "text": narrative(conclusion),
         "identifier": [{"system": words.system("job"), "value": recording.job.job_id}],
         "status": "final",
         "category": [hl7("v2-0074", "OTH", "Other")],
         "code": words.own("document", words.document.code, words.document.display),
-        "subject": subject_reference(setting.record),
+        "subject": subject_reference(context.record),
         **moment_of(recording),
         **({"resultsInterpreter": [{"display": reader}]} if reader else {}),
         "result": [{"reference": _reference(observation["id"])} for observation in observations],
@@ -131,11 +131,11 @@ def _report(setting: Setting, observations: list[Element], sign_off: SignOff | N
     }
 
 
-def _provenance(setting: Setting, targets: list[Element], analysis: Element, exporter: Element) -> Element:
-    job = setting.recording.job
+def _provenance(context: RecordingContext, targets: list[Element], analysis: Element, exporter: Element) -> Element:
+    job = context.recording.job
     return {
         "resourceType": "Provenance",
-        "id": setting.identity("provenance"),
+        "id": context.identity("provenance"),
         "target": [{"reference": _reference(target["id"])} for target in targets],
         "recorded": format_timestamp(job.completed_at or job.created_at),
         "activity": hl7("v3-DataOperation", "CREATE", "create"),
@@ -146,16 +146,16 @@ def _provenance(setting: Setting, targets: list[Element], analysis: Element, exp
         "entity": [
             {
                 "role": "source",
-                "what": {"identifier": {"system": vocabulary().system("job"), "value": job.job_id}},
+                "what": {"identifier": {"system": fhir_codes().system("job"), "value": job.job_id}},
             }
         ],
     }
 
 
-def _verification(setting: Setting, report: Element, sign_off: SignOff) -> Element:
+def _verification(context: RecordingContext, report: Element, sign_off: SignOff) -> Element:
     return {
         "resourceType": "Provenance",
-        "id": setting.identity("sign-off", sign_off.name, format_timestamp(sign_off.at)),
+        "id": context.identity("sign-off", sign_off.name, format_timestamp(sign_off.at)),
         "target": [{"reference": _reference(report["id"])}],
         "recorded": format_timestamp(sign_off.at),
         "activity": hl7("v3-DocumentCompletion", "AU", "authenticated"),

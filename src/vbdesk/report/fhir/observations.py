@@ -7,13 +7,13 @@ from html import escape
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.dictionary import ucum
-from vbdesk.report.fhir.vocabulary import Element, hl7, quantity, text, vocabulary
+from vbdesk.report.data_dictionary import ucum_code
+from vbdesk.report.fhir.codes import Element, fhir_codes, hl7, quantity, text
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RecordingContext:
     """What all resources of one recording have in common.
 
     Attributes:
@@ -29,12 +29,12 @@ class Setting:
     def identity(self, *names: str) -> str:
         """The id of a resource of this recording."""
         account_id, job_id = self.record.source.account_id, self.recording.job.job_id
-        return vocabulary().identity(account_id, self.record.group_id, job_id, *names)
+        return fhir_codes().identity(account_id, self.record.group_id, job_id, *names)
 
 
 def subject_reference(record: SubjectRecord) -> Element:
     """The patient by pseudonym alone: there is no Patient resource, since the service knows no person."""
-    system = vocabulary().system("group", record.source.account_id)
+    system = fhir_codes().system("group", record.source.account_id)
     return {"type": "Patient", "identifier": {"system": system, "value": record.group_id}}
 
 
@@ -56,9 +56,9 @@ def narrative(*sentences: str) -> Element:
     }
 
 
-def sign_observation(setting: Setting, signal: Signal) -> Element:
+def sign_observation(context: RecordingContext, signal: Signal) -> Element:
     """The level of one sign; inconclusive is a missing value with its reason."""
-    words = vocabulary()
+    words = fhir_codes()
     level = words.level[signal.level]
     if signal.level is Level.INCONCLUSIVE:
         unknown = hl7("data-absent-reason", "unknown", "Unknown")
@@ -66,33 +66,33 @@ def sign_observation(setting: Setting, signal: Signal) -> Element:
     else:
         value = {"valueCodeableConcept": words.own("level", signal.level.value, level.display)}
     return _observation(
-        setting,
+        context,
         f"sign/{signal.name}",
         words.own("sign", signal.name, signal.label),
         value | {"interpretation": list(_interpretations(signal))},
-        _sign_components(setting, signal),
+        _sign_components(context, signal),
         f"{signal.label}: {level.display}.",
     )
 
 
-def sound_observations(setting: Setting) -> Iterator[Element]:
+def sound_observations(context: RecordingContext) -> Iterator[Element]:
     """The quality of the recording, its vocal features and, for research, its extended metrics."""
-    words = vocabulary()
-    yield _observation(setting, "quality", words.measured("recording-quality"), {}, _quality_components(setting))
-    result = setting.recording.job.result
+    words = fhir_codes()
+    yield _observation(context, "quality", words.measured("recording-quality"), {}, _quality_components(context))
+    result = context.recording.job.result
     if not isinstance(result, ModelResult):
         return
     if features := result.summary.description.vocal_features:
         components: list[Element] = [
             {
                 "code": words.own("measure", feature.feature, feature.label),
-                "valueQuantity": quantity(feature.value, ucum(feature.unit)),
+                "valueQuantity": quantity(feature.value, ucum_code(feature.unit)),
                 "interpretation": [_band(feature.value_interpretation)],
             }
             for feature in features
         ]
-        yield _observation(setting, "features", words.measured("vocal-features"), {}, components)
-    if setting.scores and result.extended_metrics:
+        yield _observation(context, "features", words.measured("vocal-features"), {}, components)
+    if context.scores and result.extended_metrics:
         components = [
             {
                 "code": words.own("measure", metric.metric_id, metric.label),
@@ -100,47 +100,52 @@ def sound_observations(setting: Setting) -> Iterator[Element]:
             }
             for metric in result.extended_metrics
         ]
-        yield _observation(setting, "metrics", words.measured("extended-metrics"), {}, components)
+        yield _observation(context, "metrics", words.measured("extended-metrics"), {}, components)
 
 
 def _observation(
-    setting: Setting, kind: str, code: Element, value: Element, components: Iterable[Element], sentence: str = ""
+    context: RecordingContext,
+    kind: str,
+    code: Element,
+    value: Element,
+    components: Iterable[Element],
+    sentence: str = "",
 ) -> Element:
-    words, recording = vocabulary(), setting.recording
+    words, recording = fhir_codes(), context.recording
     parts = list(components)
     return {
         "resourceType": "Observation",
-        "id": setting.identity(kind),
-        "language": setting.record.language,
+        "id": context.identity(kind),
+        "language": context.record.language,
         "text": narrative(sentence or f"{code['text']}.", words.disclaimer),
         "identifier": [{"system": words.system("observation"), "value": f"{recording.job.job_id}/{kind}"}],
         "status": "final",
         "category": [hl7("observation-category", "procedure", "Procedure")],
         "code": code,
-        "subject": subject_reference(setting.record),
+        "subject": subject_reference(context.record),
         **moment_of(recording),
         **value,
         "note": [{"text": words.disclaimer}],
         "method": {"text": words.method},
-        "device": {"reference": setting.device},
+        "device": {"reference": context.device},
         **({"component": parts} if parts else {}),
     }
 
 
 def _interpretations(signal: Signal) -> Iterator[Element]:
-    words = vocabulary()
+    words = fhir_codes()
     yield words.interpreted(words.level[signal.level].interpretation)
     if isinstance(signal, LongitudinalSignal) and signal.anomaly and signal.z_score is not None:
         yield words.interpreted("U" if signal.z_score > 0 else "D")
 
 
-def _sign_components(setting: Setting, signal: Signal) -> Iterator[Element]:
-    words = vocabulary()
+def _sign_components(context: RecordingContext, signal: Signal) -> Iterator[Element]:
+    words = fhir_codes()
     if signal.evidence_grade:
         yield {"code": words.measured("evidence-grade"), "valueString": signal.evidence_grade}
     if isinstance(signal, LongitudinalSignal) and signal.anomaly is not None:
         yield {"code": words.measured("anomaly"), "valueBoolean": signal.anomaly}
-    if not setting.scores:
+    if not context.scores:
         return
     yield {"code": words.measured("score"), "valueQuantity": quantity(signal.score, "1")}
     if signal.score_interval is not None:
@@ -152,9 +157,9 @@ def _sign_components(setting: Setting, signal: Signal) -> Iterator[Element]:
                 yield {"code": words.measured(field.replace("_", "-")), "valueQuantity": quantity(value, "1")}
 
 
-def _quality_components(setting: Setting) -> Iterator[Element]:
-    words, quality = vocabulary(), setting.recording.quality
-    seconds = setting.recording.job.audio_duration_seconds
+def _quality_components(context: RecordingContext) -> Iterator[Element]:
+    words, quality = fhir_codes(), context.recording.quality
+    seconds = context.recording.job.audio_duration_seconds
     yield {"code": words.measured("audio-duration"), "valueQuantity": quantity(seconds, "s")}
     if quality is None:
         return
@@ -170,4 +175,4 @@ def _quality_components(setting: Setting) -> Iterator[Element]:
 
 
 def _band(band: ValueInterpretation) -> Element:
-    return vocabulary().own("band", band.value.replace(" ", "-"), band.value.capitalize())
+    return fhir_codes().own("band", band.value.replace(" ", "-"), band.value.capitalize())

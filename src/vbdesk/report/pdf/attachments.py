@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString, PDFZCompress
 
 from vbdesk.contract.timestamps import format_timestamp, in_zone
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +89,4 @@ def xmp_stream(title: str, subject: str, producer: str, language: str, moment: d
 
 
 def _xml(words: str) -> str:
-    return escape(plain(words))
+    return escape(safe_text(words))

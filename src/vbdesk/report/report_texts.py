@@ -1,18 +1,16 @@
 """What reports and charts say."""
 
-from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from typing import Annotated
 
 from pydantic import Field
 
-from vbdesk.contract.timestamps import bounded, in_zone
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.report.data_file import DataEntry, read_toml
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
-class ChartWords(Entry):
+class ChartTexts(DataEntry):
     """The charts over time."""
 
     title: str
@@ -36,7 +34,7 @@ class ChartWords(Entry):
     consider: str
 
 
-class FactWords(Entry):
+class FactTexts(DataEntry):
     """Labels and values at the head."""
 
     subject: str
@@ -55,14 +53,14 @@ class FactWords(Entry):
     issues: str
 
 
-class OverallWords(Entry):
+class OverallLevelTexts(DataEntry):
     """The card of the overall level."""
 
     title: str
     caption: str
 
 
-class SignalWords(Entry):
+class SignalTexts(DataEntry):
     """The table of signals."""
 
     title: str
@@ -80,7 +78,7 @@ class SignalWords(Entry):
     strip: str
 
 
-class CautionWords(Entry):
+class CautionTexts(DataEntry):
     """What a reader must know."""
 
     title: str
@@ -89,7 +87,7 @@ class CautionWords(Entry):
     flagged_unknown: str
 
 
-class ReaderWords(Entry):
+class ReaderTexts(DataEntry):
     """The sign-off."""
 
     title: str
@@ -100,7 +98,7 @@ class ReaderWords(Entry):
     unsigned: str
 
 
-class DetailWords(Entry):
+class DetailTexts(DataEntry):
     """The pages behind the first."""
 
     title: str
@@ -149,7 +147,7 @@ class DetailWords(Entry):
     job: str
 
 
-class AttachmentWords(Entry):
+class AttachmentTexts(DataEntry):
     """What the attached files are."""
 
     csv: str
@@ -157,7 +155,7 @@ class AttachmentWords(Entry):
     fhir: str
 
 
-class ReportWords(Entry):
+class ReportTexts(DataEntry):
     """All of wording.toml; `language` is its BCP 47 tag."""
 
     language: str
@@ -169,14 +167,14 @@ class ReportWords(Entry):
     recordings: str
     months: Months
     months_short: Months
-    chart: ChartWords
-    fact: FactWords
-    overall: OverallWords
-    signals: SignalWords
-    caution: CautionWords
-    reader: ReaderWords
-    details: DetailWords
-    attachment: AttachmentWords
+    chart: ChartTexts
+    fact: FactTexts
+    overall: OverallLevelTexts
+    signals: SignalTexts
+    caution: CautionTexts
+    reader: ReaderTexts
+    details: DetailTexts
+    attachment: AttachmentTexts
 
     def counted(self, count: int) -> str:
         """`1 recording`, `38 recordings`."""
@@ -184,36 +182,6 @@ class ReportWords(Entry):
 
 
 @cache
-def report_words() -> ReportWords:
+def report_texts() -> ReportTexts:
     """The words of wording.toml, none missing and none unknown."""
-    return ReportWords.model_validate(read_toml("report", "wording.toml"))
-
-
-def moment_words(moment: datetime, zone: tzinfo) -> str:
-    """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
-    local = in_zone(moment, zone)
-    month = report_words().months[local.month - 1]  # never %B: a window sets the language of the whole process
-    return f"{local.day} {month} {local:%Y, %H:%M} ({zone_words(moment, zone)})"
-
-
-def short_moment(moment: datetime, zone: tzinfo) -> str:
-    """`21 Nov 2026, 10:41 +01:00`, for tables."""
-    local = in_zone(moment, zone)
-    offset = zone_words(moment, zone).removeprefix("UTC") or "UTC"
-    return f"{local.day} {report_words().months_short[local.month - 1]} {local:%Y, %H:%M}\u00a0{offset}"
-
-
-def zone_words(moment: datetime, zone: tzinfo) -> str:
-    """`UTC` or `UTC+01:00`: the zone's offset at a moment."""
-    offset = in_zone(moment, zone).utcoffset() or timedelta(0)
-    minutes = round(offset.total_seconds() / 60)
-    if not minutes:
-        return "UTC"
-    hours, rest = divmod(abs(minutes), 60)
-    return f"UTC{'+' if minutes > 0 else '−'}{hours:02d}:{rest:02d}"
-
-
-def duration_words(seconds: float) -> str:
-    """`42 s`, `3 min 05 s`."""
-    whole = round(bounded(seconds))
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+    return ReportTexts.model_validate(read_toml("report", "wording.toml"))

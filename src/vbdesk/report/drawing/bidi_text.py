@@ -14,7 +14,7 @@ _LAM = "\u0644"
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
-def in_order_of_the_eye(line: str) -> str:
+def visual_order(line: str) -> str:
     """`line` as it is drawn from left to right."""
     if not any(unicodedata.bidirectional(letter) in _RIGHT for letter in line):
         return line

@@ -6,34 +6,34 @@ from functools import cache
 
 from vbdesk.contract.levels import RecommendedAction
 from vbdesk.contract.results import AudioQuality
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.report.data_file import DataEntry, read_toml
 
 OTHER_ISSUE = "other"
 
 
-class ActionWords(Entry):
+class ActionText(DataEntry):
     """A suggested action."""
 
     title: str
     sentence: str
 
 
-class IssueWords(Entry):
+class IssueText(DataEntry):
     """Something wrong with the sound, and what to do next time."""
 
     what: str
     next_time: str
 
 
-class ResultWords(Entry):
+class ResultTexts(DataEntry):
     """Every sentence beside a result."""
 
-    action: Mapping[RecommendedAction, ActionWords]
-    issue: Mapping[str, IssueWords]
+    action: Mapping[RecommendedAction, ActionText]
+    issue: Mapping[str, IssueText]
 
 
 @dataclass(frozen=True, slots=True)
-class QualityWords:
+class QualityText:
     """A recording's quality in words: its figures, what was wrong, and advice without repetition."""
 
     figures: str
@@ -42,28 +42,28 @@ class QualityWords:
 
 
 @cache
-def result_words() -> ResultWords:
+def result_texts() -> ResultTexts:
     """The words of result_words.toml.
 
     Raises:
         ValueError: something is missing.
     """
-    words = ResultWords.model_validate(read_toml("result_words.toml"))
+    words = ResultTexts.model_validate(read_toml("result_words.toml"))
     if set(words.action) != set(RecommendedAction) or OTHER_ISSUE not in words.issue:
         raise ValueError("result_words.toml lacks words for an action, or for other issues.")
     return words
 
 
-def quality_words(quality: AudioQuality) -> QualityWords:
+def quality_text(quality: AudioQuality) -> QualityText:
     """Say how good a recording was."""
     figures = []
     if quality.voice_percentage is not None:
         figures.append(f"Speech {quality.voice_percentage:.0f} %")
     if quality.audio_clarity is not None:
         figures.append(f"clarity {quality.audio_clarity:.0f} of 100")
-    words = result_words().issue
+    words = result_texts().issue
     entries = [(code, words.get(code, words[OTHER_ISSUE])) for code in quality.issues]
-    return QualityWords(
+    return QualityText(
         figures=f"{', '.join(figures)}." if figures else "",
         issues=tuple(entry.what.format(code=code.replace("_", " ")) for code, entry in entries),
         advice=tuple(dict.fromkeys(entry.next_time for _, entry in entries)),

@@ -7,12 +7,12 @@ from typing import Protocol
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
+from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 TRAJECTORY_TIMEOUT_S = 120.0
 
 
-class ReadsGroups(Protocol):
+class GroupReader(Protocol):
     """The part of a client that reads groups; `vbdesk.client` has it."""
 
     def all_jobs(self, group_id: str) -> Iterator[GroupJobItem]:
@@ -22,18 +22,18 @@ class ReadsGroups(Protocol):
         """The subject over time, once the service has computed it."""
 
 
-class ReadsJobs(Protocol):
+class JobReader(Protocol):
     """The part of a client that reads jobs."""
 
     def get(self, job_id: str) -> Job:
         """One job as it stands."""
 
 
-def gather_subject(
+def read_subject(
     group_id: str,
-    source: Source,
-    groups: ReadsGroups,
-    jobs: ReadsJobs,
+    source: RecordSource,
+    groups: GroupReader,
+    jobs: JobReader,
     *,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     language: str = "en",

@@ -15,15 +15,15 @@ from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFObject
 from reportlab.pdfgen.canvas import Canvas
 
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.report.drawing.letters import first_font, font_runs, text_width
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
+from vbdesk.report.drawing.bidi_text import visual_order
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, TextLine
+from vbdesk.report.drawing.text_layout import first_font, font_runs, text_width
 from vbdesk.report.pdf.attachments import Attachment, attach, xmp_stream
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 
 
 @dataclass(frozen=True, slots=True)
-class PaperInfo:
+class DocumentInfo:
     """What the document says about itself; `made_at` is aware."""
 
     title: str
@@ -43,10 +43,10 @@ class _Element:
     children: list["_Element | tuple[int, int]"] = field(default_factory=list)  # (page, mark)
 
 
-class Paper:
+class TaggedCanvas:
     """Pages of one size, lengths in points, origin at the top left. Draw within `element`, `tagged` or `decoration`."""
 
-    def __init__(self, width: float, height: float, info: PaperInfo) -> None:
+    def __init__(self, width: float, height: float, info: DocumentInfo) -> None:
         self.width, self.height = width, height
         self._info = info
         self._bytes = io.BytesIO()
@@ -81,7 +81,7 @@ class Paper:
             alternative: what a figure shows, in words.
             language: BCP 47 tag of its text, where it is not the document's.
         """
-        element = _Element(role, plain(alternative), language)
+        element = _Element(role, safe_text(alternative), language)
         self._open[-1].children.append(element)
         marks = self._marks[-1]
         element.children.append((len(self._marks) - 1, len(marks)))
@@ -101,7 +101,7 @@ class Paper:
         """An entry of the outline that leads to this page."""
         key = f"{len(self._marks)}-{len(self._marks[-1])}"
         self._canvas.bookmarkPage(key)
-        self._canvas.addOutlineEntry(plain(title), key, level=level)
+        self._canvas.addOutlineEntry(safe_text(title), key, level=level)
 
     def next_page(self) -> None:
         """End this page and begin another."""
@@ -126,7 +126,7 @@ class Paper:
                 y = self._y(top + shape.y + shape.height)
                 self._painted(shape.paint)
                 self._canvas.roundRect(left + shape.x, y, shape.width, shape.height, shape.radius, **_ways(shape.paint))
-            case Text():
+            case TextLine():
                 self._text(shape, left, top)
 
     def finish(self, attachments: Sequence[Attachment]) -> bytes:
@@ -187,13 +187,13 @@ class Paper:
             path.close()
         self._canvas.drawPath(path, **_ways(shape.paint))
 
-    def _text(self, shape: Text, left: float, top: float) -> None:
+    def _text(self, shape: TextLine, left: float, top: float) -> None:
         width = text_width(shape.words, shape.size, shape.strong)
         x = left + shape.at[0] - width * {"left": 0.0, "middle": 0.5, "right": 1.0}[shape.align]
         canvas = self._canvas
         canvas.setFillColor(shape.colour)
         canvas.setFillAlpha(1.0)
-        for font, part in font_runs(in_order_of_the_eye(shape.words), shape.strong):
+        for font, part in font_runs(visual_order(shape.words), shape.strong):
             canvas.setFont(font, shape.size)
             canvas.drawString(x, self._y(top + shape.at[1]), part)
             x += canvas.stringWidth(part, font, shape.size)
@@ -224,7 +224,7 @@ class Paper:
             if element.language:
                 entries["Lang"] = PDFString(element.language)
             if element.role == "TH":
-                entries["A"] = PDFDictionary({"O": PDFName("Table"), "Scope": PDFName("Column")})
+                entries["A"] = PDFDictionary({"O": PDFName("Table"), "Scope": PDFName("TableColumn")})
             document.Reference(PDFDictionary(entries), names[id(element)])
             for child in element.children:
                 if isinstance(child, _Element):

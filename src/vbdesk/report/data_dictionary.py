@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import TypeAdapter, model_validator
 
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.report.data_file import DataEntry, read_toml
 
 ColumnType = Literal["text", "code", "integer", "number", "boolean", "time"]
 
 
-class Column(Entry):
+class DictionaryColumn(DataEntry):
     """One column.
 
     Attributes:
@@ -29,12 +29,12 @@ class Column(Entry):
     research: bool = False
 
 
-class TableDefinition(Entry):
+class TableDefinition(DataEntry):
     """One table; `keys` name its rows."""
 
     title: str
     keys: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[DictionaryColumn, ...]
 
     @model_validator(mode="after")
     def _consistent(self) -> "TableDefinition":
@@ -43,7 +43,7 @@ class TableDefinition(Entry):
             raise ValueError("a column stands twice, or a key is no column")
         return self
 
-    def columns_for(self, *, scores: bool) -> tuple[Column, ...]:
+    def columns_for(self, *, scores: bool) -> tuple[DictionaryColumn, ...]:
         """The columns to write, with or without raw scores."""
         return tuple(column for column in self.columns if scores or not column.research)
 
@@ -69,9 +69,9 @@ def _units() -> Mapping[str, str]:
     return _UNITS.validate_python(read_toml("report", "units.toml"))
 
 
-def ucum(unit: str) -> str:
+def ucum_code(unit: str) -> str:
     """The UCUM code of a unit as the service names it; an annotation in braces where there is no such unit."""
     if not unit:
         return "1"
-    plain = "".join(letter for letter in unit if "!" <= letter <= "~" and letter not in "{}")
-    return _units().get(unit, f"{{{plain}}}" if plain else "1")
+    printable = "".join(letter for letter in unit if "!" <= letter <= "~" and letter not in "{}")
+    return _units().get(unit, f"{{{printable}}}" if printable else "1")

@@ -1,13 +1,13 @@
-"""Text and tables that flow over pages."""
+"""TextLine and tables that flow over pages."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from vbdesk.report.drawing.letters import wrapped
-from vbdesk.report.drawing.look import look
-from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Shape, Text
+from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Shape, TextLine
+from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.text_layout import wrapped
 
 Align = Literal["left", "middle", "right"]
 
@@ -22,7 +22,7 @@ _KEPT_WHOLE = 0.3  # a table of less than this share of a page is not parted
 
 
 class Pages(Protocol):
-    """Where things are drawn; see `Paper`."""
+    """Where things are drawn; see `TaggedCanvas`."""
 
     width: float
     height: float
@@ -49,7 +49,7 @@ class Pages(Protocol):
         """Draw one shape."""
 
 
-class CountedPages:
+class PageCounter:
     """Pages that are only counted, to know their number before the first is drawn."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -97,7 +97,7 @@ class Cell(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextCell:
     """A cell of text."""
 
     words: str
@@ -113,15 +113,15 @@ class Words:
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
         """Line under line."""
-        colour = self.colour or look().colour.text
+        colour = self.colour or style().colour.text
         for line in wrapped(self.words, self.size, width, self.strong):
             x = left + width * {"left": 0.0, "middle": 0.5, "right": 1.0}[self.align]
-            pages.put(Text((x, top + self.size), line, self.size, colour, self.strong, self.align))
+            pages.put(TextLine((x, top + self.size), line, self.size, colour, self.strong, self.align))
             top += self.size * LINE
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table; `share` of the width, `size` of the heading's letters."""
 
     heading: str
@@ -138,21 +138,21 @@ class _Heading:
     about: str
 
 
-class Sheet:
+class PageFlow:
     """A column of text over pages, with what every page shows at its head and foot.
 
     Attributes:
         y: where the next thing goes, from the top of the page.
     """
 
-    def __init__(self, pages: Pages, furniture: Callable[[Pages, int], None]) -> None:
-        """`furniture` draws head and foot of a page, given its number from 1."""
+    def __init__(self, pages: Pages, header_and_footer: Callable[[Pages, int], None]) -> None:
+        """`header_and_footer` draws head and foot of a page, given its number from 1."""
         self.pages = pages
-        self._furniture = furniture
+        self._header_and_footer = header_and_footer
         self._page = 1
         self._heading: _Heading | None = None  # drawn together with what follows it
         self.y = MARGIN
-        furniture(pages, 1)
+        header_and_footer(pages, 1)
 
     @property
     def width(self) -> float:
@@ -169,7 +169,7 @@ class Sheet:
         self.pages.next_page()
         self._page += 1
         self.y = MARGIN + HEAD_HEIGHT
-        self._furniture(self.pages, self._page)
+        self._header_and_footer(self.pages, self._page)
 
     def need(self, height: float) -> None:
         """Go to a new page where less than `height` is left, unless this one is still empty."""
@@ -194,14 +194,14 @@ class Sheet:
         after: float = 6.0,
         language: str = "",
     ) -> None:
-        """Text over the whole width, line by line over pages; `language` where it is not the document's."""
+        """TextLine over the whole width, line by line over pages; `language` where it is not the document's."""
         lines = wrapped(words, size, self.width, strong)
         self._begin(min(len(lines), 2) * size * LINE)
         while lines:
             room = max(1, int((self.bottom - self.y) / (size * LINE)))
             with self.pages.tagged("P", language=language):
                 for line in lines[:room]:
-                    self._line(line, size, colour or look().colour.text2, strong=strong)
+                    self._line(line, size, colour or style().colour.text2, strong=strong)
             lines = lines[room:]
             if lines:
                 self.new_page()
@@ -209,7 +209,7 @@ class Sheet:
 
     def table(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         rows: Sequence[Sequence[Cell]],
         *,
         padding: float = ROW_PADDING,
@@ -252,7 +252,7 @@ class Sheet:
         """A thin line over the whole width."""
         with self.pages.decoration():
             ends = ((MARGIN, self.y), (MARGIN + self.width, self.y))
-            self.pages.put(Path(ends, Paint(stroke=colour or look().colour.border, width=0.5)))
+            self.pages.put(Path(ends, Paint(stroke=colour or style().colour.border, width=0.5)))
 
     @contextmanager
     def reserved(self, height: float) -> Iterator[float]:
@@ -271,19 +271,19 @@ class Sheet:
         self.need(heading.size * LINE + 3 + len(about) * SMALL * LINE + 6 + height)
         self.pages.bookmark(heading.words, 0 if heading.role == "H1" else 1)
         with self.pages.tagged(heading.role):
-            self._line(heading.words, heading.size, look().colour.text, strong=True)
+            self._line(heading.words, heading.size, style().colour.text, strong=True)
         self.space(3)
         if about:
             with self.pages.tagged("P"):
                 for line in about:
-                    self._line(line, SMALL, look().colour.text2)
+                    self._line(line, SMALL, style().colour.text2)
             self.space(6)
 
     def _line(self, words: str, size: float, colour: str, *, strong: bool = False) -> None:
-        self.pages.put(Text((MARGIN, self.y + size), words, size, colour, strong))
+        self.pages.put(TextLine((MARGIN, self.y + size), words, size, colour, strong))
         self.space(size * LINE)
 
-    def _places(self, columns: Sequence[Column], gap: float) -> Iterator[tuple[float, float]]:
+    def _places(self, columns: Sequence[TableColumn], gap: float) -> Iterator[tuple[float, float]]:
         room = self.width - gap * (len(columns) - 1)
         whole = sum(column.share for column in columns)
         left = MARGIN
@@ -292,7 +292,7 @@ class Sheet:
             yield left, width
             left += width + gap
 
-    def _table_head(self, columns: Sequence[Column], places: Sequence[tuple[float, float]]) -> None:
+    def _table_head(self, columns: Sequence[TableColumn], places: Sequence[tuple[float, float]]) -> None:
         cells = _head_cells(columns)
         height = max(_heights(cells, places))
         with self.pages.element("TR"):
@@ -300,12 +300,12 @@ class Sheet:
                 with self.pages.tagged("TH"):
                     cell.draw(self.pages, left, self.y + height - cell.height(width), width)
         self.space(height + 4)
-        self.rule(look().colour.control)
+        self.rule(style().colour.control)
 
 
-def _head_cells(columns: Sequence[Column]) -> list[Words]:
-    colour = look().colour.text3
-    return [Words(column.heading, column.size, colour=colour, align=column.align) for column in columns]
+def _head_cells(columns: Sequence[TableColumn]) -> list[TextCell]:
+    colour = style().colour.text3
+    return [TextCell(column.heading, column.size, colour=colour, align=column.align) for column in columns]
 
 
 def _heights(row: Sequence[Cell], places: Sequence[tuple[float, float]]) -> list[float]:

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import Entry, read_toml
-from vbdesk.report.plain_text import plain
+from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.report.safe_text import safe_text
 
 HL7 = "http://terminology.hl7.org/CodeSystem"
 UCUM = "http://unitsofmeasure.org"
@@ -18,21 +18,21 @@ Element = dict[str, Any]
 """A FHIR element or resource, as JSON values."""
 
 
-class Named(Entry):
+class NamedCode(DataEntry):
     """A code and what people call it."""
 
     code: str
     display: str
 
 
-class LevelCode(Entry):
+class LevelCode(DataEntry):
     """A level's name, and HL7's interpretation of it."""
 
     display: str
     interpretation: str
 
 
-class DeviceNames(Entry):
+class DeviceNames(DataEntry):
     """What the software is called."""
 
     analysis: str
@@ -40,7 +40,7 @@ class DeviceNames(Entry):
     type: str
 
 
-class Vocabulary(Entry):
+class FhirCodes(DataEntry):
     """All of fhir.toml.
 
     Attributes:
@@ -53,14 +53,14 @@ class Vocabulary(Entry):
     disclaimer: str
     method: str
     inconclusive: str
-    document: Named
+    document: NamedCode
     device: DeviceNames
     level: Mapping[Level, LevelCode]
     interpretation: Mapping[str, str]
     measure: Mapping[str, str]
 
     @model_validator(mode="after")
-    def _complete(self) -> "Vocabulary":
+    def _complete(self) -> "FhirCodes":
         if set(self.level) != set(Level):
             raise ValueError("a level has no code")
         if not {level.interpretation for level in self.level.values()} <= set(self.interpretation):
@@ -73,7 +73,7 @@ class Vocabulary(Entry):
 
     def identity(self, *names: str) -> str:
         """The id of whatever these names stand for: the same at every export."""
-        return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), plain("\n".join(names))))
+        return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), safe_text("\n".join(names))))
 
     def own(self, system: str, code: str, display: str) -> Element:
         """A concept of one of our own code systems."""
@@ -90,9 +90,9 @@ class Vocabulary(Entry):
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def fhir_codes() -> FhirCodes:
     """The vocabulary of fhir.toml, validated."""
-    return Vocabulary.model_validate(read_toml("report", "fhir.toml"))
+    return FhirCodes.model_validate(read_toml("report", "fhir.toml"))
 
 
 def hl7(system: str, code: str, display: str) -> Element:
@@ -103,7 +103,7 @@ def hl7(system: str, code: str, display: str) -> Element:
 @lru_cache(maxsize=4096)
 def text(words: str) -> str | None:
     """`words` as a FHIR string, which is never blank."""
-    return plain(words).strip() or None
+    return safe_text(words).strip() or None
 
 
 def code_of(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.resource_files import resource
 
-EVIDENCE_WORDS = {
+EVIDENCE_TEXTS = {
     "A": "Confirmed prospectively",
     "B": "Fair research support, not clinically validated",
     "C": "Limited research support",
@@ -18,7 +18,7 @@ EVIDENCE_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class SignReference:
+class ShippedSign:
     """One sign of the calibration shipped with the product.
 
     Attributes:
@@ -36,15 +36,15 @@ class SignReference:
     known: str
     confounders: tuple[str, ...]
 
-    def evidence_words_for(self, grade: str | None = None) -> str:
+    def evidence_text(self, grade: str | None = None) -> str:
         """The evidence grade for people: that of a reading, where it says one, else this calibration's."""
         if self.placeholder:
             return "No confirmed voice marker, shown for completeness"
-        return EVIDENCE_WORDS.get(grade or self.evidence_grade, EVIDENCE_WORDS[self.evidence_grade])
+        return EVIDENCE_TEXTS.get(grade or self.evidence_grade, EVIDENCE_TEXTS[self.evidence_grade])
 
 
 @cache
-def sign_references() -> Mapping[str, SignReference]:
+def shipped_signs() -> Mapping[str, ShippedSign]:
     """Every sign of the shipped calibration by name. Reads a file once; call it first on a worker."""
     with resource("signs", "signs.toml").open("rb") as file:
         data = tomllib.load(file)
@@ -60,9 +60,9 @@ def healthy_flagged_share() -> Mapping[str, float]:
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 
-def _reference(version: str, entry: Mapping[str, Any]) -> SignReference:
+def _reference(version: str, entry: Mapping[str, Any]) -> ShippedSign:
     highest = LEVEL_ORDER.index(Level(entry["max_level"]))
-    return SignReference(
+    return ShippedSign(
         version=version,
         evidence_grade=entry["evidence_grade"],
         placeholder=entry["placeholder"],

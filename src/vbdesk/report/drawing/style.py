@@ -1,4 +1,4 @@
-"""Colours of what is printed."""
+"""DrawingColours of what is printed."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,13 +7,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.report.data_file import DataEntry, read_toml
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
-class Colours(Entry):
-    """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
+class DrawingColours(DataEntry):
+    """DrawingColours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
 
     text: Colour
     text2: Colour
@@ -28,8 +28,8 @@ class Colours(Entry):
     accent: Colour
 
 
-class LevelColours(Entry):
-    """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
+class DrawingLevelColours(DataEntry):
+    """DrawingColours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
 
     ink: Colour
     shape: Colour
@@ -37,20 +37,20 @@ class LevelColours(Entry):
     heat: Colour
 
 
-class Look(Entry):
+class DrawingStyle(DataEntry):
     """All of look.toml."""
 
-    colour: Colours
-    level: Mapping[Level, LevelColours]
+    colour: DrawingColours
+    level: Mapping[Level, DrawingLevelColours]
 
     @model_validator(mode="after")
-    def _complete(self) -> "Look":
+    def _complete(self) -> "DrawingStyle":
         if set(self.level) != set(Level):
             raise ValueError("a level has no colours")
         return self
 
 
 @cache
-def look() -> Look:
+def style() -> DrawingStyle:
     """The colours of look.toml, validated."""
-    return Look.model_validate(read_toml("report", "look.toml"))
+    return DrawingStyle.model_validate(read_toml("report", "look.toml"))

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 
 _HASH_LENGTH = 8
 _STEM_LENGTH = 60
@@ -30,6 +30,6 @@ def _distinct(group_ids: Sequence[str], forbidden: str, instead: str, length: in
     return {
         group_id: name
         if name == group_id and times[name.lower()] == 1 and name.partition(".")[0].lower() not in _RESERVED
-        else f"{name}{joint}{hashlib.sha256(plain(group_id).encode()).hexdigest()[:_HASH_LENGTH]}"
+        else f"{name}{joint}{hashlib.sha256(safe_text(group_id).encode()).hexdigest()[:_HASH_LENGTH]}"
         for group_id, name in allowed.items()
     }

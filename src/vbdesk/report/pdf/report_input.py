@@ -13,7 +13,7 @@ from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 
 class PageSize(StrEnum):
-    """Paper of most of the world, and of North America."""
+    """TaggedCanvas of most of the world, and of North America."""
 
     A4 = "a4"
     LETTER = "letter"
@@ -46,7 +46,7 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportInput:
     """The recording that a report is about, with nothing left open."""
 
     record: SubjectRecord
@@ -70,7 +70,7 @@ class Reported:
         return None if kind in (JobType.SIGN, JobType.CONDITION) else name
 
 
-def reported(record: SubjectRecord, options: ReportOptions) -> Reported:
+def report_input(record: SubjectRecord, options: ReportOptions) -> ReportInput:
     """Find the recording to report.
 
     Raises:
@@ -85,4 +85,4 @@ def reported(record: SubjectRecord, options: ReportOptions) -> Reported:
     result, level, action, quality = recording.job.result, recording.level, recording.action, recording.quality
     if result is None or level is None or action is None or quality is None:
         raise ValueError("This recording has no result yet, so there is nothing to print.")
-    return Reported(record, recording, options, result, level, action, quality)
+    return ReportInput(record, recording, options, result, level, action, quality)
