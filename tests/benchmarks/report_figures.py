@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))  # report_cases, by name
 
-from figures import Row, judged, report_input, show
+from figures import Row, judged, reported, show
 from report_cases import AS_OF, golden, long_history
 
 from vbdesk.report.bids import bids_files
@@ -62,7 +62,7 @@ def _pdf(what: str, seconds: float, more: str = "") -> Row:
 
 
 def _other(what: str, seconds: float) -> Row:
-    return report_input("Exports", what, f"{seconds:.2f} s")
+    return reported("Exports", what, f"{seconds:.2f} s")
 
 
 def _median_s(work: Callable[[], object]) -> float:

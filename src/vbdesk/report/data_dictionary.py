@@ -1,4 +1,4 @@
-"""The data dictionary: which tables there are, and what each column holds."""
+"""Data dictionary of the exports: tables, columns, units."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,13 +12,13 @@ ColumnType = Literal["text", "code", "integer", "number", "boolean", "time"]
 
 
 class DictionaryColumn(DataEntry):
-    """One column.
+    """One column of a table.
 
     Attributes:
-        unit: UCUM code of its numbers; empty where there is none.
-        values: every code that may stand in it; empty where any may.
-        research: written only where scores are asked for.
-        about: what it holds, for a reader of the data.
+        unit: UCUM code of its numbers; empty without a unit.
+        values: the allowed codes; empty if any value is allowed.
+        research: written only with raw scores.
+        about: description for a reader of the data.
     """
 
     name: str
@@ -30,7 +30,7 @@ class DictionaryColumn(DataEntry):
 
 
 class TableDefinition(DataEntry):
-    """One table; `keys` name its rows."""
+    """One table; `keys` are the columns that identify a row."""
 
     title: str
     keys: tuple[str, ...]
@@ -40,7 +40,7 @@ class TableDefinition(DataEntry):
     def _consistent(self) -> "TableDefinition":
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names) or not set(self.keys) <= set(names):
-            raise ValueError("a column stands twice, or a key is no column")
+            raise ValueError("a column is defined twice, or a key is not a column")
         return self
 
     def columns_for(self, *, scores: bool) -> tuple[DictionaryColumn, ...]:
@@ -60,7 +60,7 @@ def table_definitions() -> Mapping[str, TableDefinition]:
 
 @cache
 def cohort_definition() -> TableDefinition:
-    """The table of many subjects' newest readings: cohort_table.toml."""
+    """The table of the newest readings of many subjects: cohort_table.toml."""
     return TableDefinition.model_validate(read_toml("report", "cohort_table.toml"))
 
 
@@ -70,7 +70,7 @@ def _units() -> Mapping[str, str]:
 
 
 def ucum_code(unit: str) -> str:
-    """The UCUM code of a unit as the service names it; an annotation in braces where there is no such unit."""
+    """UCUM code of a unit of the service; an annotation in braces if UCUM has no such unit."""
     if not unit:
         return "1"
     printable = "".join(letter for letter in unit if "!" <= letter <= "~" and letter not in "{}")

@@ -1,4 +1,4 @@
-"""Data that a person may edit, read from TOML: nothing unknown is passed over, nothing is changed afterwards."""
+"""Read data files in TOML; unknown fields are errors, entries are immutable."""
 
 import tomllib
 from typing import Any
@@ -9,12 +9,12 @@ from vbdesk.resource_files import resource
 
 
 class DataEntry(BaseModel):
-    """A part of a data file."""
+    """Base of the models of a data file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def read_toml(*parts: str) -> dict[str, Any]:
-    """A data file as it stands, still to be validated."""
+    """Parse a data file; the caller validates it."""
     with resource(*parts).open("rb") as file:
         return tomllib.load(file)

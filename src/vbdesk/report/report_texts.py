@@ -1,4 +1,4 @@
-"""What reports and charts say."""
+"""Texts of reports and charts, from `resources/report/wording.toml`."""
 
 from functools import cache
 from typing import Annotated
@@ -11,7 +11,7 @@ Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
 class ChartTexts(DataEntry):
-    """The charts over time."""
+    """Texts of the trajectory charts."""
 
     title: str
     sign: str
@@ -35,7 +35,7 @@ class ChartTexts(DataEntry):
 
 
 class FactTexts(DataEntry):
-    """Labels and values at the head."""
+    """Labels and values at the top of the first page."""
 
     subject: str
     recorded: str
@@ -54,14 +54,14 @@ class FactTexts(DataEntry):
 
 
 class OverallLevelTexts(DataEntry):
-    """The card of the overall level."""
+    """Texts of the overall level."""
 
     title: str
     caption: str
 
 
 class SignalTexts(DataEntry):
-    """The table of signals."""
+    """Texts of the table of signals."""
 
     title: str
     signal: str
@@ -79,7 +79,7 @@ class SignalTexts(DataEntry):
 
 
 class CautionTexts(DataEntry):
-    """What a reader must know."""
+    """Cautions for the reader."""
 
     title: str
     what: str
@@ -88,7 +88,7 @@ class CautionTexts(DataEntry):
 
 
 class ReaderTexts(DataEntry):
-    """The sign-off."""
+    """Texts of the sign-off."""
 
     title: str
     name: str
@@ -99,7 +99,7 @@ class ReaderTexts(DataEntry):
 
 
 class DetailTexts(DataEntry):
-    """The pages behind the first."""
+    """Texts of the detail pages."""
 
     title: str
     over_time: str
@@ -148,7 +148,7 @@ class DetailTexts(DataEntry):
 
 
 class AttachmentTexts(DataEntry):
-    """What the attached files are."""
+    """Descriptions of the attached files."""
 
     csv: str
     dictionary: str
@@ -156,7 +156,7 @@ class AttachmentTexts(DataEntry):
 
 
 class ReportTexts(DataEntry):
-    """All of wording.toml; `language` is its BCP 47 tag."""
+    """All texts of wording.toml; `language` is their BCP 47 tag."""
 
     language: str
     title: str
@@ -183,5 +183,5 @@ class ReportTexts(DataEntry):
 
 @cache
 def report_texts() -> ReportTexts:
-    """The words of wording.toml, none missing and none unknown."""
+    """The texts of wording.toml, validated."""
     return ReportTexts.model_validate(read_toml("report", "wording.toml"))

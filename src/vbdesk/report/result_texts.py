@@ -1,4 +1,4 @@
-"""The sentences beside a result: what is suggested, and what was wrong with the sound."""
+"""Sentences about a result: the suggested action, and issues of the recording."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ OTHER_ISSUE = "other"
 
 
 class ActionText(DataEntry):
-    """A suggested action."""
+    """Title and sentence of a suggested action."""
 
     title: str
     sentence: str
 
 
 class IssueText(DataEntry):
-    """Something wrong with the sound, and what to do next time."""
+    """An issue of the recording, and advice for the next one."""
 
     what: str
     next_time: str
 
 
 class ResultTexts(DataEntry):
-    """Every sentence beside a result."""
+    """All texts of result_words.toml."""
 
     action: Mapping[RecommendedAction, ActionText]
     issue: Mapping[str, IssueText]
@@ -34,7 +34,7 @@ class ResultTexts(DataEntry):
 
 @dataclass(frozen=True, slots=True)
 class QualityText:
-    """A recording's quality in words: its figures, what was wrong, and advice without repetition."""
+    """Quality of a recording as text: its figures, its issues, and each advice once."""
 
     figures: str
     issues: tuple[str, ...]
@@ -43,26 +43,26 @@ class QualityText:
 
 @cache
 def result_texts() -> ResultTexts:
-    """The words of result_words.toml.
+    """The texts of result_words.toml.
 
     Raises:
-        ValueError: something is missing.
+        ValueError: a text is missing.
     """
-    words = ResultTexts.model_validate(read_toml("result_words.toml"))
-    if set(words.action) != set(RecommendedAction) or OTHER_ISSUE not in words.issue:
-        raise ValueError("result_words.toml lacks words for an action, or for other issues.")
-    return words
+    texts = ResultTexts.model_validate(read_toml("result_words.toml"))
+    if set(texts.action) != set(RecommendedAction) or OTHER_ISSUE not in texts.issue:
+        raise ValueError("result_words.toml lacks texts for an action, or for other issues.")
+    return texts
 
 
 def quality_text(quality: AudioQuality) -> QualityText:
-    """Say how good a recording was."""
+    """Describe the quality of a recording."""
     figures = []
     if quality.voice_percentage is not None:
         figures.append(f"Speech {quality.voice_percentage:.0f} %")
     if quality.audio_clarity is not None:
         figures.append(f"clarity {quality.audio_clarity:.0f} of 100")
-    words = result_texts().issue
-    entries = [(code, words.get(code, words[OTHER_ISSUE])) for code in quality.issues]
+    texts = result_texts().issue
+    entries = [(code, texts.get(code, texts[OTHER_ISSUE])) for code in quality.issues]
     return QualityText(
         figures=f"{', '.join(figures)}." if figures else "",
         issues=tuple(entry.what.format(code=code.replace("_", " ")) for code, entry in entries),

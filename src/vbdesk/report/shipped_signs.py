@@ -1,4 +1,4 @@
-"""What a report says about a sign beyond its reading: cuts, evidence, how often healthy speakers are flagged."""
+"""Signs of the shipped calibration: score cut points of the levels, evidence, flag rates of healthy speakers."""
 
 import tomllib
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ EVIDENCE_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class ShippedSign:
-    """One sign of the calibration shipped with the product.
+    """One sign of the shipped calibration.
 
     Attributes:
-        version: of the calibration; readings of another version have other cuts.
-        score_cuts: lowest score of each level above none, up to the highest level that the sign may reach.
+        version: of the calibration; other versions have other cut points.
+        score_cuts: lowest score of each level above none, up to the highest level of the sign.
         placeholder: no feature of the sign has a confirmed direction.
-        known: what research says, in words.
+        known: what research says.
         confounders: everyday causes that can sound the same.
     """
 
@@ -37,7 +37,7 @@ class ShippedSign:
     confounders: tuple[str, ...]
 
     def evidence_text(self, grade: str | None = None) -> str:
-        """The evidence grade for people: that of a reading, where it says one, else this calibration's."""
+        """Text of the evidence grade: the reading's if it has one, else this calibration's."""
         if self.placeholder:
             return "No confirmed voice marker, shown for completeness"
         return EVIDENCE_TEXTS.get(grade or self.evidence_grade, EVIDENCE_TEXTS[self.evidence_grade])
@@ -45,7 +45,7 @@ class ShippedSign:
 
 @cache
 def shipped_signs() -> Mapping[str, ShippedSign]:
-    """Every sign of the shipped calibration by name. Reads a file once; call it first on a worker."""
+    """Every sign of the shipped calibration by name. Reads a file once; make the first call on a worker."""
     with resource("signs", "signs.toml").open("rb") as file:
         data = tomllib.load(file)
     version = data["meta"]["version"]
@@ -54,7 +54,7 @@ def shipped_signs() -> Mapping[str, ShippedSign]:
 
 @cache
 def healthy_flagged_share() -> Mapping[str, float]:
-    """Share of healthy native speakers whose recording this model flags, by model name."""
+    """Share of healthy native speakers flagged by a model, by model name."""
     with resource("signs", "signs.toml").open("rb") as file:
         data = tomllib.load(file)
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}

@@ -1,4 +1,4 @@
-"""A subject as tidy tables: rows of plain values, one table for each kind of thing observed."""
+"""A subject as tidy tables: rows of plain values, one table per kind of observation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -132,7 +132,7 @@ def _speakers(record: SubjectRecord) -> Iterator[Row]:
 
 
 def signals_of_speaker(speaker: SpeakerResult) -> list[Signal]:
-    """One voice's readings; empty where it spoke too little."""
+    """Readings of one speaker; empty if the speaker spoke too little."""
     return list(speaker.signals or []) or ([speaker.signal] if speaker.signal else [])
 
 

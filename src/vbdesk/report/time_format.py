@@ -9,7 +9,7 @@ from vbdesk.report.report_texts import report_texts
 def format_moment(moment: datetime, zone: tzinfo) -> str:
     """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
     local = in_zone(moment, zone)
-    month = report_texts().months[local.month - 1]  # never %B: a window sets the language of the whole process
+    month = report_texts().months[local.month - 1]  # not %B: Qt sets the locale of the process
     return f"{local.day} {month} {local:%Y, %H:%M} ({format_utc_offset(moment, zone)})"
 
 

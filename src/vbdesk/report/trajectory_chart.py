@@ -1,4 +1,4 @@
-"""A subject over time as a drawing: one chart a sign, above each other on one time axis."""
+"""A trajectory as a drawing: one chart per sign, stacked on one time axis."""
 
 import itertools
 import math
@@ -17,10 +17,10 @@ from vbdesk.report.report_texts import report_texts
 from vbdesk.report.shipped_signs import shipped_signs
 from vbdesk.report.time_format import format_utc_offset
 
-SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights can be compared
+SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights are comparable
 GAP = timedelta(days=21)
 DENSE = 150
-"""From this many recordings on the readings stand behind the estimate, small and light."""
+"""With more recordings than this, readings are drawn behind the estimate, small and light."""
 ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
 _NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
 _MIN_TICK_WIDTH = 26.0
@@ -28,7 +28,7 @@ _MIN_TICK_WIDTH = 26.0
 
 @dataclass(frozen=True, slots=True)
 class _Area:
-    """Where one sign is drawn: its rectangle, and the span of time."""
+    """Rectangle and time span of one sign's chart."""
 
     left: float
     right: float
@@ -76,7 +76,7 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
 
 
 def describe_sign(sign: SignTrajectory) -> str:
-    """What the chart of a sign shows, as a sentence."""
+    """Describe the chart of a sign in a sentence."""
     words, trend, unusual = report_texts().chart, trend_words(sign), len(sign.anomalies)
     return (words.sign_unusual if unusual else words.sign).format(
         label=sign.label,
@@ -87,7 +87,7 @@ def describe_sign(sign: SignTrajectory) -> str:
 
 
 def trend_words(sign: SignTrajectory) -> str:
-    """Where a sign is going, in words."""
+    """Text of a sign's trend."""
     words = report_texts().chart
     match sign.trend.direction:
         case "rising":
@@ -180,7 +180,7 @@ def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: 
 
 
 def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
-    """The levels of the shipped calibration at the right edge, and where the estimate stands."""
+    """Draw the levels of the shipped calibration at the right edge, and a pointer at the estimate."""
     reference = shipped_signs().get(sign.name)
     if reference is None:
         return
@@ -209,7 +209,7 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
 
 
 def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
-    """Stretches without a gap."""
+    """Runs without a gap."""
     edges = [place for place in range(1, len(series)) if series[place].t - series[place - 1].t > GAP]
     for start, stop in itertools.pairwise([0, *edges, len(series)]):
         if stop > start:
@@ -217,7 +217,7 @@ def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
 
 
 def _ribbon(area: _Area, run: Sequence[SeriesPoint], ends: Sequence[tuple[float, float]]) -> list[Point]:
-    """The outline of a band; a single timepoint is given some width."""
+    """Outline of a band; a single timepoint gets a minimum width."""
     xs = [area.x(point.t) for point in run]
     if len(xs) == 1:
         xs, ends = [xs[0] - 2, xs[0] + 2], [ends[0], ends[0]]
@@ -244,7 +244,7 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
 
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
-    """Beginnings of months, or of days where the span is short."""
+    """Starts of months, or of days if the span is short."""
     start, end, months = in_zone(area.start, zone), in_zone(area.end, zone), report_texts().months_short
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
@@ -265,7 +265,7 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
 
 
 def _draw_legend(drawing: Drawing, y: float) -> None:
-    """Each mark with its word, from left to right on the base line `y`."""
+    """Draw each mark with its label, from left to right on the base line `y`."""
     colours, words, x = style().colour, report_texts().chart, 0.0
     middle = y - 2.4
     ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)

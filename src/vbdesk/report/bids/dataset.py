@@ -1,4 +1,4 @@
-"""The folder: participants, sessions, sidecars, phenotype tables, and which label stands for whom."""
+"""Files of the BIDS folder: participants, sessions, sidecars, phenotype tables, and the key of the labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ _OMITTED_COLUMNS = {
     "account_id",
     "narrative",
 }
-"""Columns of the tidy tables that stand in names, sidecars or `sourcedata` here."""
+"""Columns of the tidy tables that BIDS has in file names, sidecars or `sourcedata`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AudioFile:
-    """The sound of a recording: the ending of its name with the dot, and its bytes or where they are."""
+    """Audio of a recording: file name extension with the dot, and bytes or path."""
 
     suffix: str
     content: bytes | Path
@@ -38,7 +38,7 @@ class AudioFile:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A recording with its labels."""
+    """A recording with its BIDS labels."""
 
     record: SubjectRecord
     recording: RecordingRecord
@@ -57,13 +57,13 @@ def bids_files(
 
     Args:
         records: the subjects.
-        audio: sound by job id, to be copied along; a recording without is described all the same.
-        scores: with raw scores and extended metrics.
+        audio: audio files by job id, to copy; a recording without one is still described.
+        scores: include raw scores and extended metrics.
     """
     labels = bids_labels([record.group_id for record in records])
     sessions = [session for record in records for session in _sessions(record, f"sub-{labels[record.group_id]}")]
     return {
-        **_head(records),
+        **_top_level_files(records),
         **_participants(records, labels),
         **dict(_session_files(sessions, audio or {})),
         **dict(_phenotype(sessions, scores)),
@@ -73,7 +73,7 @@ def bids_files(
 
 
 def _sessions(record: SubjectRecord, participant: str) -> Iterator[_Session]:
-    """Sessions are named by their time, so that a recording added later renames no other."""
+    """Sessions are named by capture time, so that adding a recording renames no other session."""
     taken: set[str] = set()
     for recording in record.recordings:
         name = f"ses-{recording.recorded_at:%Y%m%dT%H%M%S}"
@@ -84,7 +84,7 @@ def _sessions(record: SubjectRecord, participant: str) -> Iterator[_Session]:
                 break
 
 
-def _head(records: Sequence[SubjectRecord]) -> dict[str, bytes]:
+def _top_level_files(records: Sequence[SubjectRecord]) -> dict[str, bytes]:
     texts = bids_texts()
     subjects = "1 subject" if len(records) == 1 else f"{len(records)} subjects"
     readme = texts.readme.format(subjects=subjects, vbdesk=__version__, bids=texts.version)
@@ -185,7 +185,7 @@ def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str
 
 
 def _rows(table: str, sessions: Sequence[_Session]) -> Iterator[Row]:
-    """Rows of a tidy table with the labels of their recording."""
+    """Rows of a tidy table, with the BIDS labels of their recordings."""
     keys = {(session.record.group_id, session.recording.job.job_id): session.key for session in sessions}
     records = {session.record.group_id: session.record for session in sessions}
     for row in table_rows(table, records.values()):
@@ -198,7 +198,7 @@ def _columns(table: str, scores: bool) -> list[DescribedColumn]:
 
 
 def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[DescribedColumn], list[Row]]:
-    """One row a session: for every measure its value, and `field` as a second column."""
+    """One row per session: for every measure its value, and `field` as a second column."""
     columns: dict[str, DescribedColumn] = {}
     wide: dict[tuple[str, str], Row] = {}
     for row in rows:

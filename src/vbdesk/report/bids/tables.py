@@ -1,4 +1,4 @@
-"""Tables as BIDS wants them: TSV with n/a for what is missing, and a JSON file that explains the columns."""
+"""BIDS tables: TSV with n/a for missing values, and a JSON file that describes the columns."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ MISSING = "n/a"
 
 @dataclass(frozen=True, slots=True)
 class DescribedColumn:
-    """A column and what it holds."""
+    """A column with its description."""
 
     name: str
     about: str
@@ -31,7 +31,7 @@ class DescribedColumn:
 
     @classmethod
     def named(cls, name: str) -> "DescribedColumn":
-        """A column that bids.toml explains."""
+        """A column described in bids.toml."""
         return cls(name, bids_texts().column[name])
 
 
@@ -43,7 +43,7 @@ def tsv(columns: Sequence[DescribedColumn], rows: Iterable[Row]) -> bytes:
 
 
 def column_descriptions(columns: Sequence[DescribedColumn], about: str = "") -> bytes:
-    """The JSON file beside a table; `about` says what the whole table holds."""
+    """JSON file of a table's columns; `about` describes the table."""
     document: dict[str, Any] = {"MeasurementToolMetadata": {"Description": about}} if about else {}
     for column in columns:
         entry: dict[str, Any] = {"Description": column.about}
@@ -56,7 +56,7 @@ def column_descriptions(columns: Sequence[DescribedColumn], about: str = "") -> 
 
 
 def as_json(document: Mapping[str, Any]) -> bytes:
-    """A JSON file that a person can read."""
+    """Indented JSON."""
     return safe_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 

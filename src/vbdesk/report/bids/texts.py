@@ -1,4 +1,4 @@
-"""Texts of the folder for research."""
+"""Texts of the BIDS folder, from `resources/report/bids.toml`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,7 +7,7 @@ from vbdesk.report.data_file import DataEntry, read_toml
 
 
 class TableTexts(DataEntry):
-    """What each table of `phenotype` holds."""
+    """Descriptions of the tables in `phenotype`."""
 
     sign: str
     recording_quality: str
@@ -16,7 +16,7 @@ class TableTexts(DataEntry):
 
 
 class BidsTexts(DataEntry):
-    """All of bids.toml; `version` is that of BIDS."""
+    """All texts of bids.toml; `version` is the BIDS version."""
 
     version: str
     name: str

@@ -1,4 +1,4 @@
-"""A drawing as PNG: drawn several times as large and made small again, which smooths its edges."""
+"""A drawing as PNG, rendered larger and scaled down to smooth the edges."""
 
 import io
 import itertools
@@ -19,7 +19,7 @@ _MARGIN_POINTS = 8.0
 
 
 def to_png(drawing: Drawing, dpi: float = 200.0, ground: str = "#FFFFFF") -> bytes:
-    """A PNG on a plain ground with a small margin, its size in dots per inch told."""
+    """Render a PNG with a plain background and a small margin; it records `dpi`."""
     scale = dpi / POINTS_PER_INCH * _OVERSAMPLED
     size = [math.ceil((side + 2 * _MARGIN_POINTS) * scale) for side in (drawing.width, drawing.height)]
     image = Image.new("RGB", (size[0], size[1]), ground)
@@ -33,7 +33,7 @@ def to_png(drawing: Drawing, dpi: float = 200.0, ground: str = "#FFFFFF") -> byt
 
 
 class _Brush:
-    """Draws shapes on a picture of `scale` pixels a point."""
+    """Draws shapes on a picture with `scale` pixels per point."""
 
     def __init__(self, draw: ImageDraw.ImageDraw, scale: float) -> None:
         self._draw, self._scale = draw, scale

@@ -1,4 +1,4 @@
-"""DrawingColours of what is printed."""
+"""Colours of printed reports and exported charts."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,7 +13,7 @@ Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
 class DrawingColours(DataEntry):
-    """DrawingColours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
+    """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
 
     text: Colour
     text2: Colour
@@ -29,7 +29,7 @@ class DrawingColours(DataEntry):
 
 
 class DrawingLevelColours(DataEntry):
-    """DrawingColours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
+    """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
 
     ink: Colour
     shape: Colour
@@ -38,7 +38,7 @@ class DrawingLevelColours(DataEntry):
 
 
 class DrawingStyle(DataEntry):
-    """All of look.toml."""
+    """Colours of look.toml."""
 
     colour: DrawingColours
     level: Mapping[Level, DrawingLevelColours]

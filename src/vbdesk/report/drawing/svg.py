@@ -47,7 +47,7 @@ def _element(shape: Shape) -> str:
         case TextLine():
             weight = ' font-weight="600"' if shape.strong else ""
             x, y = shape.at
-            width = text_width(shape.words, shape.size, shape.strong)  # so that another font takes the same room
+            width = text_width(shape.words, shape.size, shape.strong)  # another font then has the same width
             return (
                 f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(shape.size)}" fill="{shape.colour}" '
                 f'text-anchor="{_ANCHOR[shape.align]}"{weight} textLength="{_number(width)}" '

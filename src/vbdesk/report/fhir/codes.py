@@ -1,4 +1,4 @@
-"""Codes and texts of the FHIR export: our own code systems under one base, and the few of HL7 that fit."""
+"""FHIR codes: our code systems (signs, levels, measures) under one base URI, and the HL7 codes in use."""
 
 import uuid
 from collections.abc import Mapping
@@ -19,21 +19,21 @@ Element = dict[str, Any]
 
 
 class NamedCode(DataEntry):
-    """A code and what people call it."""
+    """A code and its display name."""
 
     code: str
     display: str
 
 
 class LevelCode(DataEntry):
-    """A level's name, and HL7's interpretation of it."""
+    """Display name of a level, and its HL7 interpretation code."""
 
     display: str
     interpretation: str
 
 
 class DeviceNames(DataEntry):
-    """What the software is called."""
+    """Names of the software."""
 
     analysis: str
     exporter: str
@@ -41,11 +41,11 @@ class DeviceNames(DataEntry):
 
 
 class FhirCodes(DataEntry):
-    """All of fhir.toml.
+    """All codes and texts of fhir.toml.
 
     Attributes:
-        base: URI that every code system and identifier system of ours begins with.
-        inconclusive: why there is no value.
+        base: prefix of the URI of every code system and identifier system of ours.
+        inconclusive: reason for a missing value.
     """
 
     base: str
@@ -68,49 +68,53 @@ class FhirCodes(DataEntry):
         return self
 
     def system(self, *names: str) -> str:
-        """URI of one of our own systems."""
+        """URI of one of our code systems or identifier systems."""
         return ":".join((self.base, *names))
 
-    def identity(self, *names: str) -> str:
-        """The id of whatever these names stand for: the same at every export."""
+    def resource_id(self, *names: str) -> str:
+        """Id of the resource with these names; the same in every export (UUID version 5)."""
         return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), safe_text("\n".join(names))))
 
-    def own(self, system: str, code: str, display: str) -> Element:
-        """A concept of one of our own code systems."""
-        name = text(display) or code
-        return {"coding": [{"system": self.system(system), "code": code_of(code), "display": name}], "text": name}
+    def own_concept(self, system: str, code: str, display: str) -> Element:
+        """Concept of one of our code systems."""
+        name = fhir_string(display) or code
+        return {"coding": [{"system": self.system(system), "code": fhir_code(code), "display": name}], "text": name}
 
-    def measured(self, code: str) -> Element:
-        """The concept of a measure that fhir.toml names."""
-        return self.own("measure", code, self.measure[code])
+    def sign_code(self, name: str, label: str) -> Element:
+        """Code of a sign: its name in our code system `sign`."""
+        return self.own_concept("sign", name, label)
 
-    def interpreted(self, code: str) -> Element:
-        """HL7's interpretation of an observation."""
-        return hl7("v3-ObservationInterpretation", code, self.interpretation[code])
+    def measure_concept(self, code: str) -> Element:
+        """Concept of a measure of fhir.toml."""
+        return self.own_concept("measure", code, self.measure[code])
+
+    def interpretation_concept(self, code: str) -> Element:
+        """HL7 interpretation of an observation."""
+        return hl7_concept("v3-ObservationInterpretation", code, self.interpretation[code])
 
 
 @cache
 def fhir_codes() -> FhirCodes:
-    """The vocabulary of fhir.toml, validated."""
+    """The codes of fhir.toml, validated."""
     return FhirCodes.model_validate(read_toml("report", "fhir.toml"))
 
 
-def hl7(system: str, code: str, display: str) -> Element:
-    """A concept of a code system of HL7."""
+def hl7_concept(system: str, code: str, display: str) -> Element:
+    """Concept of an HL7 code system."""
     return {"coding": [{"system": f"{HL7}/{system}", "code": code, "display": display}]}
 
 
 @lru_cache(maxsize=4096)
-def text(words: str) -> str | None:
-    """`words` as a FHIR string, which is never blank."""
-    return safe_text(words).strip() or None
+def fhir_string(value: str) -> str | None:
+    """`value` as a FHIR string; None if blank, because FHIR strings are not."""
+    return safe_text(value).strip() or None
 
 
-def code_of(name: str) -> str:
-    """`name` as a FHIR code, which has no blanks at its ends nor two together."""
-    return " ".join((text(name) or "unknown").split())
+def fhir_code(name: str) -> str:
+    """`name` as a FHIR code: no leading, trailing or repeated spaces."""
+    return " ".join((fhir_string(name) or "unknown").split())
 
 
 def quantity(value: float, unit: str) -> Element:
-    """A number with its UCUM code."""
+    """FHIR Quantity with a UCUM unit."""
     return {"value": value, "unit": unit, "system": UCUM, "code": unit}

@@ -1,4 +1,4 @@
-"""Cells that show more than words: levels, changes, bands, scales."""
+"""Table cells with drawings: levels, changes, bands, scales."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ from vbdesk.report.pdf.page_flow import LINE, SMALL, Pages
 from vbdesk.report.report_texts import report_texts
 
 OWN_RANGE_Z = 1.96
-"""Within this many own variabilities a change is ordinary."""
+"""Up to this z-score a change is within the subject's own range."""
 STRIP_Z = 3.2
 BANDS = tuple(ValueInterpretation)
 """The five ordinal bands, from low to high."""
 
 
 def change_words(signal: Signal) -> str:
-    """A sign against the subject's own baseline."""
+    """Text of a sign's change from the subject's baseline."""
     words = report_texts().signals
     if not isinstance(signal, LongitudinalSignal) or signal.level is Level.INCONCLUSIVE:
         return words.not_compared
@@ -60,7 +60,7 @@ class LevelBadgeCell:
 
 @dataclass(frozen=True, slots=True)
 class LevelMarkCell:
-    """The glyph of a level alone, where many stand together; None for no reading. Its word is there to be read out."""
+    """Glyph of a level without its name, for dense tables; None for no reading. Screen readers get the name."""
 
     level: Level | None
 
@@ -84,7 +84,7 @@ class LevelMarkCell:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStripCell:
-    """Where a sign stands in the subject's own variability; empty without a history."""
+    """A sign's change on the scale of the subject's own variability; empty without a history."""
 
     signal: Signal
 
@@ -116,7 +116,7 @@ class ChangeStripCell:
 
 @dataclass(frozen=True, slots=True)
 class FiveBandsCell:
-    """Which of five ordinal bands a value lies in: a diamond in one of five boxes, the word beside them."""
+    """Ordinal band of a value: a diamond in one of five boxes."""
 
     band: ValueInterpretation
 
@@ -143,7 +143,7 @@ class FiveBandsCell:
 
 @dataclass(frozen=True, slots=True)
 class AnchoredScaleCell:
-    """A mean with its spread between two words."""
+    """A mean with its spread between two anchor words."""
 
     low: str
     high: str

@@ -1,4 +1,4 @@
-"""The pages behind the first: the course over time, features, sound, speakers, evidence, method."""
+"""Detail pages: trajectory, features, quality, speakers, evidence, method."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,12 +21,12 @@ from vbdesk.report.trajectory_chart import charts_height, trajectory_drawing
 
 _MARK_HEADING = 6.5
 RECENT = 16
-"""Recordings that are listed; the attached tables hold all."""
+"""Number of listed recordings; the attached tables contain all."""
 
 
 def details(flow: PageFlow, subject: ReportInput, attachments: Sequence[Attachment]) -> None:
-    """Lay out the pages behind the first."""
-    flow.new_page()
+    """Lay out the detail pages."""
+    flow.break_page()
     over_time(flow, subject)
     _narrative(flow, subject)
     _features(flow, subject)
@@ -41,7 +41,7 @@ def details(flow: PageFlow, subject: ReportInput, attachments: Sequence[Attachme
 
 
 def over_time(flow: PageFlow, subject: ReportInput) -> None:
-    """The charts, as many on a page as fit."""
+    """Charts over time, as many per page as fit."""
     texts, read = report_texts().details, subject.record.trajectory
     flow.heading(texts.over_time, role="H1", size=13)
     if read is None or not read.data_points:
@@ -61,7 +61,7 @@ def over_time(flow: PageFlow, subject: ReportInput) -> None:
     while waiting:
         fitting = [count for count in range(1, len(waiting) + 1) if charts_height(count) <= flow.bottom - flow.y]
         if not fitting:
-            flow.new_page()
+            flow.break_page()
             continue
         now, waiting = waiting[: fitting[-1]], waiting[fitting[-1] :]
         drawing = trajectory_drawing(read, now, flow.width, subject.options.zone)
@@ -69,14 +69,14 @@ def over_time(flow: PageFlow, subject: ReportInput) -> None:
 
 
 def _figure(flow: PageFlow, drawing: Drawing) -> None:
-    with flow.reserved(drawing.height + 12) as top:
+    with flow.reserve(drawing.height + 12) as top:
         alternative = report_texts().details.over_time_alternative.format(description=drawing.description)
         with flow.pages.tagged("Figure", alternative):
             flow.pages.draw(drawing, MARGIN, top)
 
 
 def _in_order(read: TrajectoryRead, signals: Iterable[Signal]) -> list[SignTrajectory]:
-    """The signs of the reported recording first, in its order."""
+    """Signs of the reported recording first, in its order."""
     place = {signal.name: number for number, signal in enumerate(signals)}
     return sorted(read.signs, key=lambda sign: place.get(sign.name, len(place)))
 
@@ -113,13 +113,13 @@ def _recent(flow: PageFlow, subject: ReportInput) -> None:
 
 
 def _mark_column(heading: str) -> TableColumn:
-    """A column of glyphs, as wide as the longest word above them."""
+    """A column of glyphs, as wide as the longest word of its heading."""
     longest = max((text_width(word, _MARK_HEADING) for word in heading.split()), default=0.0)
     return TableColumn(heading, max(longest, 22.0) + 4, "middle", _MARK_HEADING)
 
 
 def _unusual_at(read: TrajectoryRead | None) -> dict[str, list[str]]:
-    """Labels of the signs that stand out, by job."""
+    """Labels of the signs with an anomaly, by job."""
     found: dict[str, list[str]] = {}
     if read is None:
         return found
@@ -282,7 +282,7 @@ def _method(flow: PageFlow, subject: ReportInput, attachments: Sequence[Attachme
 
 
 def _rounded(value: float) -> str:
-    """Three figures: what people can compare."""
+    """Format with about three significant digits."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:.{digits}f}".replace("-", "−")
 

@@ -1,4 +1,4 @@
-"""The page for the chart: what was found, what to do, how sure that is, and who has read it."""
+"""Front page: findings, suggested action, evidence and sign-off."""
 
 from collections.abc import Iterator
 
@@ -51,7 +51,7 @@ def _title(flow: PageFlow) -> None:
 
 
 def _facts(flow: PageFlow, subject: ReportInput) -> None:
-    """Labels and values, the subject's name over the whole width, the others three in a row."""
+    """Labels and values: the subject over the whole width, the others three in a row."""
     colours, pages = style().colour, flow.pages
     with pages.tagged("P"):
         pages.put(TextLine((MARGIN, flow.y + CAPTION), report_texts().fact.subject, CAPTION, colours.text3))
@@ -100,7 +100,7 @@ def _overall(flow: PageFlow, subject: ReportInput) -> None:
     sentence = f"{advice.title} {advice.sentence}"
     lines = wrapped(sentence, 10, width)
     height = 26 + 22 + len(lines) * 10 * LINE + 10
-    with flow.reserved(height + 14) as top:
+    with flow.reserve(height + 14) as top:
         with pages.decoration():
             edge = Paint(fill=colours.surface, stroke=colours.border, width=0.8)
             pages.put(Box(MARGIN, top, flow.width, height, edge, radius=8))
@@ -155,7 +155,7 @@ def _caution(flow: PageFlow, subject: ReportInput) -> None:
 
 
 def _quality_notes(flow: PageFlow, subject: ReportInput) -> None:
-    """What was wrong with the sound, where the page has room for it; the details tell it again."""
+    """Issues of the recording, if the page has room; the detail pages repeat them."""
     said = quality_text(subject.quality)
     notes = " ".join((*said.issues, *said.advice))
     height = (len(wrapped(notes, SMALL, flow.width)) + 2) * SMALL * LINE + 12
@@ -175,7 +175,7 @@ def _sign_off_height(flow: PageFlow, subject: ReportInput) -> float:
 
 
 def _sign_off(flow: PageFlow, subject: ReportInput) -> None:
-    """The reader's name and time, and room to sign by hand; at the foot of the page."""
+    """Reader's name, time, and room for a signature, at the bottom of the page."""
     texts, colours, pages, sign_off = (
         report_texts().reader,
         style().colour,
@@ -183,9 +183,9 @@ def _sign_off(flow: PageFlow, subject: ReportInput) -> None:
         subject.options.sign_off,
     )
     height = _sign_off_height(flow, subject)
-    flow.need(height)
+    flow.ensure_room(height)
     flow.y = max(flow.y, flow.bottom - height)
-    with flow.reserved(height) as top:
+    with flow.reserve(height) as top:
         with pages.decoration():
             fill = Paint(fill=colours.quiet, stroke=colours.border, width=0.8)
             pages.put(Box(MARGIN, top, flow.width, height, fill, radius=8))

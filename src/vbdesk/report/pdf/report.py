@@ -1,4 +1,4 @@
-"""The report of one recording: a page for the chart, details behind it, the data attached inside."""
+"""PDF report of one recording: front page, detail pages, attached data."""
 
 from functools import partial
 
@@ -23,10 +23,10 @@ __all__ = ["PageSize", "ReportOptions", "pdf_report"]
 
 
 def pdf_report(record: SubjectRecord, options: ReportOptions) -> bytes:
-    """The report as PDF; the same record and options give the same bytes.
+    """Make the PDF; the same record and options give the same bytes.
 
     Raises:
-        ValueError: there is no recording with a result; the text says so to a person.
+        ValueError: no recording has a result; the message is for the user.
     """
     subject = report_input(record, options)
     attachments = _attachments(subject) if options.attach else []
@@ -45,7 +45,7 @@ def _lay_out(pages: Pages, subject: ReportInput, attachments: list[Attachment], 
 
 
 def _header_and_footer(subject: ReportInput, total: int, pages: Pages, number: int) -> None:
-    """Head (from the second page on) and foot of a page."""
+    """Draw the header (from the second page) and the footer of a page."""
     texts, colours = report_texts(), style().colour
     right = pages.width - MARGIN
     with pages.decoration():

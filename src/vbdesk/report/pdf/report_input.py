@@ -1,4 +1,4 @@
-"""What a printed report is about: one recording of a subject, and how to print it."""
+"""Input of a PDF report: one recording of a subject, and print options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 
 class PageSize(StrEnum):
-    """TaggedCanvas of most of the world, and of North America."""
+    """A4, and Letter for North America."""
 
     A4 = "a4"
     LETTER = "letter"
@@ -26,14 +26,14 @@ class PageSize(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """How to print.
+    """Print options.
 
     Attributes:
-        exported_at: the aware moment of the export: the one thing that differs between two exports of the same.
-        zone: of every time on paper.
-        job_id: which recording; the newest with a result by default.
-        scores: with raw scores, for research.
-        attach: with the tables and the FHIR Bundle inside.
+        exported_at: time of the export (aware); all else being equal, only this changes the bytes.
+        zone: time zone of all printed times.
+        job_id: the recording; the newest with a result by default.
+        scores: include raw scores, for research.
+        attach: attach the tables and the FHIR Bundle.
     """
 
     exported_at: datetime
@@ -47,7 +47,7 @@ class ReportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReportInput:
-    """The recording that a report is about, with nothing left open."""
+    """The reported recording and its complete result."""
 
     record: SubjectRecord
     recording: RecordingRecord
@@ -74,7 +74,7 @@ def report_input(record: SubjectRecord, options: ReportOptions) -> ReportInput:
     """Find the recording to report.
 
     Raises:
-        ValueError: there is none with a result; the text says so to a person.
+        ValueError: none has a result; the message is for the user.
     """
     if options.job_id is not None:
         recording = record.recording(options.job_id)

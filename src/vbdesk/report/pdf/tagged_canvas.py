@@ -1,7 +1,7 @@
-"""Tagged pages: whatever is drawn belongs to an element that a screen reader finds, or is mere decoration.
+"""Tagged PDF pages: all drawing belongs to a structure element for screen readers, or is an artifact.
 
-The PDF writer knows no tags, attachments or XMP; they are put together here from its objects (ISO 32000-1, 14.7 to 14.9
-and 7.11.4; the relationship of an attached file as in PDF/A-3).
+reportlab has no tags, attachments or XMP. They are built here from its objects (ISO 32000-1, 14.7 to 14.9 and 7.11.4;
+the relationship of an attached file as in PDF/A-3).
 """
 
 import io
@@ -24,7 +24,7 @@ from vbdesk.report.safe_text import safe_text
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """What the document says about itself; `made_at` is aware."""
+    """Metadata of the document; `made_at` is aware."""
 
     title: str
     subject: str
@@ -78,7 +78,7 @@ class TaggedCanvas:
 
         Args:
             role: of PDF: P, H1, TD, ...
-            alternative: what a figure shows, in words.
+            alternative: text alternative of a figure.
             language: BCP 47 tag of its text, where it is not the document's.
         """
         element = _Element(role, safe_text(alternative), language)
@@ -92,13 +92,13 @@ class TaggedCanvas:
 
     @contextmanager
     def decoration(self) -> Iterator[None]:
-        """Drawing that says nothing: edges, tints, running heads."""
+        """Artifacts, which screen readers skip: borders, tints, running headers."""
         self._code("/Artifact BMC")
         yield
         self._code("EMC")
 
     def bookmark(self, title: str, level: int = 0) -> None:
-        """An entry of the outline that leads to this page."""
+        """Add an outline entry for this page."""
         key = f"{len(self._marks)}-{len(self._marks[-1])}"
         self._canvas.bookmarkPage(key)
         self._canvas.addOutlineEntry(safe_text(title), key, level=level)
@@ -130,7 +130,7 @@ class TaggedCanvas:
                 self._text(shape, left, top)
 
     def finish(self, attachments: Sequence[Attachment]) -> bytes:
-        """The document with its structure, its metadata and the files it carries."""
+        """Finish the document with structure, metadata and attachments."""
         self._end_page()
         canvas, info, document = self._canvas, self._info, self._canvas._doc
         canvas.setTitle(info.title)
@@ -224,7 +224,7 @@ class TaggedCanvas:
             if element.language:
                 entries["Lang"] = PDFString(element.language)
             if element.role == "TH":
-                entries["A"] = PDFDictionary({"O": PDFName("Table"), "Scope": PDFName("TableColumn")})
+                entries["A"] = PDFDictionary({"O": PDFName("Table"), "Scope": PDFName("Column")})
             document.Reference(PDFDictionary(entries), names[id(element)])
             for child in element.children:
                 if isinstance(child, _Element):
@@ -255,7 +255,7 @@ def _ways(paint: Paint) -> dict[str, int]:
 
 
 def _stamp(moment: datetime) -> TimeStamp:
-    """The moment as the PDF writer keeps it; it would ask the clock itself."""
+    """The moment as reportlab's time stamp, which would otherwise be the current time."""
     stamp = TimeStamp(invariant=1)
     stamp.YMDhms = in_zone(moment, UTC).timetuple()[:6]
     stamp.dhh = stamp.dmm = 0
