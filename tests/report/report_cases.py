@@ -1,4 +1,4 @@
-"""Made-up subjects, with the service's own smoothing, for the tests and figures of reports."""
+"""Synthetic subjects, filtered by the longitudinal method, for the tests and benchmarks of reports."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ METRICS = [
 
 
 def level_at(sign: str, score: float) -> Level:
-    """The level that the shipped calibration gives a score."""
+    """Level of a score by the shipped calibration."""
     cuts = shipped_signs()[sign].score_cuts
     return [Level.NONE, *(level for level in LEVEL_ORDER[1:] if level in cuts and score >= cuts[level])][-1]
 
@@ -104,7 +104,7 @@ def unfinished(job_id: str, status: JobStatus, recorded_at: datetime = AS_OF) ->
 
 
 def golden() -> dict[str, SubjectRecord]:
-    """The cases that every export must bear."""
+    """Subjects that every export must handle."""
     steady = pulse_scores(24)
     drift = [
         {sign: min(0.95, score + 0.45 * (sign == "mood-disruption" and k > 17)) for sign, score in row.items()}

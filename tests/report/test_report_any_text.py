@@ -1,4 +1,4 @@
-"""Whatever text a service or a person gives, every export holds it and can be read back."""
+"""Every export encodes any text of a service or a user, and can be read back."""
 
 import csv
 import io
@@ -90,6 +90,6 @@ def test_lines_lose_no_letter(words: str, width: float) -> None:
 
 @settings(MANY, max_examples=100)
 @given(st.text(st.sampled_from("abc אבג سلام 12 (.,)"), max_size=40))
-def test_turning_a_line_round_keeps_its_letters(words: str) -> None:
+def test_visual_order_keeps_every_letter(words: str) -> None:
     turned = visual_order(words)
     assert len(turned.replace("\ufefb", "xx").replace("\ufefc", "xx")) == len(words)

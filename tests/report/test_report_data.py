@@ -1,4 +1,4 @@
-"""The data files of reports: a fault in one is found when it is read."""
+"""The data files of reports: a mistake is found at loading."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""docs/exports.md holds to what is written."""
+"""docs/exports.md matches the exported files."""
 
 import re
 from pathlib import Path
