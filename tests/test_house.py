@@ -37,14 +37,6 @@ def test_everything_but_the_desk_imports_without_qt():
     assert int(done.stdout) > 20
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"\bQThread\(", r"(?<![\w.])Thread\(", r"threading\.Thread\(", r"\.moveToThread\("]
-)
-def test_the_desk_starts_threads_in_one_place_only(pattern):
-    users = [path.name for path in (SOURCES / "desk").rglob("*.py") if re.search(pattern, path.read_text())]
-    assert set(users) <= {"tasks.py"}
-
-
 def test_colours_stand_in_the_theme_alone():
     colour = re.compile(r"[\"']#[0-9A-Fa-f]{6}\b")
     users = [path.name for path in (SOURCES / "desk").rglob("*.py") if colour.search(path.read_text())]
@@ -127,10 +119,3 @@ def reads_clock(node: ast.expr) -> bool:
     if isinstance(called, ast.Attribute):
         return called.attr in CLOCKS and isinstance(called.value, ast.Name) and called.value.id == "time"
     return isinstance(called, ast.Name) and called.id in CLOCKS
-
-
-def test_no_failed_test_is_retried():
-    command = (TESTS.parent / "packaging" / "bootstrap.py").read_text(encoding="utf-8")
-    settings = (TESTS.parent / "pyproject.toml").read_text(encoding="utf-8")
-    for retry in ("--last-failed", "--lf", "--reruns", "rerunfailures", "flaky"):
-        assert retry not in command + settings
