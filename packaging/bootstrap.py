@@ -40,6 +40,7 @@ SHARED_FOLDERS = (
             "voice",
             "signs",
             "longitudinal",
+            "simulation",
             "service",
             "client",
             "report",

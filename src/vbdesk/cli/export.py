@@ -160,7 +160,7 @@ def _read(
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
     """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
     from vbdesk.cli.connection import named_profile, vault_of
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.outbox.library.audit import Deed, Part
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
@@ -192,11 +192,12 @@ class _KeptJobs:
     """Jobs that a folder of results has, and the service's for all others; a job that has ended never changes."""
 
     def __init__(self, folder: Path, others: "ReadsJobs") -> None:
-        from vbdesk.client.lines import LineFile, alone
+        from vbdesk.client.folder_lock import exclusive_lock
         from vbdesk.client.result_folder import JOBS
+        from vbdesk.json_lines import JsonLinesFile
 
-        with alone(folder / ".lock"):  # a synchronisation may be at work on it
-            self._kept = {line["job_id"]: line for line in LineFile(folder / JOBS).read()}
+        with exclusive_lock(folder / ".lock"):  # a synchronisation may be at work on it
+            self._kept = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
         self._others = others
 
     def get(self, job_id: str) -> "Job":
