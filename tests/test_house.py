@@ -44,7 +44,7 @@ print(count)
 
 
 def test_everything_but_the_desk_imports_without_qt():
-    done = subprocess.run([sys.executable, "-c", WITHOUT_QT, *ROOMS], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", WITHOUT_QT, *ROOMS], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 20
 
