@@ -87,7 +87,7 @@ def serve(tmp_path) -> Iterator[Callable[[Path], str | None]]:
             threading.Event().wait(0.1)
         if process.poll() is None:
             process.terminate()
-            process.wait(30)
+            process.wait(START_LIMIT_S)
             return None
         assert process.returncode == 1, log.read_text()
         return log.read_text()
