@@ -348,7 +348,7 @@ def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], Non
 
     def end() -> None:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the service did not stop"
 
     return end
