@@ -9,7 +9,7 @@ from vbdesk.voice.denoise import denoise
 from vbdesk.voice.errors import ModelUnavailable
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.lstm import multiply, run_lstm
-from vbdesk.voice.models import load_weights, read_weights
+from vbdesk.voice.model_weights import load_weights, read_weights
 from vbdesk.voice.recording import Recording
 from vbdesk.voice.speaker_embedding import MEL_BANDS, embed_windows, mel_energies, mel_filters
 

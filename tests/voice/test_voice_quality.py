@@ -11,8 +11,8 @@ from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.quality import assess_quality
+from vbdesk.voice.quality_rules import read_quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
-from vbdesk.voice.thresholds import read_quality_rules
 
 
 def pink_noise(count: int) -> NDArray[np.float64]:

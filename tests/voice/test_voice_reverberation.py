@@ -7,10 +7,10 @@ from scipy.signal import fftconvolve
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
+from vbdesk.voice.quality_rules import quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.reverberation import is_reverberant, measure_decay
 from vbdesk.voice.short_term import cut_frames
-from vbdesk.voice.thresholds import quality_rules
 
 
 def echoes(recording: Recording) -> bool:

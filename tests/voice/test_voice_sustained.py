@@ -58,7 +58,7 @@ def test_a_vowel_counts_as_voice_and_joins_the_speech_beside_it(kathleen: Record
     recording = from_samples(np.concatenate([vowel, kathleen.samples]), ANALYSIS_RATE)
     activity = detect_speech(recording)
     assert activity.speech_s == pytest.approx(6 + detect_speech(kathleen).speech_s, abs=0.3)
-    assert total_s(activity.held) == pytest.approx(6, abs=0.2)
+    assert total_s(activity.sustained) == pytest.approx(6, abs=0.2)
     assert np.all(np.diff(np.ravel(activity.segments)) > 0)
 
 
@@ -130,8 +130,8 @@ def test_a_vowel_without_pauses_has_no_clarity() -> None:
 
 
 def test_held_moments_are_told_from_running_ones() -> None:
-    activity = SpeechActivity([(1, 5)], 4, 80, held=[(2, 3)])
-    assert activity.holds_at(np.array([1.5, 2.5, 3.5])).tolist() == [False, True, False]
+    activity = SpeechActivity([(1, 5)], 4, 80, sustained=[(2, 3)])
+    assert activity.is_sustained_at(np.array([1.5, 2.5, 3.5])).tolist() == [False, True, False]
 
 
 def test_the_vowels_of_the_collection_are_heard(shared_audio) -> None:

@@ -98,7 +98,7 @@ def test_what_the_header_claims_is_compared_with_what_is_there(kathleen: Recordi
     content = wav(kathleen)
     assert find_data_chunk(io.BytesIO(content)) == DataChunk(size, size, 32_000)
     assert find_data_chunk(io.BytesIO(content[:-32_000])).missing_s == 1.0
-    assert find_data_chunk(io.BytesIO(with_sizes(content, 0, 0))).was_never_closed
+    assert find_data_chunk(io.BytesIO(with_sizes(content, 0, 0))).is_unfinished
     assert find_data_chunk(io.BytesIO(content[:36])) is None
 
 

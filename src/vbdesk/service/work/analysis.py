@@ -52,7 +52,7 @@ def prepare() -> None:
     import vbdesk.signs.engine
     import vbdesk.voice.decode  # noqa: F401
     from vbdesk.signs.reference_data import load_reference_data
-    from vbdesk.voice.threads import one_blas_thread
+    from vbdesk.voice.blas_threads import one_blas_thread
 
     load_reference_data()
     with one_blas_thread():  # it looks for the libraries once, where the sandbox lets nobody look
