@@ -20,9 +20,9 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.plots.picture import save_picture
-from vbdesk.desk.plots.trajectory_data import chart_of
+from vbdesk.desk.charts.chart_picture import save_picture
+from vbdesk.desk.charts.trajectory_data import chart_of
+from vbdesk.desk.ui import theme
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
 from vbdesk.report.sign_reference import sign_references
 

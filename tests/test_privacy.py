@@ -24,12 +24,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 import numpy as np
 from vbdesk.capture.device_choice import RememberedMicrophone
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.preferences import PreferenceStore
+from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.outbox.diagnostics.log_file import keep_log
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
@@ -245,7 +245,7 @@ def test_a_service_folder_of_an_earlier_release_is_tightened_at_the_start(tmp_pa
 
 @pytest.mark.parametrize("name", ["profiles.json", "vbdesk.log", "preferences.json", "requests/a.jsonl"])
 def test_a_command_tightens_what_lies_in_the_data_folder_and_is_ours_alone(tmp_path, name):
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
 
     theirs, ours = tmp_path / "thesis.txt", tmp_path / name
     for path in (theirs, ours):

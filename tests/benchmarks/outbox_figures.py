@@ -18,7 +18,7 @@ from pathlib import Path
 
 from figures import Row, judged, reported, show
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 TOPIC = "Outbox"
 KEY = bytes(range(32))
@@ -49,7 +49,7 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
     yield reported(TOPIC, "list again", f"{seen['list_s'] * 1000:.0f} ms")
     yield judged(TOPIC, "counts", "< 50 ms", f"{seen['counts_s'] * 1000:.1f} ms", seen["counts_s"] < STALL_S)
     yield judged(TOPIC, "one change, read", "< 50 ms", f"{seen['change_s'] * 1000:.1f} ms", seen["change_s"] < STALL_S)
-    yield reported(TOPIC, "what the courier has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
+    yield reported(TOPIC, "what the sync worker has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
     yield reported(TOPIC, "one subject, listed", f"{seen['subject_s'] * 1000:.1f} ms")
     yield reported(TOPIC, "memory of all items and rows", f"{seen['memory_mb']:.0f} MB, {size_mb:.0f} MB on disk")
 
@@ -58,7 +58,7 @@ def make(folder: Path) -> None:
     """Takes of a tenth of a second, in every state that they come by without a network."""
     import numpy as np
 
-    from vbdesk.capture.sealed import SealedTakeWriter
+    from vbdesk.capture.encrypted_take import SealedTakeWriter
     from vbdesk.outbox.library.items import TakeMetadata, Target
     from vbdesk.outbox.library.library import Library
 
@@ -85,8 +85,8 @@ def bring_on_their_way(library) -> None:
 
     from vbdesk.contract.ids import new_id
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.courier.line import Line
     from vbdesk.outbox.library.states import Fix
+    from vbdesk.outbox.sync.upload_queue import Line
 
     line, result = Line(library.store), json.loads(result_json("model", "pulse", 0.4))
     events = line.events()
@@ -125,12 +125,13 @@ def done_job(job_id: str, result: object) -> dict[str, object]:
 
 def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
-    from vbdesk.desk.viewmodels.outbox_order import Arranged
-    from vbdesk.desk.viewmodels.outbox_rows import Circumstances, OutboxRow
-    from vbdesk.outbox.courier.courier import CourierStatus
-    from vbdesk.outbox.courier.line import Line
+
+    from vbdesk.desk.outbox.rows import Circumstances, OutboxRow
+    from vbdesk.desk.outbox.sorting import Arranged
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.library import Library
+    from vbdesk.outbox.sync.sync_worker import CourierStatus
+    from vbdesk.outbox.sync.upload_queue import Line
 
     before_mb, began = memory_mb(), time.perf_counter()
     library = Library(folder, KEY)

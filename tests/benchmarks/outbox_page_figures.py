@@ -31,13 +31,12 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk import theme
-from vbdesk.desk.app import Desk
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.outbox import OutboxPage
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.desk.outbox.page import OutboxPage
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.app import Desk
+from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
@@ -45,6 +44,7 @@ from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 RECORDINGS = 10_000
 IN_LINE = 400

@@ -207,7 +207,7 @@ def issue_rows() -> Iterator[Row]:
         found = sum(
             likeness(in_turns(voices[a], voices[b], share)) < limits.multiple_speakers.likeness_below for a, b in pairs
         )
-        what = f"multiple_speakers, the second of two speaks {100 * share:.0f} % of the time"
+        what = f"multiple_speakers, the second of two talks {100 * share:.0f} % of the time"
         yield reported(ISSUES, what, f"{found} of {len(pairs)} pairs of readers")
     real = sorted(path for path in (AUDIO / "diarization").glob("*.flac") if not path.stem.startswith("sim_"))
     found = sum(likeness(load(path)) < limits.multiple_speakers.likeness_below for path in real)

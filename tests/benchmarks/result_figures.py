@@ -23,26 +23,26 @@ from calibration import judgement, slowness, within
 from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
 from PySide6.QtWidgets import QApplication, QWidget
 
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
-from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk import theme
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.compare import build_compare_page
-from vbdesk.desk.pages.result import build_result_page
-from vbdesk.desk.places import Comparison, Recording
+from vbdesk.desk.compare.page import build_compare_page
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.result.page import build_result_page
+from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.workspace import Workspace, open_budget
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import Comparison, Recording
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 MINUTES = 20
 RATE = 48_000

@@ -11,8 +11,8 @@ import numpy as np
 import soundfile as sf
 from figures import AUDIO
 
-from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.intake.speaker_guard import voice_of
+from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.outbox.imports.speaker_comparison import voice_of
 
 Voices = list[tuple[str, str, np.ndarray]]  # speaker, path, voice
 TAKEN = ("longitudinal/", "long/", "timing/libri", "clinical/emotion/emodb")

@@ -27,26 +27,26 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import Level
-from vbdesk.desk import theme
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.cohort import build_cohort_page
-from vbdesk.desk.pages.subjects import build_subjects_page
+from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
+from vbdesk.desk.cohort.page import build_cohort_page
+from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
+from vbdesk.desk.models.subject_list import AtService, KeptList, merged
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.workspace import Workspace, open_budget
+from vbdesk.desk.subjects.page import build_subjects_page
+from vbdesk.desk.subjects.view_model import KEPT_AS
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.viewmodels.cohort_books import KEPT_COHORT
-from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_json
-from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.desk.workspace import Workspace, open_budget
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
-from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 SUBJECTS = 10_000
 HERE = 2000

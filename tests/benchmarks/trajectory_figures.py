@@ -29,23 +29,23 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.subject import build_subject_page
-from vbdesk.desk.plots.trajectory_data import DAY_S, TrajectoryChart
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
+from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.workspace import Workspace, open_budget
+from vbdesk.desk.subject.page import build_subject_page
+from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.viewmodels.subject_reading import subject_of
-from vbdesk.desk.workspace import Workspace, open_budget
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
-from vbdesk.outbox.courier.network import ManualNetwork
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork
 
 RECORDINGS = 1_000
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")

@@ -2,8 +2,8 @@
 
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
-from vbdesk.desk.widgets.buttons import Button
-from vbdesk.desk.widgets.text import Elided, Text
+from vbdesk.desk.ui.buttons import Button
+from vbdesk.desk.ui.text import Elided, Text
 
 
 def cut_words(window: QWidget) -> list[str]:

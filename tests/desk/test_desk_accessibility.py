@@ -3,8 +3,8 @@
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.desk.accessibility import install_scroll_area_mend
-from vbdesk.desk.widgets.card import scrolled
+from vbdesk.desk.ui.accessibility import install_scroll_area_mend
+from vbdesk.desk.ui.card import scrolled
 
 
 def test_a_reader_may_ask_for_the_scroll_bar_of_a_page_that_has_just_been_left(qtbot):

@@ -7,10 +7,10 @@ import pytest
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk import theme
-from vbdesk.desk.theme import Scheme, Theme, contrast, mixed
-from vbdesk.desk.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS
-from vbdesk.desk.widgets.heat import glyph_colour
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.heat_map import glyph_colour
+from vbdesk.desk.ui.theme import Scheme, Theme, contrast, mixed
+from vbdesk.desk.ui.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE
 # Transactions on Visualization and Computer Graphics 15(6), 2009, table 1, severity 1.0; for linear RGB.

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from vbdesk.cli.output import local_time, number
 from vbdesk.contract.timestamps import bounded, format_timestamp, from_unix_seconds, in_zone, local_minute
-from vbdesk.desk.pages.record_check import _when
-from vbdesk.desk.plots.cursor_words import _moment_words
-from vbdesk.desk.plots.time_axis import read_words, ticks, zone_words
-from vbdesk.desk.plots.trajectory_data import _signed
-from vbdesk.desk.viewmodels.cohort_reading import age_in_days
-from vbdesk.desk.viewmodels.comparison import _amount
-from vbdesk.desk.viewmodels.record_setup import _day
-from vbdesk.desk.viewmodels.result_reading import moment_of, title_of
-from vbdesk.desk.viewmodels.result_rows import with_unit
-from vbdesk.desk.viewmodels.review import _figures, _is_good
-from vbdesk.desk.viewmodels.subject_reading import age_words as read_age_words
-from vbdesk.desk.viewmodels.time_words import age_words, clock_words, day_and_time, megabytes, rate_words
-from vbdesk.outbox.courier.forecast import about
+from vbdesk.desk.charts.cursor_text import _moment_words
+from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.charts.trajectory_data import _signed
+from vbdesk.desk.cohort.cohort_rows import age_in_days
+from vbdesk.desk.compare.comparison import _amount
+from vbdesk.desk.models.result_rows import with_unit
+from vbdesk.desk.models.result_text import moment_of, title_of
+from vbdesk.desk.record.check_text import _figures, _is_good
+from vbdesk.desk.record.check_view import _when
+from vbdesk.desk.record.setup_model import _day
+from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
+from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, rate_words
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
+from vbdesk.outbox.sync.forecast import about
 from vbdesk.report import words as report_words
 from vbdesk.report.pdf.details import _figure_words, _rounded
 from vbdesk.report.trajectory_chart import _span, _ticks

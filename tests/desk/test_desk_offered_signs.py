@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
-from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
-from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
+from vbdesk.outbox.sync.connectivity import CourierStatus
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
 STRESS = Sign(name="stress", label="Stress")

@@ -8,10 +8,10 @@ from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 import vbdesk.desk
-from vbdesk.desk import theme
-from vbdesk.desk.icons import pixmap
-from vbdesk.desk.theme import Role, Scheme, Theme, contrast
-from vbdesk.desk.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.icons import pixmap
+from vbdesk.desk.ui.theme import Role, Scheme, Theme, contrast
+from vbdesk.desk.ui.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL
 from vbdesk.resource_files import resource
 
 

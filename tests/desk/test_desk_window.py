@@ -2,15 +2,15 @@
 
 import pytest
 
-from vbdesk.desk import theme
-from vbdesk.desk.local_service import LocalServiceKeeper
-from vbdesk.desk.pages.first_start import FirstStartPage
-from vbdesk.desk.pages.record_page import RecordPage
-from vbdesk.desk.pages.unlock import RecoveryOfferPage
-from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.desk.viewmodels import frame
-from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.shell import window_status
+from vbdesk.desk.shell.local_service import LocalServiceKeeper
+from vbdesk.desk.ui import theme
+from vbdesk.desk.unlock.pages import RecoveryOfferPage
 from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
 
 
 def shows(qtbot, desk, kind):
@@ -128,19 +128,19 @@ def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service)
     ],
 )
 def test_the_connection_is_told_in_words(status, words):
-    assert frame.connection(status).words.startswith(words)
+    assert window_status.connection(status).words.startswith(words)
 
 
 def test_counts_are_told_in_words():
     words = ["", "1 recording on its way", "4 recordings on their way"]
-    assert [frame.moving_words(count) for count in (0, 1, 4)] == words
+    assert [window_status.moving_words(count) for count in (0, 1, 4)] == words
     waiting = ["", "1 recording waits", "4 recordings wait"]
-    assert [frame.moving_words(count, standing=True) for count in (0, 1, 4)] == waiting
+    assert [window_status.moving_words(count, standing=True) for count in (0, 1, 4)] == waiting
 
 
 def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():
     cut = [reach for reach in Reach if reach not in (Reach.UNKNOWN, Reach.CONNECTED)]
-    words = {frame.connection(CourierStatus(False, "", None, None, reach)).words for reach in cut}
+    words = {window_status.connection(CourierStatus(False, "", None, None, reach)).words for reach in cut}
     assert len(words) == len(cut)
 
 

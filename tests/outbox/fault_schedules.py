@@ -22,10 +22,10 @@ from service_books import StoredJob, samples_sha256
 from service_in_process import Clock, ServiceInProcess
 
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.models.cells import StateMark
-from vbdesk.desk.viewmodels.outbox_news import News, news_of
-from vbdesk.desk.viewmodels.outbox_order import Arranged
-from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
+from vbdesk.desk.outbox.banner import News, news_of
+from vbdesk.desk.outbox.rows import Circumstances, Deed, OutboxRow
+from vbdesk.desk.outbox.sorting import Arranged
+from vbdesk.desk.ui.cells import StateMark
 from vbdesk.outbox.library import audit
 from vbdesk.outbox.library.items import Target
 from vbdesk.outbox.library.library import NotAllowed

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.intake.check import check_take
+from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.voice.decode import decode
 from vbdesk.voice.quality import assess_quality
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.library.erasures import Erase, OwedErasure
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.library.states import OutboxState

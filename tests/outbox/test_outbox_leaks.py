@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service" / "jobs")]
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service" / "support")]
 
 from keyring_by_socket import KeyringServer
 from served import Served
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME
 from vbdesk.outbox.library.items import TakeMetadata, Target

@@ -8,8 +8,8 @@ import pytest
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.courier.request_journal import StoredRequests
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.request_journal import StoredRequests
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 

@@ -60,7 +60,7 @@ def test_months_are_twelve() -> None:
 
 def test_the_colours_of_levels_are_those_of_the_desk() -> None:
     pytest.importorskip("PySide6")
-    from vbdesk.desk.tokens import LIGHT_LEVELS
+    from vbdesk.desk.ui.tokens import LIGHT_LEVELS
 
     for level in Level:
         desk, printed = LIGHT_LEVELS[level], look().level[level]

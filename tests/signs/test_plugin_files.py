@@ -106,7 +106,7 @@ def test_a_name_of_vbdesk_cannot_be_taken(offer, name):
         ({"expected_rate": {"low": 0.1, "consider": 0.2, "moderate": 0.01, "elevated": 0.001}}, "expected_rate: "),
         ({"reference": {"mean": 0.0, "sd": 0.0}}, "reference.sd: "),
         ({"reference": {"mean": float("nan"), "sd": 1.0}}, "reference.mean: "),
-        ({"models": ["pulse"]}, "bundles are fixed"),
+        ({"models": ["pulse"]}, "a plug-in sign cannot join a model"),
         ({"max_level": "none"}, "max_level must be one of low, consider, moderate, elevated"),
         ({"max_level": "extreme"}, "max_level: "),
         ({"version": ""}, "version: "),

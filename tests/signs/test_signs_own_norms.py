@@ -10,7 +10,7 @@ import tomli_w
 from vbdesk.contract.catalog import SignName
 from vbdesk.data_files import DataFileError
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import AnalysisTarget, analyze, measure_recording
+from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording
 from vbdesk.signs.plugins.analysis import analyze_sign
 from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference_data import load_reference_data
@@ -59,17 +59,17 @@ def test_every_result_names_the_norms(own_norms, recording, tmp_path):
     path, source = own_norms(faster), PluginSource(tmp_path / "own")
     source.folder.mkdir()
     shutil.copy(DATA / "slow-speech.toml", source.folder)
-    result = analyze(recording, AnalysisTarget.model("pulse"), norms_file=path)
+    result = analyze(recording, ScoringTarget.model("pulse"), norms_file=path)
     assert {signal.sign_version for signal in result.signals} == {"1.0.0+norms.2.0.site"}
     own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
     assert own.sign_version == "3.0+norms.2.0.site"
     assert analyze_sign(recording, "slow-speech", source).signal.sign_version == "3.0"
-    assert analyze(recording, AnalysisTarget.model("pulse")).signals[0].sign_version == "1.0.0"
+    assert analyze(recording, ScoringTarget.model("pulse")).signals[0].sign_version == "1.0.0"
 
 
 def test_the_same_numbers_under_another_version_give_the_same_levels(own_norms, recording):
-    here = analyze(recording, AnalysisTarget.model("haven"), norms_file=own_norms())
-    shipped = analyze(recording, AnalysisTarget.model("haven"))
+    here = analyze(recording, ScoringTarget.model("haven"), norms_file=own_norms())
+    shipped = analyze(recording, ScoringTarget.model("haven"))
     renamed = [signal.model_copy(update={"sign_version": "1.0.0"}) for signal in here.signals]
     assert renamed == shipped.signals
     assert here.summary == shipped.summary

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
 from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 

@@ -237,9 +237,9 @@ def _draw(read: "TrajectoryRead") -> None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication
 
-    from vbdesk.desk import theme
-    from vbdesk.desk.plots.picture import save_picture
-    from vbdesk.desk.plots.trajectory_data import chart_of
+    from vbdesk.desk.charts.chart_picture import save_picture
+    from vbdesk.desk.charts.trajectory_data import chart_of
+    from vbdesk.desk.ui import theme
     from vbdesk.report.sign_reference import sign_references
 
     QApplication.instance() or QApplication(sys.argv[:1])
@@ -250,7 +250,7 @@ def _draw(read: "TrajectoryRead") -> None:
 
 
 def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "Credentials") -> None:
-    from vbdesk.desk.app import run_visit
+    from vbdesk.desk.shell.app import run_visit
 
     console.print("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration.")
     run_visit(

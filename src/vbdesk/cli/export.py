@@ -160,7 +160,7 @@ def _read(
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
     """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
     from vbdesk.cli.connection import named_profile, vault_of
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.outbox.library.audit import Deed, Part
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse

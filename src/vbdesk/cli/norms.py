@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vbdesk.cli.measuring import list_failed, measure_with_bar
+from vbdesk.cli.batch_measurement import list_failed, measure_with_bar
 from vbdesk.cli.output import fail
 
 USAGE = 2

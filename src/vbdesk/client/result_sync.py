@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.client.client import Client
+from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, NotFound
 from vbdesk.client.result_folder import ResultFolder
-from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.contract.groups import Group
 from vbdesk.contract.jobs import Job
 

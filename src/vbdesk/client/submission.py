@@ -11,6 +11,7 @@ from pathlib import Path
 from vbdesk.client.analyze import AnalysisTarget
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
+from vbdesk.client.clock import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.errors import (
     AudioRefused,
     Cancelled,
@@ -24,7 +25,7 @@ from vbdesk.client.errors import (
     UploadRefInvalid,
 )
 from vbdesk.client.folder_lock import exclusive_lock
-from vbdesk.client.journal import Entry, Journal
+from vbdesk.client.submission_journal import Entry, Journal
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
     SEARCH_AFTER_S,
@@ -37,7 +38,6 @@ from vbdesk.client.submission_recovery import (
     resembles,
     search_span,
 )
-from vbdesk.client.timekeeper import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.uploads import Progress
 from vbdesk.contract.jobs import GroupJob
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES

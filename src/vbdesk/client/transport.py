@@ -11,21 +11,14 @@ from typing import Any, BinaryIO, Literal, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from vbdesk.client.answers import error_of, is_of_portal, unreadable
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.budget import RequestBudget
-from vbdesk.client.causes import cause_of
+from vbdesk.client.clock import CancelFlag, Timekeeper
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import (
-    Cancelled,
-    ClientError,
-    ConnectionFailed,
-    RateLimited,
-    Unauthorized,
-    UnexpectedAnswer,
-)
-from vbdesk.client.retry import RetryRule
-from vbdesk.client.timekeeper import CancelFlag, Timekeeper
+from vbdesk.client.error_responses import error_of, is_of_portal, unreadable
+from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, RateLimited, Unauthorized, UnexpectedAnswer
+from vbdesk.client.network_errors import cause_of
+from vbdesk.client.request_budget import RequestBudget
+from vbdesk.client.retry_policy import RetryRule
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
 from vbdesk.contract.idempotency import RETENTION_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket

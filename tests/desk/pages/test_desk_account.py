@@ -3,13 +3,13 @@
 import pytest
 from PySide6.QtWidgets import QAbstractButton
 
-from vbdesk.desk.pages.account import build_account_page
-from vbdesk.desk.widgets.card import Card
-from vbdesk.outbox.courier.network import NetworkState
-from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.desk.account.page import build_account_page
+from vbdesk.desk.ui.card import Card
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import ProfileStore
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.network import NetworkState
 
 
 def button(page, name):

@@ -7,10 +7,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
-from vbdesk.desk import theme
-from vbdesk.desk.preferences import Preferences, PreferenceStore
-from vbdesk.desk.theme import Scheme
-from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.record.setup_model import RecordSetupViewModel
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Scheme
 
 
 def kept(outside) -> Preferences:

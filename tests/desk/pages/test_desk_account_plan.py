@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QLabel
 
 from vbdesk.client.trial_delivery import TrialFailed
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.pages.account_plan import PlanCard
-from vbdesk.desk.pages.account_webhook import WebhookCard
-from vbdesk.desk.viewmodels.account import AccountViewModel
-from vbdesk.desk.viewmodels.prices import prices
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.desk.account.plan_card import PlanCard
+from vbdesk.desk.account.prices import prices
+from vbdesk.desk.account.view_model import AccountViewModel
+from vbdesk.desk.account.webhook_card import WebhookCard
+from vbdesk.outbox.library.response_cache import KeptReads
 
 SECRET = "a-secret-of-the-ward"
 

@@ -14,15 +14,15 @@ from PySide6.QtCore import Qt
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
-from vbdesk.desk.pages.cohort import CohortPage, build_cohort_page
-from vbdesk.desk.places import Recording
-from vbdesk.desk.viewmodels.cohort_export import cohort_csv
-from vbdesk.desk.viewmodels.cohort_group import flagged_words
-from vbdesk.desk.viewmodels.cohort_reading import HeatOrder, Shown, cohort_of, triage_of
-from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
-from vbdesk.desk.viewmodels.subject_list import AtService, KeptList
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.desk.cohort.cohort_rows import HeatOrder, Shown, cohort_of, triage_of
+from vbdesk.desk.cohort.export import cohort_csv
+from vbdesk.desk.cohort.group_view_model import flagged_words
+from vbdesk.desk.cohort.page import CohortPage, build_cohort_page
+from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
+from vbdesk.desk.models.subject_list import AtService, KeptList
+from vbdesk.desk.subjects.view_model import KEPT_AS
+from vbdesk.desk.ui.routes import Recording
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 

@@ -6,16 +6,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QLabel, QWidget
 
+from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.playback import SilentPlayer
-from vbdesk.capture.sealed import TakeAudio
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality, ValueInterpretation
-from vbdesk.desk.pages.compare import build_compare_page
-from vbdesk.desk.places import Comparison, Recording
-from vbdesk.desk.viewmodels.compare import CompareViewModel
-from vbdesk.desk.viewmodels.comparison import compare, side_of
-from vbdesk.desk.viewmodels.pair_playback import PairPlayback
-from vbdesk.desk.viewmodels.result_source import Found
+from vbdesk.desk.compare.comparison import compare, side_of
+from vbdesk.desk.compare.page import build_compare_page
+from vbdesk.desk.compare.pair_playback import PairPlayback
+from vbdesk.desk.compare.view_model import CompareViewModel
+from vbdesk.desk.models.result_source import Found
+from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.outbox.library.audit import AuditReader, Deed
 from vbdesk.outbox.library.states import OutboxState
 

@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from vbdesk.desk.pages.cohort import build_cohort_page
-from vbdesk.desk.pages.outbox import build_outbox_page
-from vbdesk.desk.pages.subject import build_subject_page
-from vbdesk.desk.pages.subjects import build_subjects_page
-from vbdesk.desk.viewmodels.cohort_books import CohortBooks
-from vbdesk.desk.viewmodels.outbox_rows import Show
+from vbdesk.desk.cohort.cohort_cache import CohortBooks
+from vbdesk.desk.cohort.page import build_cohort_page
+from vbdesk.desk.outbox.page import build_outbox_page
+from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.subject.page import build_subject_page
+from vbdesk.desk.subjects.page import build_subjects_page
 from vbdesk.outbox.library.states import OutboxState
 
 

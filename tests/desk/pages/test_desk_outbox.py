@@ -6,12 +6,12 @@ import time
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from vbdesk.desk.models.cells import Act, LevelMark, Moving
-from vbdesk.desk.places import Recording, ReviewTake
-from vbdesk.desk.viewmodels.frame import connection
-from vbdesk.desk.viewmodels.outbox_rows import Show
-from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.shell.window_status import connection
+from vbdesk.desk.ui.cells import Act, LevelMark, Moving
+from vbdesk.desk.ui.routes import Recording, ReviewTake
 from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.sync.connectivity import CourierStatus
 
 
 def cells(page, take_id):

@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton
 
 from vbdesk.outbox.bundles.bundle_keys import public_key
-from vbdesk.outbox.courier.reach import CourierStatus, Reach
-from vbdesk.outbox.library.examine import HELD, OLDER_COPY, take_in_keyring
-from vbdesk.outbox.library.high_water import KeyringReading
+from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY, take_in_keyring
 from vbdesk.outbox.library.items import metadata_of
 from vbdesk.outbox.library.recording_time import TimeDoubt
+from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import UnknownTake
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
 
 S = OutboxState
 

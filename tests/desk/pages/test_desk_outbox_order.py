@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from known_recordings import NOON, recording
 
-from vbdesk.desk.viewmodels.outbox_order import Arranged
+from vbdesk.desk.outbox.sorting import Arranged
 from vbdesk.outbox.library.items import Changes
 from vbdesk.outbox.library.states import OutboxState
 

@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_recordings import NOON, recording
 
-from vbdesk.desk.models.cells import LevelMark, Moving, StateMark
-from vbdesk.desk.viewmodels.outbox_deeds import choice_of
-from vbdesk.desk.viewmodels.outbox_news import Mend, news_of
-from vbdesk.desk.viewmodels.outbox_order import Arranged
-from vbdesk.desk.viewmodels.outbox_rows import Circumstances, Deed, OutboxRow
-from vbdesk.outbox.courier.forecast import Forecast
-from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.desk.outbox.actions import choice_of
+from vbdesk.desk.outbox.banner import Mend, news_of
+from vbdesk.desk.outbox.rows import Circumstances, Deed, OutboxRow
+from vbdesk.desk.outbox.sorting import Arranged
+from vbdesk.desk.ui.cells import LevelMark, Moving, StateMark
 from vbdesk.outbox.library.items import Changes
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import EDGES, Fix, OutboxState
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.forecast import Forecast
 
 S = OutboxState
 

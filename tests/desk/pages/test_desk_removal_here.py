@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from vbdesk.client.local_service import LocalServiceFailed
-from vbdesk.desk.workspace import Workspace
+from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.outbox.library.states import OutboxState as S
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.profiles import Profile

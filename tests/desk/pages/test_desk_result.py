@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QLabel
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality
-from vbdesk.desk.pages.result import ResultPage, build_result_page
-from vbdesk.desk.places import Recording
-from vbdesk.desk.viewmodels.playback import envelope_of
-from vbdesk.desk.viewmodels.result_reading import reading_of
+from vbdesk.desk.models.playback import envelope_of
+from vbdesk.desk.models.result_text import reading_of
+from vbdesk.desk.result.page import ResultPage, build_result_page
+from vbdesk.desk.ui.routes import Recording
 from vbdesk.outbox.library.audit import AuditReader, Deed
 from vbdesk.outbox.library.states import OutboxState
 

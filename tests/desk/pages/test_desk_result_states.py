@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, SpeakerResult
-from vbdesk.desk.pages.result import build_result_page
-from vbdesk.desk.places import Comparison, Recording, ReviewTake
-from vbdesk.desk.viewmodels.result_reading import reading_of
+from vbdesk.desk.models.result_text import reading_of
+from vbdesk.desk.result.page import build_result_page
+from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
 from vbdesk.outbox.library.audit import AuditReader, Deed
 from vbdesk.outbox.library.items import write_result
 from vbdesk.outbox.library.states import Fix, OutboxState

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.pages.subject import SubjectPage, build_subject_page
-from vbdesk.desk.viewmodels.subject_reading import sentence_of, subject_of
+from vbdesk.desk.subject.page import SubjectPage, build_subject_page
+from vbdesk.desk.subject.trajectory_text import sentence_of, subject_of
 from vbdesk.outbox.library.states import OutboxState
 
 RUNNING = {

@@ -15,11 +15,11 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.pages.subject import build_subject_page
-from vbdesk.desk.viewmodels.subject_reading import age_words, subject_of
-from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.desk.subject.page import build_subject_page
+from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.connectivity import CourierStatus
 
 SUBJECT = "reader-01"
 

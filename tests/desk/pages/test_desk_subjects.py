@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.pages.subjects import build_subjects_page
-from vbdesk.desk.places import Recording
-from vbdesk.desk.viewmodels.opened_results import OpenedResults
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.desk.models.opened_results import OpenedResults
+from vbdesk.desk.subjects.page import build_subjects_page
+from vbdesk.desk.subjects.view_model import KEPT_AS
+from vbdesk.desk.ui.routes import Recording
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 

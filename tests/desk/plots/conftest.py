@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.plots.trajectory_data import TrajectoryChart, chart_of
+from vbdesk.desk.charts.trajectory_data import TrajectoryChart, chart_of
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
 from vbdesk.report.sign_reference import sign_references

@@ -7,11 +7,11 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import chart_of
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import chart_of
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.text import Text
 from vbdesk.report.sign_reference import sign_references
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_changes.json").read_text())

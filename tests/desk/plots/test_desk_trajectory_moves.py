@@ -5,10 +5,10 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.desk.plots.cursor_words import words_at
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import DAY_S
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
+from vbdesk.desk.charts.cursor_text import words_at
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import DAY_S
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 

@@ -5,14 +5,14 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk import theme
-from vbdesk.desk.plots.cursor_words import words_at
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import DAY_S, Mark
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.theme import Scheme
-from vbdesk.desk.widgets.badges import LevelBadge
-from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.charts.cursor_text import words_at
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import DAY_S, Mark
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Scheme
 
 KINDS = ("first", "two", "gaps", "anomalies", "1,001", "mixed", "inconclusive")
 

@@ -7,12 +7,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.plots.picture import save_picture
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import DAY_S, chart_of
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.theme import Scheme
+from vbdesk.desk.charts.chart_picture import save_picture
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import DAY_S, chart_of
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Scheme
 from vbdesk.report.sign_reference import sign_references
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_pulse.json").read_text())

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vbdesk.desk.pages.record_page import RecordPage
-from vbdesk.desk.viewmodels.intake import IntakeViewModel
-from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
-from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
-from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
-from vbdesk.outbox.intake.check import Check, CheckRow, Verdict
+from vbdesk.desk.record.check_model import TakeReviewViewModel
+from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.record.setup_model import RecordSetupViewModel
+from vbdesk.desk.record.view_model import Phase, RecordViewModel
+from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
 
 sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 

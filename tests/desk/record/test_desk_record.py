@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from vbdesk.capture.encrypted_take import SealedTakeWriter, read_take
 from vbdesk.capture.protocols import protocols
-from vbdesk.capture.sealed import SealedTakeWriter, read_take
-from vbdesk.desk.span import Span
-from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
-from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
+from vbdesk.desk.charts.span import Span
+from vbdesk.desk.record.setup_model import RecordSetupViewModel
+from vbdesk.desk.record.view_model import Phase, RecordViewModel
 from vbdesk.outbox.library.states import OutboxState
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.outbox.library.audit import AuditReader
 
 RATE = 48_000

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
-from vbdesk.desk.viewmodels.record import Phase
+from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.desk.record.view_model import Phase
 from vbdesk.outbox.library.states import OutboxState
 
 

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import QObject, Qt, Slot
 
 from vbdesk.capture.recorder import Health
-from vbdesk.desk.preferences import Preferences, PreferenceStore
-from vbdesk.desk.viewmodels.record import Phase
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.record.view_model import Phase
 
 
 class Listener(QObject):

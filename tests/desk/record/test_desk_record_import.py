@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from vbdesk.contract.catalog import Sign
-from vbdesk.desk.viewmodels.record import Phase
+from vbdesk.desk.record.view_model import Phase
 from vbdesk.outbox.library.states import OutboxState
 
 

@@ -15,10 +15,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.desk import theme
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.viewmodels.record import Moment
-from vbdesk.outbox.intake.check import check_take
+from vbdesk.desk.record.view_model import Moment
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.outbox.imports.take_check import check_take
 
 PICTURES = os.environ.get("VBDESK_PICTURES")
 PAGE = {1.0: (1080, 768), 2.0: (1152, 736)}  # of a window of 1280x800

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.span import Span
-from vbdesk.desk.viewmodels.record import Phase
-from vbdesk.outbox.intake.check import check_take
-from vbdesk.outbox.intake.speaker_guard import Likeness
+from vbdesk.desk.charts.span import Span
+from vbdesk.desk.record.view_model import Phase
+from vbdesk.outbox.imports.speaker_comparison import Likeness
+from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.outbox.library.states import OutboxState
 
 

@@ -11,9 +11,14 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import ModelName
-from vbdesk.service.db.webhooks import webhook_deliveries
 from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.signs.engine import AnalysisTarget, RecordingMeasurements, measure_recording, score_recording
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.signs.engine import (
+    RecordingMeasurements,
+    ScoringTarget,
+    measure_recording,
+    score_recording,
+)
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[2] / "data"
@@ -84,7 +89,7 @@ class Bench:
             run = lifecycle_of(context).start(connection, job_id, "bench", 120)
             assert run is not None
             kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
-            result = score_recording(self.heard[run.diarize], AnalysisTarget(kind, str(run.target.analysed)))
+            result = score_recording(self.heard[run.diarize], ScoringTarget(kind, str(run.target.analysed)))
             lifecycle_of(context).analysed(connection, job_id, result.model_dump_json())
 
     def fail(self, job_id: str) -> None:
@@ -99,13 +104,21 @@ class Bench:
         with self.service.context.database.reading() as connection:
             return list(connection.execute(webhook_deliveries.select()).all())
 
+    @property
+    def _objects(self) -> Path:
+        return self.service.context.settings.data_dir / "objects"
+
+    def read_kept(self, path: Path) -> bytes:
+        """A file of the object store, decrypted where the service encrypts."""
+        with self.service.context.storage.open(path.relative_to(self._objects).as_posix()) as file:
+            return file.read()
+
     def kept_files(self) -> list[Path]:
         """What this bench brought into the object store, half-received files too."""
         return [path for path in self._stored_files() if path not in self.files_before]
 
     def _stored_files(self) -> list[Path]:
-        folder = self.service.context.settings.data_dir / "objects"
-        return [path for path in folder.rglob("*") if path.is_file()]
+        return [path for path in self._objects.rglob("*") if path.is_file()]
 
     def assert_nothing_happened(self) -> None:
         """A refusal leaves no job, no charge and no file."""

@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from vbdesk.capture.clock import Clock, SystemClock
-from vbdesk.capture.sealed import TakeAudio, read_take
+from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.client.submission_recovery import with_own_digits
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.intake.opened import decode_file
+from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.library.audit import Actor, Deed, Part
-from vbdesk.outbox.library.damaged import DamagedTakes
-from vbdesk.outbox.library.erasures import Erase, OwedErasures
-from vbdesk.outbox.library.examine import accept, examine, findings_of, of_faulty, of_list
-from vbdesk.outbox.library.high_water import KeyringReading
+from vbdesk.outbox.library.damaged_takes import DamagedTakes
+from vbdesk.outbox.library.integrity_check import accept, examine, findings_of, of_faulty, of_list
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
+from vbdesk.outbox.library.pending_erasures import Erase, OwedErasures
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
+from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
-from vbdesk.outbox.library.sounds import Sounds
+from vbdesk.outbox.library.sound_files import Sounds
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.privacy import make_private

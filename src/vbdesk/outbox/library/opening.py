@@ -9,15 +9,15 @@ from filelock import FileLock, Timeout
 
 from vbdesk.capture.clock import Clock
 from vbdesk.outbox.library.audit import Actor, Deed, Part
-from vbdesk.outbox.library.examine import (
+from vbdesk.outbox.library.integrity_check import (
     COPIED,
     KEYRING_REFUSED,
     is_from_elsewhere,
     keyring_was_written,
     take_in_keyring,
 )
-from vbdesk.outbox.library.high_water import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import PATIENCE_S, Vault, VaultError
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner

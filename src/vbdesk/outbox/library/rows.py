@@ -13,11 +13,11 @@ from operator import itemgetter
 from typing import Any
 
 from vbdesk.contract.timestamps import add_clamped
-from vbdesk.outbox.library.column_seal import NONCE_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
-from vbdesk.outbox.library.table_sums import table_row_mac
+from vbdesk.outbox.library.table_checksums import table_row_mac
 
 PROVED = (
     "take_id",

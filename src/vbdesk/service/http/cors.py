@@ -11,7 +11,7 @@ from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_
 from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER, RETENTION_HEADER
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER
-from vbdesk.service.http.unreadable import Refusal
+from vbdesk.service.http.malformed_requests import Refusal
 
 REFUSED = "The service does not allow this cross-origin request. See the setting cors_origins."
 

@@ -8,7 +8,7 @@ from sqlalchemy import Row
 from vbdesk.contract.base import WireModel
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.legacy import to_earlier_form
-from vbdesk.service.jobs.reading import parse_result
+from vbdesk.service.jobs.history_record import parse_result
 
 EARLIER_FORM = frozenset({JobType.USE_CASE, JobType.CONDITION})
 """Kinds of job that the earlier v2 form and v1 make."""

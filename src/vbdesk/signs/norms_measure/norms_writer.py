@@ -19,13 +19,7 @@ from vbdesk.signs.corpus.measurement import extractor_fingerprint
 from vbdesk.signs.norms import FeatureNorm, Norms
 from vbdesk.signs.norms_measure.index_reference import sign_references
 from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, Sex
-from vbdesk.signs.norms_measure.spread import (
-    ClassSpread,
-    class_entry,
-    mixed_entry,
-    significant,
-    spread_of,
-)
+from vbdesk.signs.norms_measure.spread import ClassSpread, class_entry, mixed_entry, significant, spread_of
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.measurement import Measurement
 

@@ -1,0 +1,148 @@
+"""What the operator's commands share: the data folder opened, faults in one line, answers for people and programs."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vbdesk.cli.output import fail, print_json, say, table
+from vbdesk.contract.timestamps import format_timestamp
+
+if TYPE_CHECKING:
+    from vbdesk.service.encryption.keys import EncryptionKeys
+    from vbdesk.service.kernel.db.session import Database
+    from vbdesk.service.kernel.settings import Settings
+    from vbdesk.service.storage.store import ObjectStore
+
+DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
+
+
+# typer has a copy of click of its own, so click's current context is not that of a command
+_given_keys: ContextVar["EncryptionKeys"] = ContextVar("given_keys", default=())
+
+
+def give_keys(context: typer.Context, keys: "EncryptionKeys") -> None:
+    """Have the command that runs use these encryption keys, until it ends."""
+    token = _given_keys.set(keys)
+    context.call_on_close(lambda: _given_keys.reset(token))
+
+
+def given_keys() -> "EncryptionKeys":
+    """Those of the command that runs."""
+    return _given_keys.get()
+
+
+@contextmanager
+def opened_database(
+    data_dir: Path, *, new: bool = False, migrate: bool = True
+) -> Iterator[tuple["Settings", "Database"]]:
+    """The migrated database, with the keys that the command or the settings give; what goes wrong is told in one line.
+
+    Args:
+        data_dir: folder of the service.
+        new: make the database if there is none. Elsewhere none means that the folder was mistyped.
+        migrate: bring its tables up to date first.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from vbdesk.service.composition.open_context import open_database
+    from vbdesk.service.encryption.data_keys import Damaged
+    from vbdesk.service.encryption.keys import KeyUnusable
+    from vbdesk.service.encryption.state import unlock
+    from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
+    from vbdesk.service.kernel.disk_space import is_disk_full
+    from vbdesk.service.kernel.encrypted_text import KeyMissing
+    from vbdesk.service.kernel.errors import ServiceError
+    from vbdesk.service.kernel.secret_box import SecretsDamaged
+    from vbdesk.service.storage.store import StoreUnavailable, StoreUnusable
+
+    settings = opened_settings(data_dir, new=new)
+    try:
+        with closing(open_database(settings)) as database:
+            if migrate:
+                upgrade(database, settings.data_dir)
+                unlock(settings, database, given_keys())
+            yield settings, database
+    except (
+        ServiceError,
+        SecretsDamaged,
+        MigrationFailed,
+        StoreUnavailable,
+        StoreUnusable,
+        KeyMissing,
+        KeyUnusable,
+        Damaged,
+    ) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
+    except SQLAlchemyError as error:
+        if is_disk_full(error):
+            fail(f"The disk of the database of {data_dir} is full. Nothing was changed. Make room and run it again.")
+        fail(
+            f"The database of {data_dir} cannot be used ({type(error).__name__}). See that it runs, and that "
+            "database_url and the password are right."
+        )
+
+
+@contextmanager
+def opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
+    """The database and the object store of these settings."""
+    from vbdesk.service.kernel.encrypted_text import data_keys_of
+    from vbdesk.service.storage.opening import open_store
+
+    with (
+        opened_database(data_dir) as (settings, opened),
+        closing(open_store(settings, data_keys_of(opened.engine))) as store,
+    ):
+        yield opened, store
+
+
+def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":
+    """The settings of a service that is there; or, if `new`, that may come to be."""
+    from vbdesk.service.kernel.settings import SETTINGS_FILE, SettingsInvalid, load_settings
+
+    try:
+        settings = load_settings(data_dir)
+    except SettingsInvalid as error:
+        fail(str(error))
+    begun = settings.database_url or settings.database_file.exists() or (settings.data_dir / SETTINGS_FILE).exists()
+    if not (new or begun):
+        fail(f"There is no service in {data_dir}. Check --data-dir.")
+    return settings
+
+
+def show(item: dict[str, Any], as_json: bool) -> None:
+    """One thing: its fields under one another, or JSON."""
+    plain = {name: _plain(value) for name, value in item.items()}
+    if as_json:
+        print_json(plain)
+        return
+    width = max(12, *map(len, plain))
+    for name, value in plain.items():
+        say(f"{name:{width}} {_worded(value)}")
+
+
+def show_list(items: list[dict[str, Any]], as_json: bool) -> None:
+    """Several of a kind: a table, or JSON."""
+    plain = [{name: _plain(value) for name, value in item.items()} for item in items]
+    if as_json:
+        print_json(plain)
+        return
+    say(*table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]).split("\n"))
+
+
+def _plain(value: Any) -> Any:
+    return format_timestamp(value) if isinstance(value, datetime) else value
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)

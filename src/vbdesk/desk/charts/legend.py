@@ -1,0 +1,125 @@
+"""What the marks of the trajectory charts mean."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.charts.marker_pixmaps import paint_mark_of_unusual
+from vbdesk.desk.charts.sign_painting import dashed, dotted, faded
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+
+Paint = Callable[[QPainter, QRectF], None]
+
+_SIDE, _TOP, _ENTRY_GAP, _LINE_GAP = 20, 10, 20, 4
+_MARK_HEIGHT, _MARK_GAP = 18, 8
+
+
+class Legend(QWidget):
+    """Marks and words in as many lines as they need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: list[QWidget] = []
+        for words, paint, width in (
+            ("Reading, larger is surer", _readings, 20),
+            ("Quality issue", _hollow, 12),
+            ("Smoothed, 90 % interval", _estimate, 24),
+            ("Own baseline, normal range", _own_range, 24),
+            ("Unusual for this person", _unusual, 18),
+            ("Consider", _consider, 20),
+            ("No reading", _silent, 6),
+        ):
+            entry = QWidget(self)
+            row = QHBoxLayout(entry)
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(_MARK_GAP)
+            row.addWidget(_Mark(paint, width))
+            row.addWidget(Text(words, Role.CAPTION, "text2"))
+            self._entries.append(entry)
+        theme.active().changed.connect(self._place)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Break into lines anew."""
+        super().resizeEvent(event)
+        self._place()
+
+    @Slot()
+    def _place(self) -> None:
+        x, y, height = _SIDE, _TOP, max(entry.sizeHint().height() for entry in self._entries)
+        for entry in self._entries:
+            width = entry.sizeHint().width()
+            if x > _SIDE and x + width > self.width() - _SIDE:
+                x, y = _SIDE, y + height + _LINE_GAP
+            entry.setGeometry(x, y, width, height)
+            x += width + _ENTRY_GAP
+        self.setFixedHeight(y + height + _TOP)
+
+
+class _Mark(QWidget):
+    """One mark, as the charts draw it."""
+
+    def __init__(self, paint: Paint, width: int) -> None:
+        super().__init__()
+        self._paint = paint
+        self._width = width
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.active().px(self._width), theme.active().px(_MARK_HEIGHT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.scale(theme.active().scale, theme.active().scale)
+        self._paint(painter, QRectF(0, 0, self._width, _MARK_HEIGHT))
+        painter.end()
+
+
+def _disc(painter: QPainter, centre: QPointF, radius: float, fill: QColor, pen: QPen | None = None) -> None:
+    painter.setPen(pen or QPen(Qt.PenStyle.NoPen))
+    painter.setBrush(fill)
+    painter.drawEllipse(centre, radius, radius)
+
+
+def _readings(painter: QPainter, rect: QRectF) -> None:
+    dot = faded("text2", 0.62)
+    _disc(painter, QPointF(4, rect.center().y()), 2.2, dot)
+    _disc(painter, QPointF(14, rect.center().y()), 4.2, dot)
+
+
+def _hollow(painter: QPainter, rect: QRectF) -> None:
+    _disc(painter, rect.center(), 3.5, theme.colour("surface"), QPen(theme.colour("text2"), 1.4))
+
+
+def _estimate(painter: QPainter, rect: QRectF) -> None:
+    accent = theme.colour("accent")
+    painter.fillRect(rect.adjusted(0, 4, 0, -4), faded("accent", 0.16))
+    painter.setPen(QPen(accent, 2))
+    painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
+
+
+def _own_range(painter: QPainter, rect: QRectF) -> None:
+    painter.fillRect(rect.adjusted(0, 3, 0, -3), theme.colour("base"))
+    painter.setPen(dashed(theme.active().colours.control))
+    painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
+
+
+def _unusual(painter: QPainter, rect: QRectF) -> None:
+    paint_mark_of_unusual(painter, rect.center(), Level.MODERATE)
+
+
+def _consider(painter: QPainter, rect: QRectF) -> None:
+    painter.setPen(dotted(theme.active().level(Level.CONSIDER).ink))
+    painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
+
+
+def _silent(painter: QPainter, rect: QRectF) -> None:
+    painter.setPen(QPen(theme.colour("control"), 1.25))
+    painter.drawLine(
+        QPointF(rect.center().x(), rect.center().y() - 3), QPointF(rect.center().x(), rect.center().y() + 3)
+    )

@@ -1,0 +1,107 @@
+"""Marks of the charts, painted once into a strip and stamped wherever one is due: thousands cost a millisecond."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from pyqtgraph.Qt.internals import PrimitiveArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.charts.trajectory_data import Flags, Floats
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.painting import paint_level
+
+RING_RADIUS = 7.5
+_GLYPH = 9.0
+_SIZES = 8
+_HEAVIEST = 1.5  # weights above it are drawn alike
+_CELL = 2.0 * (RING_RADIUS + 2.0)
+_LEVELS = tuple(Level)
+
+Cells = NDArray[np.intp]
+
+
+def stamp_readings(
+    painter: QPainter, x: Floats, y: Floats, weight: Floats, has_issues: Flags, *, scale: float, alpha: float
+) -> None:
+    """Dots sized by weight; rings where the recording had quality issues."""
+    size = np.rint(np.clip(weight, 0.0, _HEAVIEST) / _HEAVIEST * (_SIZES - 1)).astype(np.intp)
+    colours, ratio = theme.active().colours, painter.device().devicePixelRatioF()
+    _stamp(painter, x, y, size + _SIZES * has_issues, _readings(colours.text2, colours.surface, scale, alpha, ratio))
+
+
+def stamp_unusual(painter: QPainter, x: Floats, y: Floats, levels: list[Level], *, scale: float) -> None:
+    """Rings around the glyph of each reading's level."""
+    cells = np.array([_LEVELS.index(level) for level in levels], dtype=np.intp)
+    ratio = painter.device().devicePixelRatioF()
+    _stamp(painter, x, y, cells, _unusual(theme.active().dark, scale, ratio))
+
+
+def paint_mark_of_unusual(painter: QPainter, at: QPointF, level: Level) -> None:
+    """A ring around the glyph of the level: the shape says it without colour."""
+    colours = theme.active().colours
+    painter.setPen(QPen(QColor(colours.text), 1.75))
+    painter.setBrush(QColor(colours.surface))
+    painter.drawEllipse(at, RING_RADIUS, RING_RADIUS)
+    glyph = QRectF(at.x() - _GLYPH / 2, at.y() - _GLYPH / 2, _GLYPH, _GLYPH)
+    paint_level(painter, level, glyph, QColor(theme.active().level(level).shape), QColor(colours.surface))
+
+
+def _stamp(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: QPixmap) -> None:
+    """Stamp cells of a strip around points; x and y are centres."""
+    ratio, side = strip.devicePixelRatio(), strip.height()
+    marks = PrimitiveArray(QPainter.PixmapFragment, 10)
+    marks.resize(len(x))
+    if not len(x):
+        return
+    fields = marks.ndarray()
+    fields[:, 0], fields[:, 1] = x, y
+    fields[:, 2], fields[:, 3] = side * cells, 0.0
+    fields[:, 4:6] = side
+    fields[:, 6:8] = 1.0 / ratio
+    fields[:, 8], fields[:, 9] = 0.0, 1.0
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.drawPixmapFragments(*marks.drawargs(), strip)  # type: ignore[call-arg]  # an array, as pyqtgraph gives it
+
+
+@lru_cache(maxsize=8)
+def _readings(ink: str, surface: str, scale: float, alpha: float, ratio: float) -> QPixmap:
+    """Dots from light to heavy, then rings from light to heavy."""
+    faded = QColor(ink)
+    faded.setAlphaF(alpha)
+
+    def paint(painter: QPainter, cell: int, at: QPointF) -> None:
+        radius = scale * (1.8 + 1.9 * _HEAVIEST * (cell % _SIZES) / (_SIZES - 1))
+        ring = cell >= _SIZES
+        painter.setPen(QPen(QColor(ink), 1.4) if ring else Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(surface) if ring else faded)
+        painter.drawEllipse(at, radius, radius)
+
+    return _strip(2 * _SIZES, 1.0, ratio, paint)
+
+
+@lru_cache(maxsize=8)
+def _unusual(dark: bool, scale: float, ratio: float) -> QPixmap:
+    """A mark for each level; `dark` tells the colours apart that are painted."""
+    return _strip(
+        len(_LEVELS), scale, ratio, lambda painter, cell, at: paint_mark_of_unusual(painter, at, _LEVELS[cell])
+    )
+
+
+def _strip(cells: int, scale: float, ratio: float, paint: Callable[[QPainter, int, QPointF], None]) -> QPixmap:
+    side = round(_CELL * scale * ratio)
+    strip = QPixmap(side * cells, side)
+    strip.setDevicePixelRatio(ratio)
+    strip.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(strip)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for cell in range(cells):
+        painter.resetTransform()
+        painter.translate((cell + 0.5) * side / ratio, side / 2 / ratio)
+        painter.scale(scale, scale)
+        paint(painter, cell, QPointF(0.0, 0.0))
+    painter.end()
+    return strip

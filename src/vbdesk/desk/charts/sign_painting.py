@@ -1,0 +1,203 @@
+"""How the chart of one sign is painted, from arrays, into a rectangle."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from shiboken6 import VoidPtr
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.charts.marker_pixmaps import stamp_readings, stamp_unusual
+from vbdesk.desk.charts.trajectory_data import DAY_S, Course, Floats, SignChart
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Role
+
+ScoreRange = tuple[float, float]
+
+_LONE_HALF_WIDTH = 2.0  # px, of the bands of a timepoint that stands alone
+_CROWDED_PX = 5.0  # less room than this for a reading, and all stand back behind the estimate
+_CROWDED_SCALE = 0.62
+_SILENT_HEIGHT = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a chart stands: pixels of its rectangle, moments at its left and right edge, scores at bottom and top."""
+
+    rect: QRectF
+    start: float
+    end: float
+    scores: ScoreRange
+
+    def x(self, moment_s: Floats) -> Floats:
+        """Pixels of moments."""
+        return self.rect.left() + (moment_s - self.start) * (self.rect.width() / (self.end - self.start))
+
+    def y(self, score: Floats) -> Floats:
+        """Pixels of scores."""
+        low, high = self.scores
+        return self.rect.bottom() - (score - low) * (self.rect.height() / (high - low))
+
+    def x_at(self, moment_s: float) -> float:
+        """Pixel of one moment."""
+        return float(self.x(np.float64(moment_s)))  # type: ignore[arg-type]
+
+    def y_at(self, score: float) -> float:
+        """Pixel of one score."""
+        return float(self.y(np.float64(score)))  # type: ignore[arg-type]
+
+    def moment_at(self, x: float) -> float:
+        """Moment at a pixel."""
+        return self.start + (x - self.rect.left()) * (self.end - self.start) / self.rect.width()
+
+    def seen(self, t: Floats) -> slice:
+        """The part of ordered moments that can be seen, and one more at either side."""
+        first, last = np.searchsorted(t, (self.start, self.end))
+        return slice(max(int(first) - 1, 0), int(last) + 1)
+
+
+def paint_sign(painter: QPainter, chart: SignChart, frame: Frame) -> None:
+    """Paint everything but what moves: bands, baseline, estimate, readings, what stands out."""
+    course = chart.course
+    stretches = [part for part in (_seen_part(run, frame, course.t) for run in course.stretches()) if part]
+    colours = theme.active().colours
+    for part in stretches:
+        _band(painter, frame, course.t[part], course.own_low[part], course.own_high[part], QColor(colours.base))
+    if Level.CONSIDER in chart.cuts:
+        y = frame.y_at(chart.cuts[Level.CONSIDER])
+        painter.setPen(dotted(theme.active().level(Level.CONSIDER).ink))
+        painter.drawLine(QLineF(frame.rect.left(), y, frame.rect.right(), y))
+    for part in stretches:
+        _line(painter, frame, course.t[part], course.baseline[part], dashed(colours.control))
+    crowded = _crowded(chart.readings.t, frame)
+    if crowded:
+        _paint_readings(painter, chart, frame, scale=_CROWDED_SCALE, alpha=0.30)
+    for part in stretches:
+        _paint_estimate(painter, course, part, frame)
+    if not crowded:
+        _paint_readings(painter, chart, frame, scale=1.0, alpha=0.62)
+    _paint_silent(painter, chart.silent, frame)
+    _paint_unusual(painter, chart, frame, _CROWDED_SCALE if crowded else 1.0)
+
+
+def paint_outside(painter: QPainter, frame: Frame, window: tuple[float, float]) -> None:
+    """Shade the time that does not count, with a line where the window begins."""
+    begins = frame.x_at(window[0])
+    if begins <= frame.rect.left():
+        return
+    outside = QRectF(frame.rect)
+    outside.setRight(begins)
+    painter.fillRect(outside, shade())
+    painter.setPen(QPen(theme.colour("control"), 1.0))
+    sharp = round(begins) + 0.5
+    painter.drawLine(QLineF(sharp, frame.rect.top(), sharp, frame.rect.bottom()))
+
+
+def paint_gaps(painter: QPainter, course: Course, frame: Frame) -> None:
+    """Say in words how long nothing was recorded, where there is room for the words."""
+    painter.setFont(theme.active().font(Role.CAPTION))
+    painter.setPen(theme.colour("text3"))
+    metrics = painter.fontMetrics()
+    for before, after in course.gaps():
+        left, right = frame.x_at(course.t[before]), frame.x_at(course.t[after])
+        days = round((course.t[after] - course.t[before]) / DAY_S)
+        for words in (f"no recordings, {days} days", f"{days} days"):
+            if metrics.horizontalAdvance(words) + 12 <= right - left:
+                area = QRectF(left, frame.rect.top(), right - left, metrics.height())
+                painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
+                break
+
+
+def dotted(colour: str) -> QPen:
+    """The line of a cut."""
+    pen = QPen(QColor(colour), 1.0)
+    pen.setDashPattern([2, 4])
+    return pen
+
+
+def dashed(colour: str) -> QPen:
+    """The line of the baseline."""
+    pen = QPen(QColor(colour), 1.25)
+    pen.setDashPattern([6, 3])
+    return pen
+
+
+def shade() -> QColor:
+    """What lies over time that does not count."""
+    colour = theme.colour("sunken")
+    colour.setAlphaF(0.7)
+    return colour
+
+
+def faded(token: str, alpha: float) -> QColor:
+    """A colour token that lets through what is behind it."""
+    colour = theme.colour(token)
+    colour.setAlphaF(alpha)
+    return colour
+
+
+def _seen_part(run: slice, frame: Frame, t: Floats) -> slice | None:
+    seen = frame.seen(t)
+    start, stop = max(run.start, seen.start), min(run.stop, seen.stop)
+    return slice(start, stop) if stop > start else None
+
+
+def _polygon(x: Floats, y: Floats) -> QPolygonF:
+    """Points of two arrays, copied at once."""
+    polygon = QPolygonF()
+    polygon.resize(len(x))
+    if len(x):
+        memory: Any = VoidPtr(polygon.data(), 16 * len(x), True)  # type: ignore[arg-type,call-arg]
+        points = np.frombuffer(memory, dtype=np.float64).reshape(-1, 2)
+        points[:, 0], points[:, 1] = x, y
+    return polygon
+
+
+def _band(painter: QPainter, frame: Frame, t: Floats, low: Floats, high: Floats, fill: QColor) -> None:
+    x, low, high = frame.x(t), frame.y(low), frame.y(high)
+    if len(x) == 1:
+        x = np.array([x[0] - _LONE_HALF_WIDTH, x[0] + _LONE_HALF_WIDTH])
+        low, high = np.repeat(low, 2), np.repeat(high, 2)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(fill)
+    painter.drawPolygon(_polygon(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])))
+
+
+def _line(painter: QPainter, frame: Frame, t: Floats, score: Floats, pen: QPen) -> None:
+    painter.setPen(pen)
+    painter.drawPolyline(_polygon(frame.x(t), frame.y(score)))
+
+
+def _paint_estimate(painter: QPainter, course: Course, part: slice, frame: Frame) -> None:
+    t = course.t[part]
+    _band(painter, frame, t, course.interval_low[part], course.interval_high[part], faded("accent", 0.16))
+    pen = QPen(theme.colour("accent"), 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.BevelJoin)
+    _line(painter, frame, t, course.estimate[part], pen)
+
+
+def _crowded(t: Floats, frame: Frame) -> bool:
+    seen = frame.seen(t)
+    return bool((seen.stop - seen.start) * _CROWDED_PX > frame.rect.width())
+
+
+def _paint_readings(painter: QPainter, chart: SignChart, frame: Frame, *, scale: float, alpha: float) -> None:
+    readings = chart.readings
+    seen = frame.seen(readings.t)
+    x, y = frame.x(readings.t[seen]), frame.y(readings.score[seen])
+    stamp_readings(painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
+
+
+def _paint_silent(painter: QPainter, silent: Floats, frame: Frame) -> None:
+    painter.setPen(QPen(theme.colour("control"), 1.25))
+    bottom = frame.rect.bottom()
+    for x in frame.x(silent[frame.seen(silent)]).tolist():
+        painter.drawLine(QLineF(x, bottom - _SILENT_HEIGHT, x, bottom))
+
+
+def _paint_unusual(painter: QPainter, chart: SignChart, frame: Frame, scale: float) -> None:
+    readings, seen = chart.readings, frame.seen(chart.readings.t)
+    unusual = [index for index in sorted(chart.unusual) if seen.start <= index < seen.stop]
+    x, y = frame.x(readings.t[unusual]), frame.y(readings.score[unusual])
+    stamp_unusual(painter, x, y, [readings.levels[index] for index in unusual], scale=scale)

@@ -1,0 +1,252 @@
+"""The chart of one sign of one subject over time, and the ladder of its levels."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QPolygonF,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.desk.charts.sign_painting import Frame, ScoreRange, paint_gaps, paint_outside, paint_sign
+from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
+from vbdesk.desk.charts.trajectory_data import DAY_S, SignChart
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.painting import antialiased
+
+SCORE_RANGE: ScoreRange = (0.10, 0.84)  # the same in all charts, so that heights can be compared
+ZOOM_STEP = 1.25
+
+
+class SignPlot(pg.GraphicsView):  # type: ignore[misc]
+    """Time from left to right, the score upwards: one view box, linked in time to those of the other signs.
+
+    Signals:
+        moment_pointed: (float) epoch seconds under the pointer.
+        moment_chosen: (float) epoch seconds that were clicked.
+        pointer_left: the pointer is elsewhere.
+    """
+
+    moment_pointed = Signal(float)
+    moment_chosen = Signal(float)
+    pointer_left = Signal()
+
+    def __init__(self, window: TimeWindow, *, says_gaps: bool = False) -> None:
+        """Show what `window` shows; `says_gaps` is for the topmost chart."""
+        super().__init__(background=None)
+        self._window, self._course_t, self._course_estimate = window, np.empty(0), np.empty(0)
+        self.wheel_zooms = True
+        self.view_box = TimeBox(mouse=True)
+        self.setCentralItem(self.view_box)
+        self._item = _SignItem(says_gaps=says_gaps)
+        self._cursor = pg.InfiniteLine(angle=90)
+        self._cursor_dot = pg.ScatterPlotItem(size=9)
+        for item in (self._item, self._cursor, self._cursor_dot):
+            self.view_box.addItem(item, ignoreBounds=True)
+        self._cursor.hide()
+        self._cursor_dot.hide()
+        self.setViewportUpdateMode(self.ViewportUpdateMode.FullViewportUpdate)  # else a cursor leaves traces
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard
+        self.setMouseTracking(True)
+        self.setMinimumWidth(120)
+        self.scene().sigMouseClicked.connect(self._on_clicked)
+        window.join(self.view_box)
+        theme.active().changed.connect(self._paint_anew)
+        self._paint_anew()
+
+    def show_chart(
+        self, chart: SignChart, today_s: float, counts: tuple[float, float], scores: ScoreRange = SCORE_RANGE
+    ) -> None:
+        """Show `chart`; `counts` is the window of time that the estimates rest on."""
+        self._course_t, self._course_estimate = chart.course.t, chart.course.estimate
+        self._item.show_chart(chart, today_s, counts)
+        self.view_box.setYRange(*scores, padding=0.0)
+
+    def place_cursor(self, moment_s: float | None) -> None:
+        """Stand the cursor at a moment; None takes it away."""
+        self._cursor.setVisible(moment_s is not None)
+        at = None
+        if moment_s is not None:
+            self._cursor.setPos(moment_s)
+            at = self._timepoint(moment_s)
+        self._cursor_dot.setVisible(at is not None)
+        if at is not None:
+            self._cursor_dot.setData([self._course_t[at]], [self._course_estimate[at]])
+
+    def frame(self) -> Frame:
+        """Where moments and scores are in this widget."""
+        return self._item.frame()
+
+    def x_of(self, moment_s: float) -> float:
+        """Horizontal pixel of a moment within this widget."""
+        return self.frame().x_at(moment_s)
+
+    def retire(self) -> None:
+        """Let go of the shared time, before the chart goes."""
+        self._window.part(self.view_box)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell which moment the pointer is at."""
+        super().mouseMoveEvent(event)
+        if not event.buttons():
+            self.moment_pointed.emit(self.frame().moment_at(event.position().x()))
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().leaveEvent(event)
+        self.pointer_left.emit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom around the pointer; where the charts scroll, they keep the plain wheel."""
+        if self.wheel_zooms or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Two fingers on a touch pad zoom."""
+        if isinstance(event, QNativeGestureEvent) and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
+            factor, around = 1.0 / max(1.0 + event.value(), 0.2), self.frame().moment_at(event.position().x())
+            self._window.zoom(factor, around)
+            self._window.moved.emit()
+            return True
+        return bool(super().viewportEvent(event))
+
+    def _timepoint(self, moment_s: float) -> int | None:
+        """The timepoint of a moment; None where this sign was not heard then."""
+        if not len(self._course_t):
+            return None
+        nearest = int(np.argmin(np.abs(self._course_t - moment_s)))
+        return nearest if abs(self._course_t[nearest] - moment_s) <= DAY_S else None
+
+    @Slot(object)
+    def _on_clicked(self, click: object) -> None:
+        if click.button() == Qt.MouseButton.LeftButton:  # type: ignore[attr-defined]
+            self.moment_chosen.emit(self.frame().moment_at(click.scenePos().x()))  # type: ignore[attr-defined]
+
+    @Slot()
+    def _paint_anew(self) -> None:
+        colours = theme.active().colours
+        self._cursor.setPen(pg.mkPen(colours.text2, width=1))
+        self._cursor_dot.setBrush(pg.mkBrush(colours.surface))
+        self._cursor_dot.setPen(pg.mkPen(colours.accent, width=2.25))
+        self._item.paint_anew()
+
+
+class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
+    """Everything of a chart that does not follow the pointer, painted from arrays once a range into a picture."""
+
+    def __init__(self, *, says_gaps: bool) -> None:
+        super().__init__()
+        self._says_gaps = says_gaps
+        self._chart: SignChart | None = None
+        self._today_s = 0.0
+        self._counts = (0.0, 0.0)
+        self._picture: QPixmap | None = None
+
+    def show_chart(self, chart: SignChart, today_s: float, counts: tuple[float, float]) -> None:
+        """Show other data."""
+        self._chart, self._today_s, self._counts = chart, today_s, counts
+        self.paint_anew()
+
+    def paint_anew(self) -> None:
+        """Forget the picture."""
+        self._picture = None
+        self.update()
+
+    def frame(self) -> Frame:
+        """Pixels of the view, and what it shows."""
+        box = self.getViewBox()
+        (start, end), scores = box.viewRange()
+        return Frame(box.mapRectToScene(box.rect()), start, end, (scores[0], scores[1]))
+
+    def boundingRect(self) -> QRectF:
+        """What is seen, in moments and scores."""
+        return QRectF(self.viewRect())
+
+    def viewTransformChanged(self) -> None:
+        """Another range or another size: called by pyqtgraph."""
+        self.prepareGeometryChange()
+        self.paint_anew()
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
+        """Show the picture, pixel by pixel."""
+        ratio = painter.device().devicePixelRatioF()
+        frame = self.frame()
+        if self._picture is None or self._picture.devicePixelRatio() != ratio:
+            self._picture = self._painted(frame, ratio)
+        painter.save()
+        painter.resetTransform()
+        painter.drawPixmap(frame.rect.topLeft(), self._picture)
+        painter.restore()
+
+    def _painted(self, frame: Frame, ratio: float) -> QPixmap:
+        picture = QPixmap((frame.rect.size() * ratio).toSize())
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(theme.colour("surface"))
+        if self._chart is None:
+            return picture
+        painter = antialiased(QPainter(picture))
+        painter.translate(-frame.rect.topLeft())
+        paint_outside(painter, frame, self._counts)
+        paint_sign(painter, self._chart, frame)
+        if self._says_gaps:
+            paint_gaps(painter, self._chart.course, frame)
+        today = frame.x_at(self._today_s)
+        painter.setPen(QPen(theme.colour("text"), 1.25))
+        painter.drawLine(QLineF(today, frame.rect.top(), today, frame.rect.bottom()))
+        painter.end()
+        return picture
+
+
+class LevelLadder(QWidget):
+    """The level cuts of one sign as a thin ladder, with an arrow at the current estimate."""
+
+    WIDTH = 32
+    _RUNG = 5
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cuts: Mapping[Level, float] = {}
+        self._estimate: float | None = None
+        self._scores = SCORE_RANGE
+        self.setFixedWidth(self.WIDTH)
+
+    def show_chart(self, chart: SignChart, scores: ScoreRange = SCORE_RANGE) -> None:
+        """Show the cuts and the newest estimate of `chart`."""
+        self._cuts, self._scores = chart.cuts, scores
+        self._estimate = float(chart.course.estimate[-1]) if len(chart.course.t) else None
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rungs from the bottom up, then the arrow."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        levels = [level for level in LEVEL_ORDER if level is Level.NONE or level in self._cuts]
+        starts = [self._scores[0], *(self._cuts[level] for level in levels[1:])] if self._cuts else []
+        for level, start, stop in zip(levels, starts, [*starts[1:], self._scores[1]], strict=False):
+            painter.setBrush(QColor(theme.active().level(level).heat))
+            top = self._y(stop) + (0 if level is levels[-1] else 1)
+            painter.drawRect(4, round(top), self._RUNG, max(1, round(self._y(start) - top)))
+        if self._estimate is not None:
+            painter.setBrush(theme.colour("text"))
+            y = self._y(min(max(self._estimate, self._scores[0]), self._scores[1]))
+            painter.drawPolygon(QPolygonF([QPointF(13, y), QPointF(20, y - 4.5), QPointF(20, y + 4.5)]))
+        painter.end()
+
+    def _y(self, score: float) -> float:
+        low, high = self._scores
+        return self.height() * (1.0 - (score - low) / (high - low))

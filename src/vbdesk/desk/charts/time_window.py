@@ -1,0 +1,109 @@
+"""The stretch of time that all charts of a subject show, and how a person moves it."""
+
+import pyqtgraph as pg
+from PySide6.QtCore import QObject, QRectF, Signal
+
+from vbdesk.desk.charts.trajectory_data import DAY_S
+
+SHORTEST_S = DAY_S
+_MARGIN_SHARE = 0.012  # of what is shown, left of the first and right of the last moment
+
+
+class TimeBox(pg.ViewBox):  # type: ignore[misc]
+    """A view box that shows exactly the time of those it is linked to; what they show scores by is their own."""
+
+    def __init__(self, *, mouse: bool) -> None:
+        super().__init__(enableMenu=False, enableMouse=mouse, defaultPadding=0.0)
+        self.setMouseEnabled(x=mouse, y=False)
+
+    def screenGeometry(self) -> QRectF:
+        """The same for all: pyqtgraph would shift a range by the places of two widgets, and takes them wrongly."""
+        return QRectF(0.0, 0.0, 1.0, 1.0)
+
+
+class TimeWindow(QObject):
+    """From when to when; never shorter than a day, never beyond what there is to see.
+
+    The range is kept by the view box of the time axis, to which those of the charts are linked.
+
+    Signals:
+        changed: it shows another stretch.
+        moved: a person moved it with the pointer.
+    """
+
+    changed = Signal()
+    moved = Signal()
+
+    def __init__(self, master: TimeBox, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._master = master
+        self._boxes = [master]
+        self._limits = (0.0, DAY_S)
+        master.sigXRangeChanged.connect(self.changed)
+        self._prepare(master)
+
+    @property
+    def start(self) -> float:
+        """Its first moment, epoch seconds."""
+        return float(self._master.viewRange()[0][0])
+
+    @property
+    def end(self) -> float:
+        """Its last moment."""
+        return float(self._master.viewRange()[0][1])
+
+    @property
+    def seconds(self) -> float:
+        """How long the stretch is."""
+        return self.end - self.start
+
+    def join(self, box: TimeBox) -> None:
+        """Have a chart's view box show the same time."""
+        self._boxes.append(box)
+        self._prepare(box)
+        box.sigRangeChangedManually.connect(self.moved)
+        box.setXLink(self._master)
+
+    def part(self, box: TimeBox) -> None:
+        """A chart's view box is going."""
+        self._boxes.remove(box)
+        box.setXLink(None)
+
+    def set_limits(self, first_s: float, last_s: float) -> None:
+        """Say what there is to see."""
+        margin = max(last_s - first_s, SHORTEST_S) * _MARGIN_SHARE
+        self._limits = (first_s - margin, max(last_s, first_s + SHORTEST_S) + margin)
+        for box in self._boxes:
+            self._prepare(box)
+
+    def show(self, start_s: float, end_s: float) -> None:
+        """Show the time between two moments with a little room on both sides."""
+        margin = (end_s - start_s) * _MARGIN_SHARE
+        self._master.setXRange(start_s - margin, end_s + margin, padding=0.0)
+
+    def pan(self, seconds: float) -> None:
+        """Move towards later, or with a negative figure towards earlier, as far as there is something to see."""
+        least, most = self._limits
+        room = min(max(seconds, least - self.start), max(most - self.end, 0.0))
+        self._master.setXRange(self.start + room, self.end + room, padding=0.0)
+
+    def zoom(self, factor: float, around_s: float) -> None:
+        """Show `factor` times as much time; `around_s` stays where it is."""
+        length = max(self.seconds * factor, SHORTEST_S)
+        start = around_s - (around_s - self.start) / self.seconds * length
+        least, most = self._limits
+        start = max(least, min(start, most - length))
+        self._master.setXRange(start, min(start + length, most), padding=0.0)
+
+    def bring_in(self, moment_s: float) -> None:
+        """Move just as far as it takes to see a moment."""
+        margin = self.seconds * _MARGIN_SHARE
+        if moment_s < self.start + margin:
+            self.pan(moment_s - margin - self.start)
+        elif moment_s > self.end - margin:
+            self.pan(moment_s + margin - self.end)
+
+    def _prepare(self, box: TimeBox) -> None:
+        least, most = self._limits
+        box.disableAutoRange()
+        box.setLimits(xMin=least, xMax=most, minXRange=SHORTEST_S)

@@ -1,0 +1,304 @@
+"""State of the Outbox page: every recording, the figures, one banner, and what the buttons do."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.desk.outbox.actions import Choice, OutboxDeeds, choice_of
+from vbdesk.desk.outbox.banner import Mend, News, news_of
+from vbdesk.desk.outbox.bundles import BundleWork
+from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, Circumstances, Deed, OutboxRow, Show
+from vbdesk.desk.outbox.sorting import STOPPED, Arranged, Figures, Rank
+from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.routes import Recording, ReviewTake
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.sync.forecast import about
+
+_RATE_OVER_S = 0.5
+_LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """How far an upload was at a moment, and how fast it went before."""
+
+    at: float
+    sent: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The library as it was last read. Made by one task, handed to the next; never by two at once.
+
+    Attributes:
+        fresh: take ids whose rows differ from the read before; None for all of them.
+    """
+
+    around: Circumstances | None = None
+    rows: dict[str, OutboxRow] = field(default_factory=dict)
+    sent: dict[str, _Sent] = field(default_factory=dict)
+    figures: Figures = field(default_factory=Figures)
+    news: News | None = None
+    fresh: frozenset[str] | None = None
+
+    @property
+    def arranged(self) -> Arranged:
+        """The recordings in their order."""
+        return Arranged() if self.around is None else self.around.arranged
+
+
+class OutboxViewModel(QObject):
+    """The outbox, read from the library whenever that changes.
+
+    Attributes:
+        table: the rows that are listed.
+        deeds: what is done with recordings.
+        bundles: what is handed over, or taken in.
+
+    Signals:
+        figures_changed: (Figures) the figures differ.
+        news_changed: (News | None) the banner has something else to say.
+        listed: the table was brought up to date.
+        refused: (str) why the list cannot be read.
+    """
+
+    figures_changed = Signal(object)
+    news_changed = Signal(object)
+    listed = Signal()
+    refused = Signal(str)
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self.table = CellTable(HEADINGS, self)
+        self.deeds = OutboxDeeds(workspace, self)
+        self.bundles = BundleWork(workspace, self)
+        self.figures = Figures()
+        self.news: News | None = None
+        self._show = Show.ALL
+        self._listed: tuple[Show, list[Rank]] | None = None  # which filter, which order
+        self._read = _Read()
+        self._reading = False
+        self._again = False
+        self._clock = QTimer(self)
+        self._clock.setSingleShot(True)
+        self._clock.setInterval(_LOOK_AGAIN_MS)
+        self._clock.timeout.connect(self.refresh)
+        self._shown = False
+        workspace.library_changed.connect(self.refresh)
+        workspace.status_changed.connect(self.refresh)
+        workspace.network_changed.connect(self.refresh)
+
+    @property
+    def show(self) -> Show:
+        """Which recordings are listed."""
+        return self._show
+
+    @property
+    def loading(self) -> bool:
+        """Whether the recordings were not read yet, so that nothing can be said of them."""
+        return self._read.around is None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no recording at all."""
+        return not self._read.arranged.items
+
+    def choose(self, show: Show) -> None:
+        """List other recordings."""
+        self._show = show
+        self._list()
+
+    def set_shown(self, shown: bool) -> None:
+        """Whether somebody looks: estimates run down only then."""
+        self._shown = shown
+        if shown:
+            self.refresh()
+        else:
+            self._clock.stop()
+            self.deeds.forget()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read what changed; one read at a time, and another one after it if there was cause meanwhile."""
+        if self._reading:
+            self._again = True
+            return
+        self._reading, self._again = True, False
+        before = self._read
+
+        def work(context: TaskContext) -> _Read:
+            return self._update(before)
+
+        self._workspace.tasks.start(work, self._on_read, self._on_failed, name="outbox")
+
+    def choice(self, keys: Iterable[str]) -> Choice:
+        """What can be done with these recordings."""
+        return choice_of(self._items(keys), self._around())
+
+    def ready_to_hand_over(self) -> int:
+        """How many recordings another computer could send."""
+        return self.figures.waiting
+
+    def send(self, keys: Iterable[str]) -> None:
+        """Let these recordings go."""
+        self.deeds.send(self._items(keys), self._around())
+
+    def act(self, key: str) -> None:
+        """Do what the button of a row says."""
+        row = self._read.rows.get(key)
+        match row.deed if row else Deed.NONE:
+            case Deed.CANCEL:
+                self.deeds.cancel([key])
+            case Deed.SEND | Deed.SEND_NOW | Deed.RETRY:
+                self.send([key])
+            case Deed.TAKE_BACK:
+                self.deeds.take_back([key])
+            case Deed.CORRECT if row is not None:
+                self.deeds.ask_for_time(row.item)
+            case Deed.DECIDE if row is not None:
+                self.deeds.ask_to_send_again(row.item)
+            case Deed.REVIEW:
+                self._workspace.navigator.open("record", ReviewTake(key))
+            case Deed.ACCOUNT:
+                self._workspace.navigator.open("account")
+            case Deed.OPEN:
+                self.open(key)
+
+    def open(self, key: str) -> None:
+        """Show a recording's result, or its check while it rests here."""
+        item = self._read.arranged.items.get(key)
+        if item is None:
+            return
+        if item.state is OutboxState.DONE:
+            self._workspace.navigator.open("result", Recording(key, item.job_id, item.group_id, item.recorded_at))
+        elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
+            self._workspace.navigator.open("record", ReviewTake(key))
+
+    def act_on_news(self) -> None:
+        """Do what the banner's button says."""
+        match self.news.mend if self.news else Mend.NONE:
+            case Mend.ACCOUNT:
+                self._workspace.navigator.open("account")
+            case Mend.TRY_NOW | Mend.UNLOCK:
+                self._workspace.try_again()
+            case Mend.LOG_IN:
+                self._workspace.open_login_page()
+            case Mend.PAUSE:
+                self.deeds.pause(True)
+            case Mend.GO_ON:
+                self.deeds.pause(False)
+            case Mend.SEND_NOW:
+                self.deeds.send_all_now()
+            case Mend.ACCEPT_COPY:
+                self.deeds.ask_to_accept_copy()
+
+    def record(self) -> None:
+        """Go to the Record page."""
+        self._workspace.navigator.open("record")
+
+    def _items(self, keys: Iterable[str]) -> list[RecordingItem]:
+        items = self._read.arranged.items
+        return [items[key] for key in keys if key in items]
+
+    def _around(self) -> Circumstances:
+        workspace = self._workspace
+        return self._read.around or Circumstances(workspace.outside.clock.now(), workspace.status, workspace.settings)
+
+    def _circumstances(self, arranged: Arranged, sent: dict[str, _Sent]) -> Circumstances:
+        workspace = self._workspace
+        return Circumstances(
+            now=workspace.outside.clock.now(),
+            status=workspace.status,
+            settings=workspace.library.settings(),
+            metered=workspace.network.state().metered,
+            forecast=workspace.forecast(),
+            rates={take_id: entry.rate for take_id, entry in sent.items()},
+            arranged=arranged,
+            held=" ".join(workspace.library.findings),
+        )
+
+    def _update(self, before: _Read) -> _Read:
+        """On a worker: the next state of the list."""
+        changes = self._workspace.library.changes_since(before.arranged.version)
+        arranged = before.arranged.after(changes)
+        sent = _speeds(before.sent, changes.items)
+        around = self._circumstances(arranged, sent)
+        fresh = _fresh(before, around, changes.items)
+        rows = {**before.rows} if fresh is not None else {}
+        for take_id in changes.removed:
+            rows.pop(take_id, None)
+        items = arranged.items
+        for take_id in items.keys() if fresh is None else fresh & items.keys():
+            rows[take_id] = OutboxRow(items[take_id], around)
+        figures = arranged.figures(around.now)
+        return _Read(around, rows, sent, figures, news_of(figures, around), fresh)
+
+    def _list(self) -> None:
+        """Bring the table up to date: row by row where the order is the same as before."""
+        read = self._read
+        show, order = self._listed or (None, None)
+        if show is self._show and order is read.arranged.order and read.fresh is not None:
+            self.table.exchange(read.rows[key] for key in read.fresh if key in read.rows)
+        else:
+            self.table.show([read.rows[key] for key in read.arranged.of_states(SHOWN[self._show])])
+        self._listed = (self._show, read.arranged.order)
+        self.listed.emit()
+
+    @Slot(object)
+    def _on_read(self, read: _Read) -> None:
+        first = self.loading
+        self._reading, self._read = False, read
+        if first or read.figures != self.figures:
+            self.figures = read.figures
+            self.figures_changed.emit(read.figures)
+        if read.news != self.news:
+            self.news = read.news
+            self.news_changed.emit(read.news)
+        self._list()
+        if self._again:
+            self.refresh()
+        elif self._shown and read.figures.waiting + read.figures.uploading + read.figures.running:
+            self._clock.start()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._reading = False
+        self.refused.emit(failure.sentence)
+
+
+def _fresh(before: _Read, around: Circumstances, changed: list[RecordingItem]) -> frozenset[str] | None:
+    """Which rows read otherwise than before; None for all of them."""
+    earlier = before.around
+    if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
+        return None
+    fresh = {item.take_id for item in changed}
+    if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:
+        fresh |= {*around.arranged.of_states(ON_THEIR_WAY)}
+    return frozenset(fresh)
+
+
+def _holds_the_line(around: Circumstances) -> tuple[object, ...]:
+    """What the words of every recording on its way depend on."""
+    seconds = None if around.forecast is None else around.forecast.whole_s
+    return around.status, around.settings, around.metered, None if seconds is None else about(seconds)
+
+
+def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:
+    """How fast each upload goes, over at least half a second."""
+    now = time.monotonic()
+    speeds: dict[str, _Sent] = {}
+    for item in items:
+        if item.state is not OutboxState.UPLOADING or not item.bytes_total:
+            continue
+        last = before.get(item.take_id, _Sent(now, item.bytes_sent, 0.0))
+        if now - last.at >= _RATE_OVER_S:
+            last = _Sent(now, item.bytes_sent, max(0.0, (item.bytes_sent - last.sent) / (now - last.at)))
+        speeds[item.take_id] = last
+    return speeds

@@ -1,0 +1,211 @@
+"""State of the Result page: which recording, what was heard, its sound, and what it can be compared with."""
+
+from collections import OrderedDict
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.client.errors import ClientError
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.models.result_source import Found, ResultSource
+from vbdesk.desk.models.result_state import Remedy, ResultView, first_view, view_of
+from vbdesk.desk.models.same_subject import Sibling, neighbours, siblings_of
+from vbdesk.desk.result.export import ResultExport
+from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.tasks import Failure, Lane, TaskContext
+from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.profiles.vault import VaultError
+
+_ASK_AGAIN_MS = 3000
+_KEPT_VIEWS = 50
+
+Siblings = tuple[tuple[Sibling, ...], tuple[Sibling, ...]]
+"""The subject's recordings before the one that is shown, and those after it; the nearest first in both."""
+
+
+class ResultViewModel(QObject):
+    """Reads a result from the library or the service.
+
+    Attributes:
+        export: writes what is shown into files.
+        playback: its sound.
+
+    Signals:
+        shown: (ResultView) something else is to be shown.
+        failed: (str) why nothing newer can be shown.
+        siblings_changed: (Siblings) what the recording can be compared with.
+    """
+
+    shown = Signal(object)
+    failed = Signal(str)
+    siblings_changed = Signal(object)
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._source = ResultSource(workspace)
+        self._reads = Lane(workspace.tasks, self)  # an older state must not be shown after a newer one
+        self.export = ResultExport(workspace, self._source, self)
+        self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
+        self._asked_for: Recording | None = None
+        self._loaded: str | None = None
+        self.view: ResultView | None = None
+        self.siblings: Siblings = ((), ())
+        self.playback = Playback(workspace.tasks, workspace.outside.player, self)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_ASK_AGAIN_MS)
+        self._again.timeout.connect(self.reload)
+        workspace.library_changed.connect(self._on_library)
+
+    def open(self, recording: Recording) -> None:
+        """Show another recording: what was last known of it at once, the rest as it comes."""
+        self.leave()
+        self._asked_for, self._loaded = recording, None
+        self.siblings = ((), ())
+        self.view = self._kept.get(recording) or first_view(recording)
+        self.shown.emit(self.view)
+        self._load_sound(self.view)
+        self.reload()
+
+    @Slot()
+    def reload(self) -> None:
+        """Read it again."""
+        recording = self._asked_for
+        if recording is None:
+            return
+
+        def work(context: TaskContext) -> tuple[Recording, Found, ResultView]:
+            found = self._source.here(recording)
+            return recording, found, view_of(found)
+
+        self._reads.run(work, self._on_here, self._on_failed, name="result")
+
+    def leave(self) -> None:
+        """The page is no longer seen."""
+        self._asked_for = None
+        self._again.stop()
+        self.playback.close()
+
+    @Slot()
+    def open_subject(self) -> None:
+        """Go to the recording's subject."""
+        if self.view is not None and self.view.group_id:
+            self._workspace.navigator.open("subject", self.view.group_id)
+
+    @Slot()
+    def open_subjects(self) -> None:
+        """Go to the list of subjects."""
+        self._workspace.navigator.open("subjects")
+
+    def compare_with(self, other: Sibling | None = None) -> None:
+        """Show the recording beside another one; beside the one before it, or else the one after it, if None."""
+        before, after = self.siblings
+        other = other or next(iter((*before, *after)), None)
+        if other is not None and self.view is not None:
+            self._workspace.navigator.open("compare", Comparison(other.recording, self.view.recording))
+
+    @Slot()
+    def remedy(self) -> None:
+        """Do what helps where there is no result."""
+        view = self.view
+        if view is None:
+            return
+        take_id = view.recording.take_id
+        if view.remedy is Remedy.OUTBOX:
+            self._workspace.navigator.open("outbox")
+        elif take_id is not None and view.remedy is Remedy.REVIEW:
+            self._workspace.navigator.open("record", ReviewTake(take_id))
+        elif take_id is not None and view.remedy is Remedy.SEND_AGAIN:
+            self._workspace.tasks.start(
+                lambda context: self._workspace.library.retry(take_id), None, self._on_failed, name="retry"
+            )
+
+    def _show(self, view: ResultView) -> None:
+        asked_for = self._asked_for
+        if asked_for is None:
+            return
+        first = self.view is None or self.view.reading is None
+        changed = view != self.view
+        self.view = view
+        if changed:
+            self.shown.emit(view)
+            self._load_sound(view)
+        if view.reading is not None:
+            self._kept[asked_for] = view
+            while len(self._kept) > _KEPT_VIEWS:
+                self._kept.popitem(last=False)
+            if first or self.siblings == ((), ()):
+                self._look_for_siblings(view)
+
+    def _load_sound(self, view: ResultView) -> None:
+        take_id, library = view.take_id, self._workspace.library
+        if take_id is not None and take_id != self._loaded:
+            self._loaded = take_id
+            self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
+
+    def _look_for_siblings(self, view: ResultView) -> None:
+        asked_for = self._asked_for
+
+        def work(context: TaskContext) -> tuple[Recording | None, Siblings]:
+            return asked_for, self._siblings(view)
+
+        self._workspace.tasks.start(work, self._on_siblings, name="siblings")
+
+    def _siblings(self, view: ResultView) -> Siblings:
+        """On a worker; the service is asked for the subject's history only where this computer knows no other."""
+        library = self._workspace.library
+        found = neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        if any(found) or not view.group_id:
+            return found
+        try:
+            with self._workspace.client() as client:
+                read = client.groups.trajectory(view.group_id)
+        except (ClientError, VaultError):
+            return found
+        if not isinstance(read, TrajectoryRead):
+            return found
+        with library.store.changing():
+            library.store.keep_trajectory(view.group_id, read.model_dump_json(by_alias=True).encode())
+        return neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+
+    @Slot(object)
+    def _on_here(self, read: tuple[Recording, Found, ResultView]) -> None:
+        recording, found, view = read
+        if recording != self._asked_for:
+            return
+        self._show(view)
+        if not found.asked_of_service:
+            return
+
+        def ask(context: TaskContext) -> tuple[Recording, ResultView]:
+            return recording, view_of(self._source.ask(found))
+
+        self._workspace.tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
+
+    @Slot(object)
+    def _on_asked(self, read: tuple[Recording, ResultView]) -> None:
+        recording, view = read
+        if recording == self._asked_for:
+            self._show(view)
+            if view.coming:
+                self._again.start()
+
+    @Slot(object)
+    def _on_siblings(self, found: tuple[Recording | None, Siblings]) -> None:
+        recording, siblings = found
+        if recording == self._asked_for:
+            self.siblings = siblings
+            self.siblings_changed.emit(siblings)
+
+    @Slot()
+    def _on_library(self) -> None:
+        """A recording changed: perhaps this one, and its result has come, or its sound is gone."""
+        view = self.view
+        if self._asked_for is not None and view is not None and view.recording.take_id is not None:
+            self.reload()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)

@@ -1,0 +1,171 @@
+"""Badges of levels and chips of states: word, shape and colour together."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.icons import paint_icon
+from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
+from vbdesk.desk.ui.theme import Role
+
+_HEIGHT, _GLYPH, _PAD, _GAP = 24, 13, 8, 6
+
+
+class LevelBadge(QWidget):
+    """A level as glyph and word on its tint."""
+
+    def __init__(self, level: Level = Level.NONE, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._level = level
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(level_word(level))
+
+    @property
+    def level(self) -> Level:
+        """The level shown."""
+        return self._level
+
+    def show_level(self, level: Level) -> None:
+        """Show another level."""
+        self._level = level
+        self.setAccessibleName(level_word(level))
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return _badge_size(level_word(self._level))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        paint_level_badge(painter, self._level, QRectF(self.rect()))
+        painter.end()
+
+
+def paint_level_badge(painter: QPainter, level: Level, rect: QRectF) -> None:
+    """Paint the badge of a level into `rect`; for item delegates too."""
+    colours = theme.active().level(level)
+    rounded(painter, rect, 6, QColor(colours.tint))
+    side = theme.active().px(_GLYPH)
+    glyph = QRectF(rect.left() + theme.active().px(_PAD), rect.center().y() - side / 2, side, side)
+    paint_level(painter, level, glyph, QColor(colours.shape), QColor(colours.tint))
+    _paint_word(painter, level_word(level), rect, QColor(colours.ink))
+
+
+def level_badge_size(level: Level) -> QSize:
+    """How much room the badge of a level takes."""
+    return _badge_size(level_word(level))
+
+
+def level_word(level: Level) -> str:
+    """The level as a person reads it."""
+    return level.value.capitalize()
+
+
+class LevelGlyph(QWidget):
+    """The glyph of a level alone, on its tint when `tinted`; the word stands beside it."""
+
+    def __init__(self, level: Level = Level.NONE, *, size: int = 16, tinted: int = 0) -> None:
+        """`tinted` is the diameter of the disc behind the glyph; 0 for none."""
+        super().__init__()
+        self._level, self._size, self._tinted = level, size, tinted
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_level(self, level: Level) -> None:
+        """Show another level."""
+        self._level = level
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        side = theme.active().px(max(self._size, self._tinted))
+        return QSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        colours = theme.active().level(self._level)
+        behind = QColor(colours.tint) if self._tinted else theme.colour("surface")
+        if self._tinted:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(behind)
+            painter.drawEllipse(self.rect())
+        side = theme.active().px(self._size)
+        glyph = QRectF((self.width() - side) / 2, (self.height() - side) / 2, side, side)
+        paint_level(painter, self._level, glyph, QColor(colours.shape), behind)
+        painter.end()
+
+
+@dataclass(frozen=True, slots=True)
+class ChipLook:
+    """Words, icon and colour tokens of a chip."""
+
+    words: str
+    icon: str
+    ink: str
+    fill: str
+
+
+class Chip(QWidget):
+    """A state as icon and word on its tint."""
+
+    def __init__(self, look: ChipLook, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(look.words)
+
+    @property
+    def words(self) -> str:
+        """The word shown."""
+        return self._look.words
+
+    def show_look(self, look: ChipLook) -> None:
+        """Show another state."""
+        self._look = look
+        self.setAccessibleName(look.words)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return _badge_size(self._look.words)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        paint_chip(painter, self._look, QRectF(self.rect()))
+        painter.end()
+
+
+def paint_chip(painter: QPainter, look: ChipLook, rect: QRectF) -> None:
+    """Paint a chip into `rect`; for item delegates too."""
+    ink = theme.colour(look.ink)
+    rounded(painter, rect, 6, theme.colour(look.fill))
+    side = theme.active().px(14)
+    icon = QRectF(round(rect.left() + theme.active().px(_PAD)), round(rect.center().y() - side / 2), side, side)
+    paint_icon(painter, look.icon, icon, ink)
+    _paint_word(painter, look.words, rect, ink)
+
+
+def chip_size(look: ChipLook) -> QSize:
+    """How much room a chip takes."""
+    return _badge_size(look.words)
+
+
+PASS = ChipLook("Pass", "check", "ok", "oktint")
+WATCH = ChipLook("Watch", "warning", "warn", "warntint")
+FAIL = ChipLook("Fail", "error", "fail", "failtint")
+
+
+def _badge_size(words: str) -> QSize:
+    px = theme.active().px
+    width = QFontMetricsF(theme.active().font(Role.LABEL_STRONG)).horizontalAdvance(words)
+    return QSize(round(px(_PAD) + px(_GLYPH) + px(_GAP) + width + px(_PAD) + 1), px(_HEIGHT))
+
+
+def _paint_word(painter: QPainter, words: str, rect: QRectF, ink: QColor) -> None:
+    px = theme.active().px
+    painter.setFont(theme.active().font(Role.LABEL_STRONG))
+    painter.setPen(ink)
+    start = px(_PAD) + px(_GLYPH) + px(_GAP)
+    painter.drawText(rect.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, words)

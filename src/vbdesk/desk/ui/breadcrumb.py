@@ -1,0 +1,37 @@
+"""One step of the way to where one is; a click goes back to it."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Role
+
+
+class Crumb(QAbstractButton):
+    """A small link."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.setText(text)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setProperty("ringRadius", 4)
+
+    def show_text(self, text: str) -> None:
+        """Name another step."""
+        self.setText(text)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        metrics = QFontMetricsF(theme.active().font(Role.CAPTION))
+        return QSize(round(metrics.horizontalAdvance(self.text()) + 1), theme.active().px(20))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = QPainter(self)
+        painter.setFont(theme.active().font(Role.CAPTION))
+        painter.setPen(theme.colour("text" if self.underMouse() else "text2"))
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter, self.text())
+        painter.end()

@@ -1,0 +1,71 @@
+"""Cards: a surface with one edge, a title at its left and one control or caption at its right."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from vbdesk.desk.ui.page_head import PageHead
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+
+_TITLE_WIDTH = 150
+
+
+class Card(QFrame):
+    """A surface for one matter; lay out content in `body`. Never a card within a card."""
+
+    def __init__(
+        self, title: str = "", *, quiet: bool = False, padding: int = 20, right: QWidget | None = None
+    ) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.setProperty("quiet", quiet)
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(padding, padding, padding, padding)
+        self.body.setSpacing(12)
+        if title or right is not None:
+            head = QHBoxLayout()
+            head.addWidget(Text(title, Role.CARD_TITLE))
+            head.addStretch(1)
+            if right is not None:
+                head.addWidget(right)
+            self.body.addLayout(head)
+
+
+def headed(title: str, *controls: QWidget) -> Card:
+    """A card whose controls go below its title where there is no room beside it."""
+    words = QHBoxLayout()
+    words.addWidget(Text(title, Role.CARD_TITLE))
+    words.addStretch(1)
+    head = PageHead(words, *controls, words_width=_TITLE_WIDTH)
+    head.setMinimumWidth(1)  # it arranges itself for the width there is, so it may not ask for one
+    card = Card(padding=20)
+    card.body.addWidget(head)
+    return card
+
+
+def line() -> QFrame:
+    """A 1 px line between rows."""
+    frame = QFrame()
+    frame.setObjectName("line")
+    frame.setFixedHeight(1)
+    return frame
+
+
+def upright_line() -> QFrame:
+    """A 1 px line between columns."""
+    frame = QFrame()
+    frame.setObjectName("line")
+    frame.setFixedWidth(1)
+    return frame
+
+
+def scrolled(content: QWidget) -> QScrollArea:
+    """`content` in an area that scrolls vertically, never sideways."""
+    area = QScrollArea()
+    content.setObjectName(content.objectName() or "scrolled")
+    area.setWidget(content)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.viewport().setAutoFillBackground(False)
+    return area

@@ -1,0 +1,441 @@
+"""The table of the desk: rows of cells, painted by one delegate, reached by mouse and keyboard."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
+from vbdesk.desk.ui.cell_table import CellRole, CellTable
+from vbdesk.desk.ui.cells import Act, Cell, Heat, LevelMark, Moving, Stacked, StateMark, TwoLines, Words
+from vbdesk.desk.ui.heat_map import paint_heat, paint_stacked
+from vbdesk.desk.ui.painting import antialiased, hover_fill, paint_tick_box, rounded
+from vbdesk.desk.ui.progress import paint_progress
+from vbdesk.desk.ui.state_chip import STATE_LOOKS
+from vbdesk.desk.ui.theme import Role
+
+Index = QModelIndex | QPersistentModelIndex
+
+_PAD = 8
+_EDGE = 20
+_BUTTON_PAD = 11
+_BUTTON_HEIGHT = 30
+_BAR_WIDTH = 220
+_LEAST_STRETCH = 150
+_TICK, _TICK_GAP = 18, 12
+_NOWHERE = QPoint(-1, -1)
+
+
+class CellView(QTableView):
+    """A table that opens a row with a click or Enter, and acts with its button or Space.
+
+    Where rows can be chosen, each has a box to tick: by a click on it, by Shift and the arrow keys, by Ctrl and Space,
+    all of them by Ctrl and A, none by Escape.
+
+    Signals:
+        opened: (str) key of the row that was chosen.
+        acted: (str) key of the row whose button was pressed.
+        chosen_changed: other rows are ticked than before.
+        delete_wanted: Delete was pressed.
+    """
+
+    opened = Signal(str)
+    acted = Signal(str)
+    chosen_changed = Signal()
+    delete_wanted = Signal()
+
+    def __init__(
+        self,
+        name: str,
+        table: CellTable,
+        widths: Sequence[int],
+        *,
+        stretch: int,
+        droppable: int | Sequence[int] = (),
+        row_height: int = 55,
+        choosable: bool = False,
+        least_stretch: int | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Show `table`.
+
+        Args:
+            name: for screen readers.
+            table: the rows.
+            widths: of the columns at 100 % text.
+            stretch: the column that takes what is left.
+            droppable: the columns that go where there is no room, first to last.
+            row_height: at 100 % text.
+            choosable: several rows can be ticked.
+            least_stretch: of the stretching column, at 100 % text, before others are left out or it scrolls; None: as
+                little as there is, or 150 where others can be left out.
+            parent: of the widget.
+        """
+        super().__init__(parent)
+        self.choosable = choosable
+        self._yields = least_stretch is not None or droppable != ()
+        self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
+        self.pointer = _NOWHERE  # kept from its moves: asking the system for it at every cell takes a while
+        self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
+        self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
+        self.setModel(table)
+        self.setItemDelegate(_CellDelegate(self))
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        modes = QAbstractItemView.SelectionMode
+        self.setSelectionMode(modes.ExtendedSelection if choosable else modes.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.viewport().setAutoFillBackground(False)
+        self.setMouseTracking(True)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        head = self.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setSectionsClickable(False)
+        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        theme.active().changed.connect(self.fit)
+        table.modelReset.connect(self.fit)
+        if choosable:
+            table.modelReset.connect(self.chosen_changed)  # a reset chooses nothing, and Qt says nothing of it
+            self.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self.fit()
+
+    def set_widths(self, widths: Sequence[int], stretch: int) -> None:
+        """Other columns."""
+        self._widths, self._stretch = tuple(widths), stretch
+        self.fit()
+
+    @Slot()
+    def fit(self) -> None:
+        """Take row heights and column widths from the text size."""
+        px, head = theme.active().px, self.horizontalHeader()
+        # the card behind shows through, with its round corners
+        self.setStyleSheet(
+            "QTableView, QHeaderView::section { background: transparent; }"
+            f"QHeaderView::section:first {{ padding-left: {px(self.first_edge())}px; }}"
+        )
+        self.verticalHeader().setDefaultSectionSize(px(self._row_height))
+        head.setMinimumSectionSize(px(24))
+        headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
+        head.setFixedHeight(px(36 + 12 * max((heading.count("\n") for heading in headings), default=0)))
+        for column in range(min(len(self._widths), head.count())):
+            fills = column == self._stretch
+            mode = QHeaderView.ResizeMode.Stretch if fills else QHeaderView.ResizeMode.Fixed
+            head.setSectionResizeMode(column, mode)
+            if not fills:
+                self.setColumnWidth(column, px(self._widths[column]))
+        self._drop()
+        self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Where the stretching column would get too little: leave others out; if that is not enough, scroll."""
+        if not self._yields:
+            return
+        px = theme.active().px
+        room = self.viewport().width() - px(self._least_stretch)
+        needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
+        for column in self._droppable:
+            self.setColumnHidden(column, needed > room)
+            if self.isColumnHidden(column):
+                needed -= px(self._widths[column])
+        fits = needed <= room
+        mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
+        self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
+        if not fits:
+            self.setColumnWidth(self._stretch, px(self._least_stretch))
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAsNeeded
+        self.setHorizontalScrollBarPolicy(policy)
+
+    def current_key(self) -> str | None:
+        """Key of the selected row."""
+        index = self.currentIndex()
+        return self._table.row(index.row()).key if index.isValid() else None
+
+    def select_key(self, key: str) -> None:
+        """Select a row by its key, if it is here."""
+        place = self._table.place_of(key)
+        if place is not None:
+            self.setCurrentIndex(self._table.index(place, 0))
+
+    def chosen_keys(self) -> list[str]:
+        """Keys of the ticked rows, in the order of the list."""
+        selection = self.selectionModel().selection()
+        parts = [selection.at(number) for number in range(selection.count())]
+        ranges = sorted((part.top(), part.bottom()) for part in parts)
+        places = (place for first, last in ranges for place in range(first, last + 1))
+        return [self._table.row(place).key for place in places]
+
+    def first_edge(self) -> int:
+        """Where the words of the first column begin, at 100 % text."""
+        return _EDGE + (_TICK + _TICK_GAP if self.choosable else 0)
+
+    def tick_rect(self, row: QRectF) -> QRectF:
+        """Where the box to tick stands in the first cell of a row."""
+        side = theme.active().px(_TICK)
+        return QRectF(row.left() + theme.active().px(_EDGE), row.center().y() - side / 2, side, side)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        key = self.current_key()
+        plain = not event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if key is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit(key)
+        elif key is not None and event.key() == Qt.Key.Key_Space and plain:
+            self.acted.emit(key)
+        elif self.choosable and event.key() == Qt.Key.Key_Delete:
+            self.delete_wanted.emit()
+        elif self.choosable and event.key() == Qt.Key.Key_Escape:
+            self.clearSelection()
+        else:
+            super().keyPressEvent(event)
+
+    def moveCursor(  # noqa: D102
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        ends = {QAbstractItemView.CursorAction.MoveHome: 0, QAbstractItemView.CursorAction.MoveEnd: -1}
+        if action in ends and self._table.rowCount():  # to the first and last row, not column
+            return self._table.index(ends[action] % self._table.rowCount(), 0)
+        return super().moveCursor(action, modifiers)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        point = event.position().toPoint()
+        if self._ticks_at(point):
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(self.indexAt(point), flags.Toggle | flags.Rows)
+        elif not self.choosable or self._button_at(point) is None:  # a button leaves the choice as it is
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        super().mouseMoveEvent(event)
+        point = self.pointer = event.position().toPoint()
+        over = self._button_at(point) is not None or self._ticks_at(point)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        self.viewport().update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        super().mouseReleaseEvent(event)
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return
+        index = self.indexAt(event.position().toPoint())
+        if not index.isValid() or self._ticks_at(event.position().toPoint()):
+            return
+        key = self._table.row(index.row()).key
+        choosing = self.choosable and event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        )
+        if self._button_at(event.position().toPoint()) is not None:
+            self.acted.emit(key)
+        elif not choosing:
+            self.opened.emit(key)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().leaveEvent(event)
+        self.pointer = _NOWHERE
+        self.viewport().update()
+
+    def hovered_row(self) -> int:
+        """Row under the pointer; -1 for none."""
+        return self.rowAt(self.pointer.y())
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        self.chosen_changed.emit()
+
+    def _ticks_at(self, point: QPoint) -> bool:
+        index = self.indexAt(point)
+        if not self.choosable or not index.isValid() or index.column() != 0:
+            return False
+        return point.x() < self.visualRect(index).left() + theme.active().px(self.first_edge() - _TICK_GAP // 2)
+
+    def _button_at(self, point: QPoint) -> QRect | None:
+        index = self.indexAt(point)
+        cell = index.data(CellRole.CELL) if index.isValid() else None
+        if not isinstance(cell, Act) or not cell.text:
+            return None
+        rect = button_rect(cell, QRectF(self.visualRect(index)), last=True).toRect()
+        return rect if rect.contains(point) else None
+
+
+class _CellDelegate(QStyledItemDelegate):
+    """Paints every kind of cell."""
+
+    def __init__(self, view: CellView) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(40, theme.active().px(55))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
+        antialiased(painter)
+        rect = QRectF(option.rect)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = self._view.hovered_row() == index.row()
+        self._paint_ground(painter, rect, index, selected=selected, hovered=hovered)
+        last = index.column() == index.model().columnCount() - 1
+        left = self._view.first_edge() if index.column() == 0 else _PAD
+        area = rect.adjusted(theme.active().px(left), 0, -theme.active().px(_EDGE if last else _PAD), 0)
+        if self._view.choosable and index.column() == 0:
+            paint_tick_box(painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
+        cell: Cell = index.data(CellRole.CELL)
+        match cell:
+            case Words():
+                _paint_words(painter, cell, area)
+            case TwoLines():
+                _paint_two_lines(painter, cell, area)
+            case StateMark():
+                paint_chip(painter, STATE_LOOKS[cell.state], _centred(area, chip_size(STATE_LOOKS[cell.state])))
+            case LevelMark():
+                _paint_level(painter, cell, area)
+            case Moving():
+                _paint_moving(painter, cell, area)
+            case Heat():
+                paint_heat(painter, cell, rect)
+            case Stacked():
+                paint_stacked(painter, cell, area)
+            case Act() if cell.text:
+                box = button_rect(cell, rect, last=last)
+                over = hovered and box.contains(self._view.pointer)
+                _paint_button(painter, cell, box, hovered=over)
+        painter.restore()
+
+    def _paint_ground(self, painter: QPainter, rect: QRectF, index: Index, *, selected: bool, hovered: bool) -> None:
+        if selected or hovered:
+            painter.fillRect(rect, theme.colour("accenttint" if selected else "surface2"))
+        if selected and index.column() == 0:
+            painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), theme.colour("accent"))
+        if index.row() < index.model().rowCount() - 1:
+            painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), theme.colour("border"))
+
+
+def button_rect(act: Act, cell: QRectF, *, last: bool) -> QRectF:
+    """Where the button of a cell stands: at its right edge."""
+    px = theme.active().px
+    width = QFontMetricsF(theme.active().font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
+    right = cell.right() - px(_EDGE if last else _PAD)
+    return QRectF(right - width, cell.center().y() - px(_BUTTON_HEIGHT) / 2, width, px(_BUTTON_HEIGHT))
+
+
+def _centred(area: QRectF, size: QSize) -> QRectF:
+    return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
+
+
+def _paint_level(painter: QPainter, cell: LevelMark, area: QRectF) -> None:
+    if cell.level is None:
+        _paint_words(painter, Words(cell.words, "text3"), area)
+    else:
+        paint_level_badge(painter, cell.level, _centred(area, level_badge_size(cell.level)))
+
+
+def _paint_words(painter: QPainter, cell: Words, area: QRectF) -> None:
+    """One line where it fits, else two; what is longer ends in an ellipsis and is said in full to a screen reader."""
+    font = theme.active().font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
+    metrics = QFontMetricsF(font)
+    painter.setFont(font)
+    painter.setPen(theme.colour(cell.ink))
+    side = Qt.AlignmentFlag.AlignRight if cell.right else Qt.AlignmentFlag.AlignLeft
+    if metrics.horizontalAdvance(cell.text) <= area.width():
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
+        return
+    first, rest = _broken(cell.text, metrics, area.width())
+    height = theme.active().line_height(Role.LABEL)
+    top = area.center().y() - (height if rest else height / 2)
+    painter.drawText(QRectF(area.left(), top, area.width(), height), Qt.AlignmentFlag.AlignVCenter | side, first)
+    if rest:
+        shown = metrics.elidedText(rest, Qt.TextElideMode.ElideRight, area.width())
+        below = QRectF(area.left(), top + height, area.width(), height)
+        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter | side, shown)
+
+
+def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
+    """The first line, and what is left for the second."""
+    words = text.split(" ")
+    count = 1
+    while count < len(words) and metrics.horizontalAdvance(" ".join(words[: count + 1])) <= width:
+        count += 1
+    first = metrics.elidedText(" ".join(words[:count]), Qt.TextElideMode.ElideRight, width)
+    return first, " ".join(words[count:])
+
+
+def _paint_two_lines(painter: QPainter, cell: TwoLines, area: QRectF) -> None:
+    """A long caption takes as many lines as the row is high enough for."""
+    active = theme.active()
+    first, second = active.line_height(Role.LABEL_STRONG), active.line_height(Role.CAPTION)
+    caption = QFontMetricsF(active.font(Role.CAPTION))
+    lines: list[str] = []
+    rest = cell.second
+    room = int((area.height() - first - second) // second)
+    while rest and len(lines) < room - 1 and caption.horizontalAdvance(rest) > area.width():
+        begun, rest = _broken(rest, caption, area.width())
+        lines.append(begun)
+    lines += [rest] if rest else []
+    top = area.center().y() - (first + second * len(lines)) / 2
+    for place, text in enumerate((cell.first, *lines)):
+        font = active.font(Role.CAPTION if place else Role.LABEL_STRONG)
+        painter.setFont(font)
+        painter.setPen(theme.colour("text2" if place else "text"))
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        y = top + (first + second * (place - 1) if place else 0)
+        line = QRectF(area.left(), y, area.width(), second if place else first)
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
+
+
+def _paint_moving(painter: QPainter, cell: Moving, area: QRectF) -> None:
+    active = theme.active()
+    height = active.line_height(Role.LABEL)
+    top = area.center().y() - height + 2
+    strong = active.font(Role.LABEL_STRONG)
+    painter.setFont(strong)
+    painter.setPen(theme.colour("text"))
+    line = QRectF(area.left(), top, area.width(), height)
+    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, cell.figures)
+    start = QFontMetricsF(strong).horizontalAdvance(cell.figures + " ")
+    painter.setFont(active.font(Role.LABEL))
+    painter.setPen(theme.colour("text2"))
+    more = painter.fontMetrics().elidedText(cell.more, Qt.TextElideMode.ElideRight, int(line.width() - start))
+    painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, more)
+    width = min(area.width(), active.px(_BAR_WIDTH))
+    paint_progress(painter, QRectF(area.left(), top + height + 3, width, active.px(6)), cell.share)
+
+
+def _paint_button(painter: QPainter, act: Act, box: QRectF, *, hovered: bool) -> None:
+    colours = theme.active().colours
+    fill: QColor | None = hover_fill(colours.surface, hovered=hovered, pressed=False)
+    edge: QColor | None = theme.colour("control")
+    if act.quiet:
+        fill, edge = (theme.colour("sunken"), None) if hovered else (None, None)
+    rounded(painter, box, 8, fill, edge)
+    painter.setFont(theme.active().font(Role.LABEL_MEDIUM))
+    painter.setPen(QPen(theme.colour("text2" if act.quiet else "text")))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, act.text)

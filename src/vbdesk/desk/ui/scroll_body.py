@@ -1,0 +1,48 @@
+"""The body of a page below its head: it scrolls, and its cards end where the head does."""
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.ui.card import scrolled
+
+SCROLL_BAR = 16
+"""Width of a scroll bar; it stands in the page's margin, so that cards keep their edges."""
+
+
+class ScrollBody(QWidget):
+    """Lay out content in `body`; the page leaves `SCROLL_BAR` of its right margin to this."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        content = QWidget()
+        around = QVBoxLayout(content)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(16)
+        around.setContentsMargins(0, 0, SCROLL_BAR, 0)
+        around.addLayout(self.body)
+        around.addStretch(1)
+        self._around, self._area = around, scrolled(content)
+        self._area.viewport().installEventFilter(self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._area)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if event.type() == QEvent.Type.Resize:  # with a scroll bar or without
+            bar = self._area.width() - self._area.viewport().width()
+            self._around.setContentsMargins(0, 0, max(0, SCROLL_BAR - bar), 0)
+        return False
+
+
+def page_layout(page: QWidget, head: QWidget, banner: QWidget, body: ScrollBody) -> None:
+    """Put head, banner and a body that scrolls below each other."""
+    head.setContentsMargins(0, 0, SCROLL_BAR, 0)
+    inset = QHBoxLayout()
+    inset.setContentsMargins(0, 0, SCROLL_BAR, 0)
+    inset.addWidget(banner)
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(36, 28, 36 - SCROLL_BAR, 24)
+    layout.setSpacing(16)
+    layout.addWidget(head)
+    layout.addLayout(inset)
+    layout.addWidget(body, 1)

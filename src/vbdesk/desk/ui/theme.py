@@ -1,0 +1,263 @@
+"""The theme in use: colours, type and measures of the desk, from its tokens.
+
+Style sheet, painted widgets and charts read the active theme; when it changes, `Theme.changed` is emitted and every
+widget repaints.
+"""
+
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.ui.tokens import (
+    BODY_PX,
+    DARK,
+    DARK_LEVELS,
+    FAMILY,
+    LARGEST_SCALE,
+    LEAST_SCALE,
+    LIGHT,
+    LIGHT_LEVELS,
+    TYPE_SCALE,
+    Colours,
+    LevelColours,
+    Role,
+)
+from vbdesk.resource_files import resource
+
+__all__ = ["Role", "Scheme", "Theme", "active", "colour", "contrast", "install", "mixed"]
+
+_FONT_CUTS = ("Regular", "Medium", "SemiBold", "Bold")
+
+
+class Scheme(StrEnum):
+    """Which colours to use."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class Theme(QObject):
+    """The active colours and type; one for the application.
+
+    Signals:
+        changed: colours or text size differ from before.
+        resized: the text size differs from before; `changed` follows.
+    """
+
+    changed = Signal()
+    resized = Signal()
+
+    def __init__(self, scheme: Scheme = Scheme.SYSTEM, text_size: float | None = None) -> None:
+        """Make a theme of a scheme and a text size, 1.0 as designed; None: as large as the system's font."""
+        super().__init__()
+        self._scheme = scheme
+        self._text_size = text_size
+        self._scale = self._wanted_scale()
+        self._fonts: dict[Role, QFont] = {}
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._follow_system)
+        self._dark = self._wanted_dark()
+
+    @property
+    def scheme(self) -> Scheme:
+        """What was chosen: light, dark, or whatever the system has."""
+        return self._scheme
+
+    @property
+    def dark(self) -> bool:
+        """Whether the dark colours are in use."""
+        return self._dark
+
+    @property
+    def colours(self) -> Colours:
+        """The colour tokens in use."""
+        return DARK if self._dark else LIGHT
+
+    @property
+    def scale(self) -> float:
+        """Text size against 100 %."""
+        return self._scale
+
+    @property
+    def text_size(self) -> float | None:
+        """The text size that was chosen; None where it is the system's."""
+        return self._text_size
+
+    def level(self, level: Level) -> LevelColours:
+        """Colours of a level."""
+        return (DARK_LEVELS if self._dark else LIGHT_LEVELS)[level]
+
+    def px(self, measure: float) -> int:
+        """A measure of the design in pixels at the present text size."""
+        return round(measure * self._scale)
+
+    def font(self, role: Role) -> QFont:
+        """Font of a type role, with tabular figures; made once, since a page asks for hundreds."""
+        if role in self._fonts:
+            return QFont(self._fonts[role])
+        entry = TYPE_SCALE[role]
+        font = _base_font()
+        font.setPixelSize(max(1, self.px(entry.size)))
+        font.setWeight(QFont.Weight(entry.weight))
+        if entry.tracking:
+            font.setLetterSpacing(QFont.SpacingType.PercentageSpacing, 100.0 + entry.tracking)
+        self._fonts[role] = font
+        return QFont(font)
+
+    def line_height(self, role: Role) -> int:
+        """Line height of a type role in pixels."""
+        return self.px(TYPE_SCALE[role].line)
+
+    def set_scheme(self, scheme: Scheme) -> None:
+        """Choose light, dark or the system's."""
+        self._scheme = scheme
+        self._refresh()
+
+    def set_text_size(self, text_size: float | None) -> None:
+        """Choose a text size from 0.9 to 2.0, or None for the system's."""
+        self._text_size = text_size
+        self._refresh()
+
+    def follow_system(self) -> None:
+        """Take over what the system has now, in as far as nothing else was chosen."""
+        self._refresh()
+
+    def apply(self) -> None:
+        """Give the application its font, palette and style sheet."""
+        _load_fonts()
+        self._apply()
+
+    @Slot()
+    def _follow_system(self) -> None:
+        self._refresh()
+
+    def _refresh(self) -> None:
+        before = self._dark, self._scale
+        self._dark, self._scale = self._wanted_dark(), self._wanted_scale()
+        if self._scale != before[1]:
+            self.resized.emit()
+        if (self._dark, self._scale) != before:
+            self._apply()
+
+    def _wanted_dark(self) -> bool:
+        if self._scheme is Scheme.SYSTEM:
+            return QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return self._scheme is Scheme.DARK
+
+    def _wanted_scale(self) -> float:
+        if self._text_size is None:
+            return _system_scale()
+        return min(max(self._text_size, LEAST_SCALE), LARGEST_SCALE)
+
+    def _apply(self) -> None:
+        from vbdesk.desk.ui.style_sheet import style_sheet
+
+        self._fonts.clear()
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            _set(application, self.font(Role.BODY), _qt_palette(self.colours), style_sheet(self))
+        self.changed.emit()
+
+
+_active: Theme | None = None
+
+
+def install(theme: Theme) -> None:
+    """Make `theme` the one that widgets read, and apply it."""
+    global _active
+    _active = theme
+    theme.apply()
+
+
+def active() -> Theme:
+    """The theme in use."""
+    if _active is None:
+        raise RuntimeError("theme.install() has not been called")
+    return _active
+
+
+def colour(token: str) -> QColor:
+    """A colour token of the active theme by its name."""
+    return QColor(getattr(active().colours, token))
+
+
+def mixed(fill: str, towards: str, share: float) -> QColor:
+    """`fill` moved by `share` (0..1) towards another colour: hover is 6 %, pressed 12 % towards the text."""
+    a, b = QColor(fill), QColor(towards)
+    return QColor.fromRgbF(
+        a.redF() + (b.redF() - a.redF()) * share,
+        a.greenF() + (b.greenF() - a.greenF()) * share,
+        a.blueF() + (b.blueF() - a.blueF()) * share,
+    )
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(hex_colour: str) -> float:
+    colour = QColor(hex_colour)
+    channels = (colour.redF(), colour.greenF(), colour.blueF())
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _set(application: QApplication, font: QFont, palette: QPalette, sheet: str) -> None:
+    """Give the application what is new; each of the three goes through every widget there is."""
+    if application.font() != font:
+        application.setFont(font)
+    if application.palette() != palette:
+        application.setPalette(palette)
+    if application.styleSheet() != sheet:
+        application.setStyleSheet(sheet)
+
+
+def _system_scale() -> float:
+    """Text size that the system asks for; never below 100 %, since 12 px captions are the smallest we show."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    return max(1.0, QFontInfo(font).pixelSize() / BODY_PX)
+
+
+def _load_fonts() -> None:
+    if QFontDatabase.hasFamily(FAMILY):
+        return
+    for cut in _FONT_CUTS:
+        QFontDatabase.addApplicationFont(str(resource("fonts", f"{FAMILY}-{cut}.otf")))
+
+
+def _base_font() -> QFont:
+    font = QFont(FAMILY)
+    font.setStyleHint(QFont.StyleHint.SansSerif)
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def _qt_palette(colours: Colours) -> QPalette:
+    """What Qt itself paints with: menus, selections, disabled text."""
+    roles = {
+        QPalette.ColorRole.Window: colours.bg,
+        QPalette.ColorRole.WindowText: colours.text,
+        QPalette.ColorRole.Base: colours.surface,
+        QPalette.ColorRole.AlternateBase: colours.surface2,
+        QPalette.ColorRole.Text: colours.text,
+        QPalette.ColorRole.Button: colours.surface,
+        QPalette.ColorRole.ButtonText: colours.text,
+        QPalette.ColorRole.PlaceholderText: colours.text3,
+        QPalette.ColorRole.Highlight: colours.accentfill,
+        QPalette.ColorRole.HighlightedText: colours.on_accent,
+        QPalette.ColorRole.Link: colours.accent,
+        QPalette.ColorRole.ToolTipBase: colours.surface,
+        QPalette.ColorRole.ToolTipText: colours.text,
+    }
+    palette = QPalette()
+    for role, value in roles.items():
+        palette.setColor(role, QColor(value))
+    for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(colours.text3))
+    return palette
