@@ -33,7 +33,7 @@ from vbdesk.voice.speakers import voice_similarity
 from vbdesk.voice.sustained import find_sustained_vowels
 
 sys.path.append(str(Path(__file__).parents[1] / "voice"))
-from test_voice_hostile import FILES_PER_FORMAT, broken_files, sound_in
+from test_voice_damaged_files import FILES_PER_FORMAT, broken_files, sound_in
 
 CLARITY, ACTIVITY, ISSUES, FILES = "Clarity", "Speech activity", "Issue codes", "Broken files"
 SNRS_DB = (-5, 0, 5, 10, 15, 20, 30)

@@ -28,7 +28,7 @@ def quiet():
 
 
 @pytest.fixture
-def made_features(reference):
+def make_features(reference):
     """A feature set of the given values; everything else is missing."""
 
     def make(**values):
@@ -41,7 +41,7 @@ def made_features(reference):
 
 
 @pytest.fixture
-def made_passage(reference):
+def make_passage(reference):
     """A passage whose features lie at the given z (0 where not named), as in a male-typical voice."""
 
     def make(z=None, *, replicates=None, windows=(), without=()):

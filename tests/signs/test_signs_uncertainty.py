@@ -44,7 +44,7 @@ def test_the_error_is_the_spread_of_the_index_over_resampled_speech(calibration)
     assert error == pytest.approx(abs(first.weight) / sign.reference_sd)
 
 
-def test_signs_of_voice_quality_are_less_sure_than_phrases_tell(calibration):
+def test_noise_sensitive_signs_have_a_larger_error_than_their_phrases(calibration):
     rules = calibration.scoring
     assert rules.error_factor(calibration.signs[SignName.HYPERVIGILANCE].weights) == 1
     assert rules.error_factor(calibration.signs[SignName.DRY_MOUTH].weights) == pytest.approx(1.7)

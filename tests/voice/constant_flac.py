@@ -5,7 +5,7 @@ import struct
 MOST_BLOCK_FRAMES = 65_535
 
 
-def cheap_flac(
+def constant_flac(
     *, seconds: float, sample_rate: int = 44_100, channels: int = 1, said_seconds: float | None = None, value: int = 0
 ) -> bytes:
     """A FLAC file of one constant `value`, 16 bits.

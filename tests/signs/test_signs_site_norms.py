@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture
-def own_norms(tmp_path):
+def write_site_norms(tmp_path):
     """Write norms like those that ship, with changes."""
 
     def write(change=lambda content: None, version="2.0+site"):
@@ -46,8 +46,8 @@ def faster(content):
         content["feature"]["speech_rate"][part]["t_mean"] += content["feature"]["speech_rate"][part]["t_sd"]
 
 
-def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
-    path = own_norms(faster)
+def test_a_voice_is_compared_with_the_norms_of_the_site(write_site_norms, recording):
+    path = write_site_norms(faster)
     shipped, here = (measure_recording(recording, norms_file=norms).passages[0] for norms in (None, path))
     assert here.features == shipped.features
     inflation = load_reference_data().norms.features["speech_rate"].sd_inflation_free_speech
@@ -55,8 +55,8 @@ def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
     assert {name for name in here.z if here.z[name] != shipped.z[name]} == {"speech_rate"}
 
 
-def test_every_result_names_the_norms(own_norms, recording, tmp_path):
-    path, source = own_norms(faster), PluginSource(tmp_path / "own")
+def test_every_result_names_the_norms(write_site_norms, recording, tmp_path):
+    path, source = write_site_norms(faster), PluginSource(tmp_path / "own")
     source.folder.mkdir()
     shutil.copy(DATA / "slow-speech.toml", source.folder)
     result = analyze(recording, ScoringTarget.model("pulse"), norms_file=path)
@@ -67,16 +67,18 @@ def test_every_result_names_the_norms(own_norms, recording, tmp_path):
     assert analyze(recording, ScoringTarget.model("pulse")).signals[0].sign_version == "1.0.0"
 
 
-def test_the_same_numbers_under_another_version_give_the_same_levels(own_norms, recording):
-    here = analyze(recording, ScoringTarget.model("haven"), norms_file=own_norms())
+def test_the_same_numbers_under_another_version_give_the_same_levels(write_site_norms, recording):
+    here = analyze(recording, ScoringTarget.model("haven"), norms_file=write_site_norms())
     shipped = analyze(recording, ScoringTarget.model("haven"))
     renamed = [signal.model_copy(update={"sign_version": "1.0.0"}) for signal in here.signals]
     assert renamed == shipped.signals
     assert here.summary == shipped.summary
 
 
-def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
-    path = own_norms(lambda content: content.update(sign_reference={"stress": {"mean": 0.1, "sd": 0.5, "n": 60}}))
+def test_the_sign_reference_of_site_norms_replaces_that_of_the_calibration(write_site_norms):
+    path = write_site_norms(
+        lambda content: content.update(sign_reference={"stress": {"mean": 0.1, "sd": 0.5, "n": 60}})
+    )
     signs = load_reference_data(norms_file=path).calibration.signs
     stress, shipped = signs[SignName.STRESS], load_reference_data().calibration.signs
     assert (stress.reference_mean, stress.reference_sd) == (0.1, 0.5)
@@ -94,11 +96,11 @@ def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
         (lambda content: content.update(sign_reference={"joy": {"mean": 0, "sd": 1}}), "2.0", "sign_reference.joy"),
     ],
 )
-def test_norms_that_will_not_do_are_refused(own_norms, change, version, reason):
+def test_unsuitable_norms_are_rejected(write_site_norms, change, version, reason):
     with pytest.raises(DataFileError, match=reason) as refused:
-        load_reference_data(norms_file=own_norms(change, version))
+        load_reference_data(norms_file=write_site_norms(change, version))
     assert "site.toml" in str(refused.value)
 
 
-def test_a_version_that_names_more_is_added_to():
+def test_a_version_with_build_metadata_is_extended():
     assert version_with_norms("1.0+fit.3", "2.0+measured.ab") == "1.0+fit.3.norms.2.0.measured.ab"
