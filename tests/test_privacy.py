@@ -1,4 +1,4 @@
-"""No core file from any command that holds a key, and no file of its data that another account reads."""
+"""No command dumps core, and its files cannot be read by other accounts."""
 
 import os
 import stat
@@ -64,7 +64,7 @@ library.close()
 
 
 def accessible_to_others(folder):
-    """Everything below a folder, and itself, that others have a right to."""
+    """A folder and its contents, as far as others have permissions on them."""
     return [
         f"{path}: {stat.S_IMODE(path.lstat().st_mode):o}"
         for path in (folder, *folder.rglob("*"))
@@ -83,7 +83,7 @@ def with_umask(umask):
 
 @contextmanager
 def running(*arguments, umask=0o000, ready):
-    """A child that runs until the end of the block, once `ready` is true."""
+    """Run a child process until the end of the block, after `ready` is true."""
     with subprocess.Popen(
         [sys.executable, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, umask=umask
     ) as child:
@@ -106,7 +106,7 @@ def serve(data, ready_file):
 
 
 def family(pid):
-    """A process and all that descend from it."""
+    """A process and all its descendants."""
     children = [int(word) for each in Path(f"/proc/{pid}/task").glob("*/children") for word in each.read_text().split()]
     return [pid, *(each for child in children for each in family(child))]
 
@@ -177,7 +177,7 @@ def test_the_files_and_memory_of_the_service_are_private(tmp_path, umask):
 )
 @LIMITS
 def test_no_command_and_no_child_of_it_writes_a_core_file(tmp_path, command):
-    """The command line is replaced by one that looks at itself: what protects it comes before it."""
+    """The command line is replaced by a probe, because the protection starts before it."""
     program = """
 import runpy, subprocess, sys, types
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which language serves a wish best."""
+"""Lookup of the best available language."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Shapes on the wire: what is present, what is null, what is left out."""
+"""Shapes on the wire: present, null and omitted fields."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""Many recordings measured in processes, through crashes and interruptions."""
+"""Parallel measurement of many recordings, with crashes and interruptions."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ def journal_path(tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    """Files of the given texts, in a folder of their own."""
+    """Write files with the given texts to a folder."""
 
     def make(**texts):
         folder = tmp_path / "recordings"

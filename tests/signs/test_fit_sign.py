@@ -1,4 +1,4 @@
-"""Signs fitted to made recordings whose truth is known."""
+"""Signs fitted to simulated recordings with known truth."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ def request_of(**changes):
 
 
 def made_data(norms, speakers=120, recordings=2, shifts=SHIFTED, seed=3, drift=0.0, clarity_by_label=0.0):
-    """Labels and measurements of made speakers, half of them with the label; z values are standard normal."""
+    """Labels and measurements of simulated speakers, half with the label; z values are standard normal."""
     random = np.random.default_rng(seed)
     labels, measured = {}, {}
     start = datetime(2026, 1, 1, tzinfo=UTC)
@@ -156,7 +156,7 @@ def test_many_recordings_are_calibrated_by_isotonic_regression():
 
 
 def test_labels_that_change_within_a_speaker_are_fitted_too(norms):
-    """Rested and tired, say: every speaker has both labels, and the trait of the speaker is in both."""
+    """For example rested and tired: every speaker has both labels, with the same trait."""
     labels, measured = made_data(norms, speakers=80, recordings=2, shifts={})
     paths = sorted(labels)
     tired = {path: RecordingLabel(labels[path].speaker, number % 2, None, None) for number, path in enumerate(paths)}
@@ -211,7 +211,7 @@ def test_no_speaker_is_both_trained_on_and_tested(norms):
 
 
 def test_labels_that_only_name_the_speaker_cannot_be_learnt(norms):
-    """Every speaker sounds like nobody else: with speakers in both parts of a fold this would be learnt by heart."""
+    """Every speaker is unique: with a speaker in both parts of a fold, the fit would memorise the speaker."""
     labels, measured = made_data(norms, speakers=40, recordings=8, shifts={}, seed=11)
     card = fit_sign(labels, measured, request_of(), norms).card
     assert card["auc"]["value"] < 0.65
@@ -333,7 +333,7 @@ def test_intervals_have_the_nominal_coverage():
 
 @pytest.fixture
 def study_on_disk(tmp_path, norms):
-    """A table of made recordings whose measurements stand in the journal already."""
+    """A table of simulated recordings with measurements already in the journal."""
     labels, measured = made_data(norms, speakers=24, recordings=2)
     folder, out = tmp_path / "study", tmp_path / "out"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Norms measured from a group whose truth is known."""
+"""Norms measured from a simulated group with known truth."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def drawn_group(norms, n=300, *, without=()):
 
 @pytest.fixture
 def written(tmp_path):
-    """Write measured norms and read them as vbdesk does, and as plain TOML."""
+    """Write measured norms; read them as norms and as TOML."""
 
     def write(group, fewest=20):
         result = measure_norms(group, fewest)
@@ -157,7 +157,7 @@ def test_an_error_in_the_speaker_table_names_its_line(tmp_path, line, sentence):
 
 @pytest.fixture
 def recordings(request, tmp_path):
-    """Six short recordings of "three women" and "three men", one that is none, and their table."""
+    """Six short recordings of "three women" and "three men", an invalid file, and their table."""
     folder = tmp_path / "recordings"
     folder.mkdir()
     lines = ["path,speaker,sex"]

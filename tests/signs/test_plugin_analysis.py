@@ -1,4 +1,4 @@
-"""A sign of a lab's own is read by the rules of every sign."""
+"""A plug-in sign is scored by the rules of every sign."""
 
 import json
 from pathlib import Path

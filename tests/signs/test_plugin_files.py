@@ -1,4 +1,4 @@
-"""Signs of a lab's own: what is accepted, what is refused, and in which words."""
+"""Plug-in sign files: accepted files, rejected files, and the messages."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The data files are checked as they are read, and the fault is named."""
+"""The data files are validated at load, and errors are named."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The whole way, from a real recording to a result."""
+"""The whole analysis, from a real recording to a result."""
 
 import json
 import re

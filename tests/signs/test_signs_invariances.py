@@ -1,4 +1,4 @@
-"""What does not change the voice does not change its reading: gain, silence, rate, channels, container, codec."""
+"""Readings do not depend on gain, silence, rate, channels, container or codec."""
 
 import numpy as np
 import pytest

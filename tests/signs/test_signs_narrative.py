@@ -1,4 +1,4 @@
-"""Every summary that the rules can produce, in every language, keeps to the rules of wording."""
+"""Every summary that the rules can produce, in every language, obeys the wording rules."""
 
 import re
 from functools import cache
@@ -53,7 +53,7 @@ def bundle(reference, model, named, level, rest=Level.NONE):
 
 
 def moving_z(readings, reference):
-    """Each feature as far out as it goes, in the direction of a sign that it moved."""
+    """Each feature at its z limit, in the direction that raises a sign."""
     z = {}
     for one in readings:
         if one.contributions:
@@ -75,7 +75,7 @@ def sentences(text):
 
 @cache  # the same sentences come again and again
 def assert_well_formed(text, language):
-    """What holds for every piece of text: nothing banned, no torn joints, no stray spaces."""
+    """Check a text: no banned words, no broken joints, no extra spaces."""
     assert not re.search(rf"\b{BANNED[language]}\b", text, re.IGNORECASE), text
     assert not re.search(r"  |^ | $| [,.;:]|,\.|\.\.|[{}]", text), text
     assert not re.search(BAD_JOINTS[language], text), text

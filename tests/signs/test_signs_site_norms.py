@@ -1,4 +1,4 @@
-"""Norms of a site's own in place of those that ship."""
+"""Site norms in place of the shipped norms."""
 
 import shutil
 import tomllib
@@ -22,7 +22,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 @pytest.fixture
 def write_site_norms(tmp_path):
-    """Write norms like those that ship, with changes."""
+    """Write the shipped norms with changes."""
 
     def write(change=lambda content: None, version="2.0+site"):
         content = tomllib.loads(resource("norms", "norms.toml").read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ def recording():
 
 
 def faster(content):
-    """A site where everybody speaks much faster."""
+    """A site where all speakers speak much faster."""
     for part in ("male", "female", "mixed"):
         content["feature"]["speech_rate"][part]["t_mean"] += content["feature"]["speech_rate"][part]["t_sd"]
 

@@ -1,4 +1,4 @@
-"""The interval of a score: what it rests on, and that it is the same wherever the recording is analysed."""
+"""The interval of a score: its basis, and its reproducibility on any computer."""
 
 import math
 import subprocess

@@ -1,4 +1,4 @@
-"""FLAC files that are small to send and long to decode: every block says one value for all of its samples."""
+"""Small FLAC files that decode to many samples: every block holds one constant value."""
 
 import struct
 

@@ -28,8 +28,8 @@ def test_frames_agree_with_the_transcript(dialogue: Recording) -> None:
     times_s = np.arange(0.005, dialogue.duration_s, 0.01)
     truth = SpeechActivity(TURNS, 0, 0).covers(times_s)
     found = detect_speech(dialogue).covers(times_s)
-    assert np.mean(found[~truth]) < 0.3  # edges of turns only
-    assert np.mean(found[truth]) > 0.85  # turns hold short pauses
+    assert np.mean(found[~truth]) < 0.3  # only at the edges of turns
+    assert np.mean(found[truth]) > 0.85  # turns include short pauses
 
 
 def test_segments_are_in_order_and_within_the_recording(dialogue: Recording) -> None:
@@ -67,7 +67,7 @@ def test_parallel_streams_give_the_same_speech_in_a_long_recording(kathleen: Rec
 
 
 def test_the_detector_sends_no_telemetry(tmp_path: Path) -> None:
-    """Left alone, onnxruntime keeps a device id and a queue of reports in the home folder."""
+    """By default onnxruntime stores a device id and a queue of reports in the home folder."""
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     listen = "from vbdesk.voice.activity import detector; detector(); import time; time.sleep(0.5)"
     subprocess.run([sys.executable, "-c", listen], env={**os.environ, **home}, check=True)

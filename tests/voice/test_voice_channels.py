@@ -1,4 +1,4 @@
-"""Which channels carry the voice, and that putting them together loses nothing of it."""
+"""Mixing channels to mono without losing the voice."""
 
 import subprocess
 import sys
@@ -94,7 +94,7 @@ def test_both_speakers_of_a_call_keep_their_level(tmp_path: Path, kathleen: Reco
 
 
 def test_channels_of_noise_are_all_kept(tmp_path: Path) -> None:
-    """Nobody speaks: nothing is left out, nothing fails."""
+    """Without speech no channel is left out."""
     noise = [hiss(20 * ANALYSIS_RATE, seed=seed) for seed in (1, 2)]
     assert decode_channels(tmp_path, *noise).channels == 2
 

@@ -1,4 +1,4 @@
-"""A thousand broken files of the four formats: each is decoded or refused with a sentence, and nothing else happens."""
+"""A thousand damaged files of the four formats: each is decoded, or rejected with a sentence."""
 
 import io
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What is accepted, what is refused, and that nothing changes on the way."""
+"""Decoding: accepted files, rejected files, and unchanged samples."""
 
 import csv
 from pathlib import Path
@@ -33,7 +33,7 @@ def speech(kathleen: Recording, rate: int, seconds: float = 16.0) -> NDArray[np.
 
 
 def seven_bits(size: int) -> bytes:
-    """`size` as a tag of an MP3 file states it."""
+    """Encode `size` as in the tag of an MP3 file."""
     return bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0))
 
 
@@ -47,7 +47,7 @@ def encode(
     video: bool = False,
     quality: int | None = None,
 ) -> Path:
-    """Write `samples` with FFmpeg; `video`: a few grey pictures beside them; `quality`: at a variable rate."""
+    """Write `samples` with FFmpeg; `video` adds a few grey pictures, `quality` selects a variable bit rate."""
     with av.open(str(path), "w", format=container) as output:
         if video:
             pictures = output.add_stream("mpeg4", rate=25)
@@ -360,7 +360,7 @@ def test_samples_in_memory_become_a_recording(kathleen: Recording) -> None:
 
 
 def test_the_collection_of_unusual_files_has_the_expected_verdicts(shared_audio: Path) -> None:
-    """Every file has a rule here, by how its expected verdict begins; accepted but marked files are tested apart."""
+    """Each file is checked by the start of its expected verdict; files with issues have tests of their own."""
     accepted = (type(None),)
     unreadable = (UnsupportedAudio,)
     verdicts = {

@@ -1,4 +1,4 @@
-"""How much of a file is read before it is refused: small files may hold hours, or samples that take minutes to read."""
+"""Limits on reading: small files can hold hours of sound, or samples that take minutes to read."""
 
 from io import BytesIO
 
@@ -17,7 +17,7 @@ from vbdesk.voice.errors import AudioError, NothingToAnalyse, RecordingTooLong, 
 
 @pytest.fixture
 def read_values(monkeypatch) -> list[int]:
-    """Grows by the samples of every block that is read."""
+    """Number of samples of every block that was read."""
     counted: list[int] = []
     read = decoding._read
 

@@ -1,4 +1,4 @@
-"""Features of made sounds, whose truth is known by construction."""
+"""Features of synthetic sounds with known truth."""
 
 from itertools import product
 
@@ -133,7 +133,7 @@ def test_balance_of_two_tones_is_the_difference_of_their_levels():
 
 
 def bursts(lengths_and_pauses: list[tuple[float, float]]) -> Samples:
-    """A buzz at 120 Hz that sounds and pauses, over faint noise."""
+    """A 120 Hz buzz with pauses, over faint noise."""
     parts = []
     for sounding, pause in lengths_and_pauses:
         parts += [np.ones(int(sounding * ANALYSIS_RATE)), np.zeros(int(pause * ANALYSIS_RATE))]

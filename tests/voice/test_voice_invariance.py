@@ -1,4 +1,4 @@
-"""What must not matter to features, and what must move them in a known direction."""
+"""Changes that must not affect features, and changes that must move them in a known direction."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What decoding costs in memory, measured in a process of its own."""
+"""Memory use of decoding, measured in a process of its own."""
 
 import os
 import subprocess

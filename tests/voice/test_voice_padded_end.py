@@ -1,4 +1,4 @@
-"""A copy in M4A is as long as its original, and a header that lies takes no sound away."""
+"""A copy in M4A is as long as its original, and a wrong header removes no sound."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A room that echoes is named, a dry one with a slow speaker or noise is not."""
+"""Reverberation is reported, a dry room with a slow speaker or noise is not."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def with_noise(recording: Recording, snr_db: float) -> Recording:
 
 
 def read_at(recording: Recording, tempo: float) -> Recording:
-    """The same at another tempo: frames are laid down farther apart or closer than they were taken."""
+    """Change the tempo: frames are written with another hop than they were read."""
     frame, hop = 640, 160
     starts = np.arange(0, len(recording.samples) - frame, int(hop * tempo))
     frames = cut_frames(recording.samples, starts, frame) * np.hanning(frame).astype(np.float32) / 2

@@ -1,4 +1,4 @@
-"""Frames, stretches, tracks, peaks and bands: the small parts that every feature stands on."""
+"""Frames, runs, tracks, peaks and bands: the parts that every feature uses."""
 
 import numpy as np
 import pytest

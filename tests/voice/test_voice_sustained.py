@@ -1,4 +1,4 @@
-"""Held vowels are voice; hum, tones and noise are not."""
+"""Sustained vowels are voice; hum, tones and noise are not."""
 
 import numpy as np
 import pytest
@@ -19,17 +19,17 @@ def noise(count: int, seed: int = 1) -> Floats:
 
 
 def slow(count: int, seed: int) -> Floats:
-    """Noise below 1.5 Hz with a standard deviation of 1: how the pitch of a voice wanders."""
+    """Noise below 1.5 Hz with a standard deviation of 1, like the pitch drift of a voice."""
     spectrum = np.fft.rfft(noise(count, seed))
     spectrum[np.fft.rfftfreq(count, 1 / ANALYSIS_RATE) > 1.5] = 0
     wave = np.fft.irfft(spectrum, count)
     return wave / wave.std()
 
 
-def sustained_vowel(seconds: float, f0: float, *, wandering: float = 0.15, seed: int = 1) -> Floats:
-    """Harmonics under the formants of an open vowel; `wandering` of the pitch in semitones."""
+def sustained_vowel(seconds: float, f0: float, *, drift: float = 0.15, seed: int = 1) -> Floats:
+    """Harmonics under the formants of an open vowel; `drift` of the pitch in semitones."""
     count = round(seconds * ANALYSIS_RATE)
-    phase = 2 * np.pi * np.cumsum(f0 * 2 ** (wandering * slow(count, seed) / 12)) / ANALYSIS_RATE
+    phase = 2 * np.pi * np.cumsum(f0 * 2 ** (drift * slow(count, seed) / 12)) / ANALYSIS_RATE
     vowel = np.zeros(count)
     for harmonic in range(1, int(3800 / f0)):
         gain = sum(1 / (1 + ((harmonic * f0 - centre) / width) ** 2) for centre, width in FORMANTS)
@@ -78,7 +78,7 @@ def machines() -> dict[str, Floats]:
         "tone in noise": np.sin(2 * np.pi * 440 * times) + 0.2 * noise(len(times)),
         "noise": noise(len(times)),
         "wind": wind / wind.std() + 0.01 * noise(len(times)),
-        "steady vowel of a machine": sustained_vowel(10, 150, wandering=0),
+        "steady vowel of a machine": sustained_vowel(10, 150, drift=0),
     }
 
 
@@ -104,7 +104,7 @@ def test_gain_does_not_matter() -> None:
 
 
 def test_the_recording_of_a_vowel_task_is_good(kathleen: Recording) -> None:
-    """Three long breaths of one vowel, then some words: not too little speech, and no noise where there is none."""
+    """Three long vowels, then some words: enough speech, and no noise reported."""
     room = 1e-3 * noise(ANALYSIS_RATE)
     breaths = [part for seed in range(3) for part in (sustained_vowel(5, 190, seed=seed), room)]
     quality = assess_quality(
@@ -127,7 +127,7 @@ def test_noise_is_detected_between_sustained_vowels() -> None:
 
 
 def test_a_vowel_without_pauses_has_no_clarity() -> None:
-    """Neither view can tell the voice from the noise there."""
+    """Neither estimate can separate voice and noise there."""
     assert assess_quality(from_samples(sustained_vowel(16, 190), ANALYSIS_RATE)).audio_clarity is None
 
 

@@ -1,4 +1,4 @@
-"""Sizes that a WAV header gets wrong, and sound that stands where few look for it."""
+"""Wrong sizes in WAV headers, and unusual positions of the data chunk."""
 
 import io
 import struct
