@@ -170,7 +170,7 @@ class Library(Listing):
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
-            UnsupportedFormat: the file is none of the four, or damaged.
+            UnsupportedAudio: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
         content = path.read_bytes()
