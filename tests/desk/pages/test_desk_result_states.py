@@ -289,7 +289,7 @@ def test_the_history_that_only_the_service_knows_can_be_compared_with(
     page = open_page(Recording(job_id=newest, group_id=group_id))
     qtbot.waitUntil(page.compare_button.isEnabled)
     assert len(page.view_model.siblings[0]) == len(trajectory_answer["data_points"]) - 1
-    assert workspace.library.trajectory(group_id) is not None
+    assert workspace.library.responses.trajectory(group_id) is not None
 
 
 def choose_file(page, path):

@@ -138,7 +138,7 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
 
 
 def test_what_the_service_said_is_kept_for_the_next_time(shown, workspace):
-    body, read_at = workspace.library.trajectory(SUBJECT)
+    body, read_at = workspace.library.responses.trajectory(SUBJECT)
     assert len(TrajectoryRead.model_validate_json(body).data_points) == 14
     assert datetime.now(UTC) - read_at < timedelta(minutes=1)
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
-from vbdesk.outbox.library.audit import AuditReader, Verification
+from vbdesk.outbox.library.audit import Verification
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
 from vbdesk.outbox.profiles.profiles import Profile
 
@@ -64,8 +64,7 @@ class RulesViewModel(QObject):
         workspace = self._workspace
 
         def work(context: TaskContext) -> Verification:
-            folder = workspace.outside.library_dir(workspace.profile.profile_id)
-            return AuditReader(folder, workspace.library.store.key).verify()
+            return workspace.library.verify_audit()
 
         workspace.tasks.start(work, self._on_verified, self._on_failed, name="audit")
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.groups import group_id_fault
@@ -15,7 +14,6 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, Stacked, Words
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.report.wording import result_words
 
 FEWEST = 10
@@ -152,10 +150,10 @@ class CohortGroupViewModel(QObject):
 
     def start(self) -> None:
         """Find the groups that are known."""
-        library = self._workspace.library
+        library, results = self._workspace.library, self._workspace.results
 
         def work(context: TaskContext) -> tuple[str, ...]:
-            return tuple(sorted({*library.groups(), *KeptReads(library.store).trajectories()}))
+            return tuple(sorted({*library.groups(), *results.trajectory_times()}))
 
         self._workspace.tasks.start(work, self._on_groups, name="groups")
 
@@ -181,20 +179,11 @@ class CohortGroupViewModel(QObject):
             self.open(self.group_id)
 
     def _kept(self, group_id: str) -> GroupReading | None:
-        kept = KeptReads(self._workspace.library.store).read(_name(group_id))
-        if kept is None:
-            return None
-        try:
-            return group_reading(AggregateRead.model_validate_json(kept[0]), kept[1], self._now())
-        except ValidationError:  # of another version of the service; it is asked anyway
-            return None
+        stored = self._workspace.results.stored_aggregate(group_id)
+        return None if stored is None else group_reading(stored.value, stored.read_at, self._now())
 
     def _ask(self, group_id: str) -> GroupReading:
-        with self._workspace.client() as client:
-            read = client.groups.aggregate(group_id)
-        body = read.model_dump_json(by_alias=True).encode()
-        KeptReads(self._workspace.library.store).keep(_name(group_id), body)
-        return group_reading(read, self._now(), self._now())
+        return group_reading(self._workspace.results.fetch_aggregate(group_id), self._now(), self._now())
 
     def _now(self) -> datetime:
         return self._workspace.outside.clock.now()
@@ -224,7 +213,3 @@ class CohortGroupViewModel(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self.stale.emit(failure.sentence)
-
-
-def _name(group_id: str) -> str:
-    return f"aggregate/{group_id}"

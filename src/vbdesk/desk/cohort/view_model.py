@@ -59,7 +59,7 @@ class CohortViewModel(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._books = CohortBooks(workspace.library, workspace.outside.clock.now)
+        self._books = CohortBooks(workspace.library, workspace.results, workspace.outside.clock.now)
         self.heat = CellTable(("Subject", ""), self)
         self.distributions = CellTable(("Sign", "Subjects at each level", "Flagged"), self)
         self.triage = CellTable(("Level", "Subject", ""), self)
@@ -73,6 +73,7 @@ class CohortViewModel(QObject):
         self._timer.setInterval(_SHOW_EVERY_MS)
         self._timer.timeout.connect(self._recompute)
         workspace.library_changed.connect(self._on_library_changed)
+        workspace.results_changed.connect(self._on_results_changed)
 
     @property
     def caption(self) -> str:
@@ -159,11 +160,11 @@ class CohortViewModel(QObject):
         """On a worker: one subject after the other; what was read is kept, however it ends."""
         missing = self._books.missing()
         try:
-            with self._workspace.client() as client:
+            with self._workspace.results.reader() as reader:
                 for place, group_id in enumerate(missing):
                     context.progress(place, len(missing))
                     wait_for_room(self._workspace.budget, context)
-                    self._books.fetch(client, group_id)
+                    self._books.fetch(reader, group_id)
             context.progress(len(missing), len(missing))
         except ClientError as error:
             return error.sentence
@@ -205,6 +206,11 @@ class CohortViewModel(QObject):
     @Slot()
     def _on_library_changed(self) -> None:
         if self._seen:
+            self._recompute()
+
+    @Slot(str)
+    def _on_results_changed(self, group_id: str) -> None:
+        if self._seen and self._fetching is None:  # while many are read, the timer brings the page up to date
             self._recompute()
 
     @Slot(object)

@@ -74,7 +74,7 @@ class CompareViewModel(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._source = ResultSource(workspace)
+        self._source = ResultSource(workspace.library, workspace.results)
         self._disk = Lane(workspace.tasks, self)  # two long sounds at once would take the processor from the window
         self._words = Lane(workspace.tasks, self)  # what was known later must not be overtaken by what was known before
         self.playback = PairPlayback(workspace.tasks, workspace.outside.player, self)
@@ -102,7 +102,11 @@ class CompareViewModel(QObject):
         def work(context: TaskContext) -> tuple[Comparison, tuple[Found, Found], tuple[Sibling, ...]]:
             found = (self._source.here(comparison.left), self._source.here(comparison.right))
             group_id = found[1].group_id
-            return comparison, found, siblings_of(self._workspace.library, group_id) if group_id else ()
+            return (
+                comparison,
+                found,
+                siblings_of(self._workspace.library, self._workspace.results, group_id) if group_id else (),
+            )
 
         self._workspace.tasks.start(work, self._on_here, self._on_failed, name="compare")
 

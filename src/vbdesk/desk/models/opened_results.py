@@ -5,7 +5,6 @@ from PySide6.QtCore import QObject, Slot
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.ui.routes import Recording
-from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 
 class OpenedResults(QObject):
@@ -18,7 +17,7 @@ class OpenedResults(QObject):
 
     @Slot(str, object)
     def _on_asked(self, key: str, argument: object) -> None:
-        notes = SubjectNotes(self._workspace.library.store)
+        notes = self._workspace.library.subject_notes
 
         def open_subject(context: TaskContext) -> None:
             notes.open_subject(str(argument))

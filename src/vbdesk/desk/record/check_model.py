@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
-from vbdesk.capture.crash_recovery import Leftovers, RescuedTake, find_leftovers
-from vbdesk.capture.encrypted_take import Damaged, TakeAudio, read_take
+from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
+from vbdesk.capture.encrypted_take import Damaged, TakeAudio
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.charts.span import Span
@@ -126,10 +126,7 @@ class TakeReviewViewModel(QObject):
 
     def look_for_rescued(self) -> None:
         """Find takes that an earlier session left undecided."""
-        folder, key = self._library.recording_folder, self._library.store.key
-        self._disk.run(
-            lambda context: find_leftovers(folder, key), self._on_leftovers, self._on_not_read, name="rescue"
-        )
+        self._disk.run(lambda context: self._library.leftovers(), self._on_leftovers, self._on_not_read, name="rescue")
 
     def trim(self, span: Span) -> None:
         """Leave only `span`, and check that."""
@@ -244,7 +241,7 @@ class TakeReviewViewModel(QObject):
 
     def _read(self, source: Source) -> TakeAudio:
         if source.origin is Origin.TAKE:
-            return read_take(source.path, self._library.store.key)
+            return self._library.take_audio(source.path)
         if source.origin is Origin.FILE:
             return decode_file(source.path.read_bytes())
         return self._library.whole_audio(source.name)

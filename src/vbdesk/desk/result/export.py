@@ -4,11 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.jobs import Job
-from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
@@ -21,7 +19,6 @@ from vbdesk.report.pdf import ReportOptions
 from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
 
 _HERE = "http://localhost"
-_TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
 
 
 class ResultExport(QObject):
@@ -74,8 +71,8 @@ class ResultExport(QObject):
 
     def _record(self, view: ResultView) -> SubjectRecord:
         profile = self._workspace.profile
-        kept = self._workspace.library.trajectory(view.group_id)
-        trajectory = None if kept is None else _TRAJECTORY.validate_json(kept[0])
+        stored = self._workspace.results.stored_trajectory(view.group_id)
+        trajectory = None if stored is None else stored.value
         source = Source.of(profile.base_url or _HERE, profile.account_id)
         return subject_record(view.group_id, source, [(view.recorded_at, self._job(view))], trajectory)
 

@@ -5,7 +5,6 @@ from collections import OrderedDict
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client.errors import ClientError
-from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.result_state import Remedy, ResultView, first_view, view_of
@@ -44,7 +43,7 @@ class ResultViewModel(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._source = ResultSource(workspace)
+        self._source = ResultSource(workspace.library, workspace.results)
         self._reads = Lane(workspace.tasks, self)  # an older state must not be shown after a newer one
         self.export = ResultExport(workspace, self._source, self)
         self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
@@ -155,20 +154,18 @@ class ResultViewModel(QObject):
 
     def _siblings(self, view: ResultView) -> Siblings:
         """On a worker; the service is asked for the subject's history only where this computer knows no other."""
-        library = self._workspace.library
-        found = neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        found = self._neighbours(view)
         if any(found) or not view.group_id:
             return found
         try:
-            with self._workspace.client() as client:
-                read = client.groups.trajectory(view.group_id)
+            self._workspace.results.fetch_trajectory(view.group_id)
         except (ClientError, VaultError):
             return found
-        if not isinstance(read, TrajectoryRead):
-            return found
-        with library.store.changing():
-            library.store.keep_trajectory(view.group_id, read.model_dump_json(by_alias=True).encode())
-        return neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        return self._neighbours(view)
+
+    def _neighbours(self, view: ResultView) -> Siblings:
+        siblings = siblings_of(self._workspace.library, self._workspace.results, view.group_id)
+        return neighbours(siblings, view.recording, view.recorded_at)
 
     @Slot(object)
     def _on_here(self, read: tuple[Recording, Found, ResultView]) -> None:

@@ -21,6 +21,7 @@ from vbdesk.outbox.library.settings import LibrarySettings
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultFailed
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.connectivity import CourierStatus
 from vbdesk.outbox.sync.forecast import Forecast
 from vbdesk.outbox.sync.network import Network, UnknownNetwork
@@ -62,6 +63,7 @@ class Workspace(QObject):
     Attributes:
         profile: which service and account.
         library: its recordings; every method of it blocks, so call it in tasks.
+        results: jobs, results and trajectories of the service.
         tasks: the owner of all tasks.
         navigator: to ask for another page.
         outside: microphones, players and the rest of the world.
@@ -72,6 +74,7 @@ class Workspace(QObject):
 
     Signals:
         library_changed: a recording changed; at most five times a second.
+        results_changed: (str) a subject has a newer trajectory; its group id.
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
         status_changed: (CourierStatus) the way to the service is another than before.
         encryption_changed: `encryption` is another than before.
@@ -80,6 +83,7 @@ class Workspace(QObject):
     """
 
     library_changed = Signal()
+    results_changed = Signal(str)
     counts_changed = Signal(object)
     status_changed = Signal(object)
     encryption_changed = Signal()
@@ -119,6 +123,7 @@ class Workspace(QObject):
         if library.erasures is not None:
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self._budget = budget
+        self.results = ResultRepository(library, self.client)
         self._courier = Courier(
             library,
             self._courier_client,
@@ -126,6 +131,7 @@ class Workspace(QObject):
             self._wake,
             budget=self._budget,
             network=self.network,
+            results=self.results,
             on_status=self._told.emit,
         )
         self._gather = QTimer(self)
@@ -135,6 +141,7 @@ class Workspace(QObject):
         self._poked.connect(self._on_poked)
         self._told.connect(self._on_status)
         self._leave_library = library.subscribe(self._poked.emit)
+        self._leave_results = self.results.subscribe(self.results_changed.emit)
         if isinstance(self.network, SystemNetwork):
             self.network.changed.connect(self._on_network)
 
@@ -221,6 +228,7 @@ class Workspace(QObject):
         if self.erasures is not None:
             self.erasures.stop()
         self._leave_library()
+        self._leave_results()
         return self.library
 
     def close(self) -> None:

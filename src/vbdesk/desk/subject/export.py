@@ -146,8 +146,8 @@ class SubjectExport(QObject):
             context.check()
             context.progress(done, total)
 
-        with self._workspace.client() as client:
-            return gather_subject(read.group_id, source, client.groups, client.jobs, on_progress=progress)
+        with self._workspace.results.reader() as reader:
+            return gather_subject(read.group_id, source, reader, reader, on_progress=progress)
 
     @Slot(object)
     def _on_done(self, written: _Written) -> None:

@@ -123,29 +123,21 @@ class SubjectViewModel(QObject):
 
     def _kept(self, group_id: str) -> SubjectReading | None:
         """On a worker: what this computer kept of the last read."""
-        kept = self.workspace.library.trajectory(group_id)
-        if kept is None:
+        stored = self.workspace.results.stored_trajectory(group_id)
+        if stored is None or not stored.value.data_points:
             return None
-        try:
-            read = TrajectoryRead.model_validate_json(kept[0])
-        except ValueError:  # of another version of the program; the service is asked anyhow
-            return None
-        return self._reading(read, kept[1] if kept[1].tzinfo else None) if read.data_points else None
+        return self._reading(stored.value, stored.read_at if stored.read_at.tzinfo else None)
 
     def _read(self, group_id: str) -> SubjectReading | TrajectoryRunning | str:
         """On a worker: what the service says."""
         try:
-            with self.workspace.client() as client:
-                read = client.groups.trajectory(group_id)
+            read = self.workspace.results.fetch_trajectory(group_id)
         except NotFound:
             return self._nothing_yet(group_id)
         if isinstance(read, TrajectoryRunning):
             return read
         if not read.data_points:
             return self._nothing_yet(group_id)
-        store = self.workspace.library.store
-        with store.quietly():
-            store.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
         return self._reading(read)
 
     def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading:

@@ -26,8 +26,7 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.response_cache import KeptReads
-from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 KEPT_AS = "subjects"
 FRESH = timedelta(minutes=5)
@@ -192,7 +191,7 @@ class SubjectsViewModel(QObject):
         self._list()
 
         def work(context: TaskContext) -> None:
-            SubjectNotes(self._workspace.library.store).keep(group_id, note)
+            self._workspace.library.subject_notes.keep(group_id, note)
 
         self._workspace.tasks.start(work, failed=self._on_note_failed, name="note")
 
@@ -223,10 +222,10 @@ class SubjectsViewModel(QObject):
         groups, seen = dict(before.groups), set(before.seen)
         read, pages, fault = before.pages_read, before.pages, ""
         try:
-            with self._workspace.client() as client:
+            with self._workspace.results.reader() as reader:
                 while read < pages:
                     context.check()
-                    page = client.groups.list(read)
+                    page = reader.groups(read)
                     groups.update((group.group_id, AtService.of(group)) for group in page.groups)
                     seen.update(group.group_id for group in page.groups)
                     read, pages = read + 1, page.total_pages
@@ -241,16 +240,16 @@ class SubjectsViewModel(QObject):
 
     def _read_kept(self, context: TaskContext) -> KeptList | None:
         """On a worker: the list as it was last kept."""
-        kept = KeptReads(self._workspace.library.store).read(KEPT_AS)
+        kept = self._workspace.library.responses.read(KEPT_AS)
         if kept is None:
             return None
-        notes = SubjectNotes(self._workspace.library.store)
+        notes = self._workspace.library.subject_notes
         return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
 
     def _merged(self, service: Listing) -> list[SubjectRow]:
         """On a worker: the service's groups and this computer's, one row each; kept for the next time."""
         library = self._workspace.library
-        notes = SubjectNotes(library.store)
+        notes = library.subject_notes
         levels = dict(self._levels)
         rows = merged(library.list(), service.groups, notes.all(), notes.unread(), levels, self._now())
         self._levels = levels
@@ -259,7 +258,7 @@ class SubjectsViewModel(QObject):
         if due and not any(row.unknown_level for row in rows):
             self._kept = (self._now(), service)
             kept = KeptList(rows, dict(service.groups), levels, service.listed_at)
-            KeptReads(library.store).keep(KEPT_AS, kept.to_json())
+            library.responses.keep(KEPT_AS, kept.to_json())
         return kept_in_place(rows, self._rows)
 
     def _list(self) -> None:
