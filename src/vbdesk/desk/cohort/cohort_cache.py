@@ -17,8 +17,7 @@ from vbdesk.desk.cohort.subject_summary import (
     of_trajectory,
     to_json,
 )
-from vbdesk.desk.models.subject_list import AtService, KeptList
-from vbdesk.desk.subjects.view_model import KEPT_AS
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
