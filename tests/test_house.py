@@ -10,7 +10,19 @@ import pytest
 
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src" / "vbdesk"
-ROOMS = ["contract", "voice", "signs", "longitudinal", "service", "client", "capture", "outbox", "report", "cli"]
+ROOMS = [
+    "contract",
+    "voice",
+    "signs",
+    "longitudinal",
+    "simulation",
+    "service",
+    "client",
+    "capture",
+    "outbox",
+    "report",
+    "cli",
+]
 
 WITHOUT_QT = """
 import importlib, pkgutil, sys
@@ -61,9 +73,9 @@ MEASURED_TIMES = {
     "desk/test_desk_tasks.py": "counts events against the time that passed: more of it only permits more",
     "e2e/microphone_on_rig.py": "there cannot be more sound than time passed",
     "outbox/processes.py": "a figure that the soak prints",
-    "service/jobs/hostile_audio.py": "a figure that the soak prints",
-    "service/observe/test_observe_readiness.py": "sets a moment in the past",
-    "service/test_service_dawdlers.py": "a lower bound: nobody is cut off too early",
+    "service/support/hostile_audio.py": "a figure that the soak prints",
+    "service/health/test_readiness.py": "sets a moment in the past",
+    "service/http/test_slow_clients.py": "a lower bound: nobody is cut off too early",
 }
 """Tests that measure how long something took, and why no machine is too slow for them."""
 

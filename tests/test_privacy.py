@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.privacy import is_shared, make_private, set_export_mode, tighten
+from vbdesk.privacy import is_group_shared, make_private, restrict_to_owner, set_export_mode
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither core files nor these rights")
 
@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 from vbdesk.capture.device_choice import RememberedMicrophone
 from vbdesk.capture.encrypted_take import SealedTakeWriter
-from vbdesk.client.json_lines import LineFile, alone
+from vbdesk.client.folder_lock import exclusive_lock
+from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.models.preferences import PreferenceStore
@@ -41,8 +42,8 @@ profile = Profile("p1", "clinic", "service", "http://127.0.0.1:1", "account")
 ProfileStore(data).save(profile)
 PreferenceStore(data).change()
 RequestFile(data / "requests" / "a.jsonl").append(Bucket.GENERAL, 0)
-with alone(data / "submitted" / "a.lock"):
-    LineFile(data / "submitted" / "a.jsonl").append({"take": "a"})
+with exclusive_lock(data / "submitted" / "a.lock"):
+    JsonLinesFile(data / "submitted" / "a.jsonl").append({"take": "a"})
 vault = MemoryVault()
 vault.set(profile.library_key_name, b64encode(bytes(32)).decode())
 library = HeldLibrary(profile, library_folder(data, "p1"), vault)
@@ -268,7 +269,7 @@ def test_exports_are_their_owners_alone_unless_the_folder_is_shared(tmp_path, fo
     folder = tmp_path / "out"
     folder.mkdir()
     folder.chmod(folder_mode)
-    assert is_shared(folder) is shared
+    assert is_group_shared(folder) is shared
     with with_umask(0o027):
         write_files(folder, {"a.csv": b"a", "sub/b.csv": b"b"})
     assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == file_mode
@@ -281,6 +282,6 @@ def test_links_are_not_followed_and_lost_rights_stop_nothing(tmp_path):
     outside.chmod(0o644)
     inside.mkdir()
     (inside / "link").symlink_to(outside)
-    tighten([inside, tmp_path / "missing"])
+    restrict_to_owner([inside, tmp_path / "missing"])
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
     set_export_mode(tmp_path / "missing")

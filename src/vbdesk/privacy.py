@@ -25,11 +25,11 @@ def protect_process() -> None:
     Called once, before a command begins.
     """
     global _callers_umask
-    write_no_core_files()
+    disable_core_dumps()
     _callers_umask = os.umask(0o077)
 
 
-def write_no_core_files() -> None:
+def disable_core_dumps() -> None:
     """Keep this process and its children from writing their memory to the disk: it holds keys and voices.
 
     A limit of 0 stops the kernel from writing a file. A program that the kernel pipes the image to is not bound by the
@@ -44,7 +44,7 @@ def write_no_core_files() -> None:
         _CORE_FILTER.write_text("0")
 
 
-def for_owner_alone(path: str, flags: int) -> int:
+def owner_only_opener(path: str, flags: int) -> int:
     """An opener for `open` that creates a file which only its owner reads and writes, whatever the umask."""
     return os.open(path, flags, FILE_MODE)
 
@@ -55,7 +55,7 @@ def create_private(path: Path) -> BinaryIO:
     What lies under the name goes first. A link that somebody puts there is not followed: it makes this fail.
     """
     path.unlink(missing_ok=True)
-    return open(path, "xb", opener=for_owner_alone)
+    return open(path, "xb", opener=owner_only_opener)
 
 
 def make_private(folder: Path) -> None:
@@ -66,7 +66,7 @@ def make_private(folder: Path) -> None:
             folder.mkdir(mode=FOLDER_MODE)
 
 
-def tighten(paths: Iterable[Path], *, deep: bool = True) -> None:
+def restrict_to_owner(paths: Iterable[Path], *, deep: bool = True) -> None:
     """Take the rights of others from files and folders; what is somebody else's is left.
 
     Args:
@@ -87,10 +87,10 @@ def tighten(paths: Iterable[Path], *, deep: bool = True) -> None:
                 path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
         if deep and stat.S_ISDIR(found.st_mode):
             with contextlib.suppress(OSError):
-                tighten(list(path.iterdir()))
+                restrict_to_owner(list(path.iterdir()))
 
 
-def is_shared(folder: Path) -> bool:
+def is_group_shared(folder: Path) -> bool:
     """Whether the owner of a folder shares it with a group: it is set-group-id, or its group may write.
 
     A folder for everybody with a sticky bit, such as /tmp, is not shared.
@@ -111,7 +111,7 @@ def set_export_mode(path: Path) -> None:
     with contextlib.suppress(OSError):
         found = path.stat().st_mode
         whole = (FOLDER_MODE | 0o077) if stat.S_ISDIR(found) else (FILE_MODE | 0o066)
-        mode = whole & ~_umask() if is_shared(path.parent) else whole & 0o700
+        mode = whole & ~_umask() if is_group_shared(path.parent) else whole & 0o700
         path.chmod(mode | found & stat.S_ISGID)
 
 

@@ -18,20 +18,20 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from calibration import slowness, within
 from figures import Row, Verdict, judged, reported, show
 from served import Served
 
 from vbdesk.contract.ids import new_id
-from vbdesk.longitudinal import HistoryEntry, SignReading, job_standings, trajectory_json
-from vbdesk.longitudinal.case_report import trajectory_numbers
-from vbdesk.longitudinal.follower import Follower
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.groups import groups, memberships
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.settings import load_settings
+from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
+from vbdesk.longitudinal.incremental_filter import IncrementalFilter
+from vbdesk.longitudinal.unrounded_report import unrounded_trajectory
+from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.kernel.db.groups import groups, memberships
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.settings import load_settings
 
 TOPIC = "longitudinal"
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
@@ -55,12 +55,12 @@ def computed(history: list[HistoryEntry], with_intervals: list[HistoryEntry], no
     """From scratch: 1,000 recordings of six signs."""
     what = f"{RECORDINGS} recordings x {len(SIGNS)} signs from scratch"
     for name, task in (
-        ("fields of the last job", lambda: job_standings(history, history[-1].job_id)),
-        ("whole trajectory", lambda: trajectory_numbers(history, now, SIGNS, {})),
+        ("fields of the last job", lambda: job_estimates(history, history[-1].job_id)),
+        ("whole trajectory", lambda: unrounded_trajectory(history, now, SIGNS, {})),
     ):
         seconds = best_cpu_s(task)
         yield judged(TOPIC, f"{what}, {name}", "< 10 ms CPU", f"{1e3 * seconds:.1f} ms", within(seconds, 0.010))
-    seconds = best_cpu_s(lambda: job_standings(with_intervals, history[-1].job_id))
+    seconds = best_cpu_s(lambda: job_estimates(with_intervals, history[-1].job_id))
     yield reported(TOPIC, f"{what}, fields, every score with its own interval", f"{1e3 * seconds:.1f} ms CPU")
     seconds = best_cpu_s(
         lambda: trajectory_json(GROUP, history, now, labels={}, references={}, done_job_count=0, pending_job_count=0)
@@ -70,11 +70,11 @@ def computed(history: list[HistoryEntry], with_intervals: list[HistoryEntry], no
 
 def appended(history: list[HistoryEntry]) -> Iterator[Row]:
     """One more recording, early and late in a history."""
-    follower = Follower()
+    incremental_filter = IncrementalFilter()
     times = []
     for entry in history:
         began = time.process_time()
-        follower.append(entry)
+        incremental_filter.append(entry)
         times.append(time.process_time() - began)
     early, late = statistics.median(times[50:150]), statistics.median(times[-100:])
     yield judged(
@@ -89,7 +89,7 @@ def grown(now: datetime) -> Iterator[Row]:
     sizes = (125, 250, 500, 1000)
     costs = [
         best_cpu_s(
-            lambda history=random_history(n, now, own_intervals=False): trajectory_numbers(history, now, SIGNS, {})
+            lambda history=random_history(n, now, own_intervals=False): unrounded_trajectory(history, now, SIGNS, {})
         )
         for n in sizes
     ]

@@ -23,7 +23,7 @@ def printed():
 def test_every_table_shows_measured_and_published_figures(printed):
     assert printed.exit_code in (0, 1)
     assert printed.stdout.startswith("Seed 20240611, 30 stable subjects on the weekly schedule")
-    for title in ("Bars", "False alarms", "Power and delay", "Coverage", "One day far out", "rolls over 540"):
+    for title in ("Bars", "False alarms", "Power and delay", "Coverage", "One outlying day", "rolls over 540"):
         assert title in printed.stdout
     line = next(line for line in printed.stdout.splitlines() if line.startswith("| slow | weekly | step_2 |"))
     assert "(0.89)" in line

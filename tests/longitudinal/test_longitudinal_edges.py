@@ -15,8 +15,8 @@ from vbdesk.longitudinal import (
     CohortReference,
     cohort_reference,
     cohort_values,
+    job_estimates,
     job_fields,
-    job_standings,
     snapshot,
     trajectory,
     unconfirmed_changes,
@@ -149,7 +149,7 @@ def test_a_slow_sign_waits_for_a_second_timepoint(histories):
     limit_crossed = next(k for k, point in enumerate(points) if point.z_sustained >= 3.1 - 0.35 * math.log(3))
     assert not points[limit_crossed].anomaly
     assert points[limit_crossed + 1].anomaly
-    waiting = [entry.job_id for entry in history if unconfirmed_changes(job_standings(history, entry.job_id))]
+    waiting = [entry.job_id for entry in history if unconfirmed_changes(job_estimates(history, entry.job_id))]
     assert waiting == [history[limit_crossed].job_id]
 
 
@@ -258,7 +258,7 @@ def first_seen(histories):
     late = (histories.start.replace(hour=22, minute=59) - histories.start) / timedelta(days=1)
     days, scores = [late + 3.0 * k for k in range(40)], [0.25] * 30 + [0.75] * 10
     history = histories.series(days, scores, sign="mood-disruption")
-    seen = next(k for k, entry in enumerate(history) if unconfirmed_changes(job_standings(history, entry.job_id)))
+    seen = next(k for k, entry in enumerate(history) if unconfirmed_changes(job_estimates(history, entry.job_id)))
     return history[: seen + 1]
 
 
@@ -271,7 +271,7 @@ def test_a_slow_change_is_confirmed_on_another_day_and_twelve_hours_later(histor
     again = [*first_seen, histories.entry(90, later, {"mood-disruption": 0.85})]
     fields = job_fields(again, "job-0090")["mood-disruption"]
     assert fields.anomaly is anomaly
-    assert bool(unconfirmed_changes(job_standings(again, "job-0090"))) is not anomaly
+    assert bool(unconfirmed_changes(job_estimates(again, "job-0090"))) is not anomaly
 
 
 @given(

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from vbdesk.longitudinal.case_file import read_case
-from vbdesk.longitudinal.case_report import case_report
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference
 from vbdesk.longitudinal.history import HistoryEntry
+from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.longitudinal.precision import variance_factors
 from vbdesk.longitudinal.scale import score_of, started_logit
+from vbdesk.longitudinal.unrounded_report import unrounded_report
+from vbdesk.longitudinal.variance_factors import variance_factors
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=[case["name"][:2] for case in GOLDEN["cases"]])
@@ -42,7 +42,7 @@ def assert_same(found: Any, expected: Any, place: str = "") -> None:
 
 @CASES
 def test_trajectory_and_job_fields_are_the_oracles(case: dict[str, Any]) -> None:
-    assert_same(case_report(read_case(json.dumps(case))), case["expected"])
+    assert_same(unrounded_report(read_history_file(json.dumps(case))), case["expected"])
 
 
 @pytest.mark.parametrize("case", GOLDEN["cohort"])

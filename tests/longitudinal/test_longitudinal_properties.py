@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vbdesk.longitudinal import job_fields, trajectory
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
-from vbdesk.longitudinal.job_fields import job_standings
+from vbdesk.longitudinal.job_fields import job_estimates
 
 examples = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 
@@ -76,13 +76,13 @@ def test_whole_days_later_nothing_else_is_different(histories, data, days):
     history = data.draw(drawn(histories))
     moved = [replace(entry, recorded_at=entry.recorded_at + timedelta(days=days)) for entry in history]
     for entry in history:
-        here, there = job_standings(history, entry.job_id), job_standings(moved, entry.job_id)
+        here, there = job_estimates(history, entry.job_id), job_estimates(moved, entry.job_id)
         assert here.keys() == there.keys()
-        for sign, standing in here.items():
-            if standing is not None:
-                assert there[sign].latest_score == pytest.approx(standing.latest_score, abs=1e-7)
-                assert there[sign].z_score == pytest.approx(standing.z_score, abs=1e-6)
-                assert there[sign].timepoints == standing.timepoints
+        for sign, estimate in here.items():
+            if estimate is not None:
+                assert there[sign].latest_score == pytest.approx(estimate.latest_score, abs=1e-7)
+                assert there[sign].z_score == pytest.approx(estimate.z_score, abs=1e-6)
+                assert there[sign].timepoints == estimate.timepoints
 
 
 @examples
@@ -123,7 +123,7 @@ def test_a_higher_last_reading_never_lowers_the_estimates(histories, scores, rai
     days = [3.0 * k for k in range(len(scores))]
     lower = histories.series(days, scores, sign)
     higher = histories.series(days, [*scores[:-1], scores[-1] + raised], sign)
-    low, high = (job_standings(h, lower[-1].job_id)[sign] for h in (lower, higher))
+    low, high = (job_estimates(h, lower[-1].job_id)[sign] for h in (lower, higher))
     assert high.latest_score >= low.latest_score - 1e-12
     assert high.baseline_score >= low.baseline_score - 1e-12
 
@@ -159,7 +159,7 @@ def test_one_wild_reading_is_no_anomaly_of_a_slow_sign_and_leaves_the_norm(histo
 def test_beyond_the_clip_a_reading_says_nothing_more(histories):
     usual = [0.3] * 20
     ends = [histories.series(range(0, 63, 3), [*usual, last], "stress") for last in (0.9, 0.95, 1.0)]
-    latest = {job_standings(history, "job-0020")["stress"].latest_score for history in ends}
+    latest = {job_estimates(history, "job-0020")["stress"].latest_score for history in ends}
     assert max(latest) - min(latest) < 1e-12
 
 
@@ -199,7 +199,7 @@ def test_a_worse_recording_never_says_more(histories, voiced, clarity):
 
     def moved(**quality):
         last = histories.entry(3, 21.0, {"stress": 0.5}, **quality)
-        return job_standings([*base, last], "job-0003")["stress"].latest_score
+        return job_estimates([*base, last], "job-0003")["stress"].latest_score
 
     here = moved(voice_percentage=voiced, audio_clarity=clarity)
     assert here <= moved(voice_percentage=100.0, audio_clarity=clarity) + 1e-12
@@ -215,9 +215,9 @@ def test_a_scores_own_interval_only_takes_weight_away(histories, width, score):
     def distance(interval):
         last = histories.entry(3, 21.0, {"stress": score})
         told: HistoryEntry = replace(last, signs={"stress": SignReading(score, "low", False, interval)})
-        return abs(job_standings([*base, told], "job-0003")["stress"].latest_score - before)
+        return abs(job_estimates([*base, told], "job-0003")["stress"].latest_score - before)
 
-    before = job_standings(base, "job-0002")["stress"].latest_score
+    before = job_estimates(base, "job-0002")["stress"].latest_score
     low, high = max(0.0, score - width / 2), min(1.0, score + width / 2)
     wider = (max(0.0, low - 0.1), min(1.0, high + 0.1))
     assert math.isfinite(distance((low, high)))
@@ -230,5 +230,5 @@ def test_a_scores_own_interval_only_takes_weight_away(histories, width, score):
 def test_odd_intervals_do_no_harm(histories, interval):
     history = histories.series([0.0, 7.0], [0.0, 1.0])
     odd = [replace(e, signs={"stress": SignReading(e.signs["stress"].score, "low", False, interval)}) for e in history]
-    standing = job_standings(odd, "job-0001")["stress"]
-    assert 0.0 <= standing.latest_score <= 1.0
+    estimate = job_estimates(odd, "job-0001")["stress"]
+    assert 0.0 <= estimate.latest_score <= 1.0

@@ -24,19 +24,19 @@ from vbdesk.client import Credentials
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.app import create_app
-from vbdesk.service.composition import close_context, open_context, open_database
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.open_context import close_context, open_context, open_database
+from vbdesk.service.composition.servers import run_servers
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.errors import audio_rejected
-from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
 from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.servers import run_servers
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
 from vbdesk.service.storage.embedded import embedded_origin
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from sample_results import result_json
 

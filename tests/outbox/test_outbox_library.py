@@ -7,7 +7,7 @@ from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 
 DATA = Path(__file__).parents[1] / "data"
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_a_file_is_imported_as_it_is_and_can_be_heard(library, suffix):
 def test_a_file_that_is_no_sound_is_refused(library, tmp_path):
     path = tmp_path / "notes.wav"
     path.write_text("not sound")
-    with pytest.raises(UnsupportedFormat):
+    with pytest.raises(UnsupportedAudio):
         library.import_file(path, TakeMetadata("s-1", EIGHT, Target("model", "pulse")))
     assert library.list() == []
 

@@ -22,7 +22,7 @@ from vbdesk.contract.results import (
     VocalFeature,
 )
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory, wire_fields
-from vbdesk.longitudinal.follower import follow_each
+from vbdesk.longitudinal.incremental_filter import estimates_by_job
 from vbdesk.report.sign_reference import sign_references
 from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
 
@@ -79,7 +79,7 @@ def subject(
     entries = [_entry(k, days[k], row, (issues or {}).get(k, ()), level) for k, row in enumerate(scores)]
     jobs = [
         (entry.recorded_at, _job(entry, wire_fields(standings), model, speakers, narrative))
-        for entry, standings in follow_each(entries)
+        for entry, standings in estimates_by_job(entries)
     ]
     labels = {sign: label_of(sign) for row in scores for sign in row}
     return subject_record(group_id, source, jobs, trajectory(group_id, entries, AS_OF, labels=labels))

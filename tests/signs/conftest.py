@@ -3,8 +3,8 @@
 import pytest
 
 from vbdesk.signs.passage import Passage
-from vbdesk.signs.reference import load_reference
-from vbdesk.signs.scoring import Conditions
+from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.scoring import RecordingConditions
 from vbdesk.voice.measurement import Measurement
 
 MALE_VOICE = {"pitch_mean": 119.0, "formant_3_mean": 2465.0}
@@ -13,7 +13,7 @@ FEMALE_VOICE = {"pitch_mean": 200.0, "formant_3_mean": 2760.0}
 
 @pytest.fixture(scope="session")
 def reference():
-    return load_reference()
+    return load_reference_data()
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def calibration(reference):
 @pytest.fixture
 def quiet():
     """Conditions that limit nothing."""
-    return Conditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=1.0)
+    return RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=1.0)
 
 
 @pytest.fixture

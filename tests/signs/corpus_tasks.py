@@ -2,7 +2,7 @@
 
 import os
 
-from vbdesk.signs.corpus.measurement import Measured, Unmeasurable
+from vbdesk.signs.corpus.measurement import MeasuredFile, Unmeasurable
 
 
 def read_number(path):
@@ -14,4 +14,4 @@ def read_number(path):
     if text == "bad":
         return Unmeasurable("It is no recording.")
     number = float(text)
-    return Measured({"pitch_mean": number}, number, number, 16_000, 90.0, None, ("low_level",))
+    return MeasuredFile({"pitch_mean": number}, number, number, 16_000, 90.0, None, ("low_level",))

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.signs.corpus.batch import measure_corpus
-from vbdesk.signs.corpus.journal import Journal
+from vbdesk.signs.corpus.journal import MeasurementJournal
 from vbdesk.signs.corpus.measurement import (
-    Measured,
+    MeasuredFile,
     Unmeasurable,
     extractor_fingerprint,
     measure_file,
     too_little_speech,
 )
-from vbdesk.signs.corpus.table import TableError, read_table
+from vbdesk.signs.corpus.parallel_measurement import measure_corpus
+from vbdesk.signs.corpus.recording_table import TableError, read_table
 
 sys.path.append(str(Path(__file__).parent))  # processes import their tasks by name
 
@@ -44,7 +44,7 @@ def files(tmp_path):
 def test_a_crash_and_a_fault_cost_only_their_own_recording(files, journal_path):
     paths = files(a="1.5", b="crash", c="2.5", d="bad", e="fault", f="1.5")
     done = []
-    journal = Journal(journal_path, "x")
+    journal = MeasurementJournal(journal_path, "x")
     outcomes = measure_corpus(
         [*paths, Path("/absent")], journal, jobs=1, on_done=lambda path: done.append(path.name), measure=read_number
     )
@@ -59,24 +59,26 @@ def test_a_crash_and_a_fault_cost_only_their_own_recording(files, journal_path):
     }
     assert sorted(done) == ["a", "absent", "b", "c", "d", "e", "f"]
     lasting = [path for path in paths if path.name not in "be"]
-    assert len(Journal(journal_path, "x")) == 3  # a and f hold the same bytes
-    again = measure_corpus(lasting, Journal(journal_path, "x"), jobs=1, measure=len)  # would fail if it were called
+    assert len(MeasurementJournal(journal_path, "x")) == 3  # a and f hold the same bytes
+    again = measure_corpus(
+        lasting, MeasurementJournal(journal_path, "x"), jobs=1, measure=len
+    )  # would fail if it were called
     assert again == {path: outcomes[path] for path in lasting}
 
 
 def test_a_line_cut_short_or_of_another_extractor_is_not_there(journal_path):
-    measured = Measured({"pitch_mean": 0.1 + 0.2}, 20.0, 15.0, 44_100, 75.0, 88.0, ())
-    with Journal(journal_path, "x") as journal:
+    measured = MeasuredFile({"pitch_mean": 0.1 + 0.2}, 20.0, 15.0, 44_100, 75.0, 88.0, ())
+    with MeasurementJournal(journal_path, "x") as journal:
         journal.record("d1", measured)
         journal.record("d2", Unmeasurable("no"))
     with journal_path.open("a") as file:
         file.write('{"sha256": "d3", "extractor": "x", "feat')
-    with Journal(journal_path, "x") as journal:
+    with MeasurementJournal(journal_path, "x") as journal:
         assert len(journal) == 2
         assert journal.find("d1") == measured  # to the last bit
         journal.record("d4", measured)
-    assert Journal(journal_path, "x").find("d4") == measured
-    assert len(Journal(journal_path, "y")) == 0
+    assert MeasurementJournal(journal_path, "x").find("d4") == measured
+    assert len(MeasurementJournal(journal_path, "y")) == 0
 
 
 def test_a_real_recording_is_measured_as_an_analysis_measures_it(request):

@@ -14,16 +14,16 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.contract.levels import Level
-from vbdesk.signs.corpus.journal import Journal
-from vbdesk.signs.corpus.measurement import Measured, extractor_fingerprint, file_digest
-from vbdesk.signs.corpus.table import TableError
-from vbdesk.signs.fit.calibrating import calibrate
-from vbdesk.signs.fit.regression import fit, speaker_folds
-from vbdesk.signs.fit.resampling import auc, estimate, intraclass_correlation, slope
+from vbdesk.signs.corpus.journal import MeasurementJournal
+from vbdesk.signs.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
+from vbdesk.signs.corpus.recording_table import TableError
+from vbdesk.signs.fit.bootstrap import auc, bootstrap_interval, intraclass_correlation, slope
+from vbdesk.signs.fit.probability_calibration import calibrate_probabilities
+from vbdesk.signs.fit.regression import fit_weights, speaker_folds
 from vbdesk.signs.fit.rules import fitting_rules
 from vbdesk.signs.fit.run import fit_sign
-from vbdesk.signs.fit.sign import Request
-from vbdesk.signs.fit.study import Label, StudyError, make_study, read_labels, refuse_shared_recordings
+from vbdesk.signs.fit.sign_builder import FitRequest
+from vbdesk.signs.fit.study import RecordingLabel, StudyError, make_study, read_labels, reject_shared_recordings
 from vbdesk.signs.plugins.discovery import PluginSource, load_plugins
 
 SHIFTED = {"speech_rate": -1.0, "pause_ratio": 0.8}
@@ -48,7 +48,7 @@ def request_of(**changes):
         "timescale": "fast",
         "confounders": ["reading aloud"],
     }
-    return Request.model_validate({**fields, **changes})
+    return FitRequest.model_validate({**fields, **changes})
 
 
 def made_data(norms, speakers=120, recordings=2, shifts=SHIFTED, seed=3, drift=0.0, clarity_by_label=0.0):
@@ -71,8 +71,8 @@ def made_data(norms, speakers=120, recordings=2, shifts=SHIFTED, seed=3, drift=0
                 transformed = norm.male.t_mean + norm.male.t_sd * norm.sd_inflation_free_speech * z
                 features[name] = float(np.exp(transformed)) if norm.scale == "log" else float(transformed)
             clarity = float(70 + 5 * random.standard_normal() + clarity_by_label * label)
-            measured[path] = Measured(features, 30.0, 25.0, 16_000, 80.0, clarity, ())
-            labels[path] = Label(f"s{speaker}", label, f"visit {number}", start + timedelta(days=day))
+            measured[path] = MeasuredFile(features, 30.0, 25.0, 16_000, 80.0, clarity, ())
+            labels[path] = RecordingLabel(f"s{speaker}", label, f"visit {number}", start + timedelta(days=day))
     return labels, measured
 
 
@@ -149,7 +149,7 @@ def test_many_recordings_are_calibrated_without_a_curve_of_given_form():
     index = random.normal(size=3000)
     labels = (random.uniform(size=3000) < np.clip(0.1 + 0.8 * (index > 0.5), 0, 1)).astype(np.int64)
     rules = RULES.calibration.model_copy(update={"isotonic_from": 500})
-    report = calibrate(index, labels, np.arange(3000) % 5, rules)
+    report = calibrate_probabilities(index, labels, np.arange(3000) % 5, rules)
     assert report.method == "isotonic"
     assert report.expected_error < 0.03
     assert dict(report.shares)[0.0] == pytest.approx(0.1, abs=0.04)
@@ -159,7 +159,7 @@ def test_labels_that_change_within_a_speaker_are_fitted_too(norms):
     """Rested and tired, say: every speaker has both labels, and the trait of the speaker is in both."""
     labels, measured = made_data(norms, speakers=80, recordings=2, shifts={})
     paths = sorted(labels)
-    tired = {path: Label(labels[path].speaker, number % 2, None, None) for number, path in enumerate(paths)}
+    tired = {path: RecordingLabel(labels[path].speaker, number % 2, None, None) for number, path in enumerate(paths)}
     slower = {
         path: replace(
             one, features={**one.features, "speech_rate": one.features["speech_rate"] * 0.7 ** tired[path].label}
@@ -188,8 +188,8 @@ def test_a_drift_with_time_is_seen_and_named(norms):
 def test_a_label_that_the_recording_gives_away_is_named(norms, fitted):
     card = fit_sign(*made_data(norms, clarity_by_label=15.0), request_of(), norms).card
     assert card["give_aways"]["audio clarity"]["value"] > 0.9
-    assert any(sentence.startswith("The audio clarity alone tells the labels apart") for sentence in card["warnings"])
-    assert not any("alone tells" in sentence for sentence in fitted.card["warnings"])
+    assert any(sentence.startswith("The audio clarity alone separates the labels") for sentence in card["warnings"])
+    assert not any("alone separates" in sentence for sentence in fitted.card["warnings"])
 
 
 def test_the_card_names_nobody(fitted):
@@ -207,7 +207,7 @@ def test_no_speaker_is_learnt_from_and_tested(norms):
         assert not set(study.speakers[train]) & set(study.speakers[test])
         tested += test.tolist()
     assert sorted(tested) == list(range(200))
-    assert set(fit(study, RULES.regression).folds) == {0, 1, 2, 3, 4}
+    assert set(fit_weights(study, RULES.regression).folds) == {0, 1, 2, 3, 4}
 
 
 def test_labels_that_only_name_the_speaker_cannot_be_learnt(norms):
@@ -246,7 +246,9 @@ def test_the_sign_is_one_that_the_seam_reads(fitted, tmp_path):
 )
 def test_data_that_cannot_answer_is_refused(norms, speakers, labels_of, sentence):
     labels, measured = made_data(norms, speakers=speakers, recordings=1)
-    relabelled = {path: Label(label.speaker, labels_of(label.label), None, None) for path, label in labels.items()}
+    relabelled = {
+        path: RecordingLabel(label.speaker, labels_of(label.label), None, None) for path, label in labels.items()
+    }
     with pytest.raises(StudyError) as refusal:
         fit_sign(relabelled, measured, request_of(), norms)
     assert sentence in str(refusal.value)
@@ -263,15 +265,18 @@ def test_a_recording_under_two_labels_is_refused(tmp_path):
     for name in ("a.wav", "b.wav"):
         (tmp_path / name).write_bytes(b"the same")
     with pytest.raises(StudyError, match=r"a\.wav and b\.wav are the same recording under another speaker or label"):
-        refuse_shared_recordings(
-            {tmp_path / "a.wav": Label("x", 0, None, None), tmp_path / "b.wav": Label("x", 1, None, None)}
+        reject_shared_recordings(
+            {
+                tmp_path / "a.wav": RecordingLabel("x", 0, None, None),
+                tmp_path / "b.wav": RecordingLabel("x", 1, None, None),
+            }
         )
 
 
 def test_a_feature_that_is_often_missing_is_left_out(norms):
     labels, measured = made_data(norms, speakers=40, recordings=1)
     scarce = {
-        path: Measured(
+        path: MeasuredFile(
             {**one.features} if number % 2 else {k: v for k, v in one.features.items() if k != "pitch_reset"},
             30.0,
             25.0,
@@ -321,7 +326,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says():
     labels = np.arange(120) % 2
     for seed in range(60):
         scores = np.random.default_rng(seed).normal(size=120)
-        found = estimate(lambda w, scores=scores: auc(scores, labels, w), np.arange(120), rules)
+        found = bootstrap_interval(lambda w, scores=scores: auc(scores, labels, w), np.arange(120), rules)
         held += found.low <= truth <= found.high
     assert held >= 52  # of 60 at 95 %
 
@@ -333,7 +338,7 @@ def study_on_disk(tmp_path, norms):
     folder, out = tmp_path / "study", tmp_path / "out"
     folder.mkdir()
     lines = []
-    with Journal(out / "measured.jsonl", extractor_fingerprint()) as journal:
+    with MeasurementJournal(out / "measured.jsonl", extractor_fingerprint()) as journal:
         for path, label in labels.items():
             (folder / path.name).write_text(path.name)
             journal.record(file_digest(folder / path.name), measured[path])

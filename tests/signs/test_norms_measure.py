@@ -14,13 +14,13 @@ import soundfile as sf
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
+from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.corpus.measurement import Measured
-from vbdesk.signs.corpus.table import TableError
-from vbdesk.signs.data_file import read_data
+from vbdesk.signs.corpus.measurement import MeasuredFile
+from vbdesk.signs.corpus.recording_table import TableError
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.norms_measure.file import measure_norms, write_norms
-from vbdesk.signs.norms_measure.group import Speaker, read_readers, speakers_of
+from vbdesk.signs.norms_measure.norms_writer import measure_norms, write_norms
+from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, group_by_speaker, read_recording_speakers
 from vbdesk.signs.norms_measure.spread import spread_of
 
 MALE, FEMALE = 0, 1
@@ -41,7 +41,9 @@ def drawn_group(norms, n=300, *, without=()):
                 z = 0.6 * (age - 45) / 14.4 + 0.8 * z
             transformed = spread.t_mean + spread.t_sd * z
             features[name] = float(np.exp(transformed)) if norm.scale == "log" else float(transformed)
-        group.append(Speaker(f"s{index:03}", sex, age, {k: v for k, v in features.items() if k not in without}))
+        group.append(
+            ReferenceSpeaker(f"s{index:03}", sex, age, {k: v for k, v in features.items() if k not in without})
+        )
     return group
 
 
@@ -128,13 +130,13 @@ def test_the_order_of_speakers_does_not_matter(reference):
 
 def test_a_speaker_counts_once(tmp_path):
     (tmp_path / "t.csv").write_text("path,speaker,sex,age\nb,x,F,30\na,x,female,32\nc,y,Male,\n")
-    readers = read_readers(tmp_path / "t.csv", tmp_path)
+    readers = read_recording_speakers(tmp_path / "t.csv", tmp_path)
 
     def measured(pitch):
-        return Measured({"pitch_mean": pitch}, 20, 15, 16_000, 80, 90, ())
+        return MeasuredFile({"pitch_mean": pitch}, 20, 15, 16_000, 80, 90, ())
 
-    group = speakers_of(readers, {tmp_path / "a": measured(100.0), tmp_path / "b": measured(200.0)})
-    assert group == [Speaker("x", "female", 31.0, {"pitch_mean": 150.0})]
+    group = group_by_speaker(readers, {tmp_path / "a": measured(100.0), tmp_path / "b": measured(200.0)})
+    assert group == [ReferenceSpeaker("x", "female", 31.0, {"pitch_mean": 150.0})]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_a_speaker_counts_once(tmp_path):
 def test_a_slip_in_the_table_of_speakers_names_its_line(tmp_path, line, sentence):
     (tmp_path / "t.csv").write_text(f"path,speaker,sex,age\nb,z,male,40\n{line}\n")
     with pytest.raises(TableError) as refusal:
-        read_readers(tmp_path / "t.csv", tmp_path)
+        read_recording_speakers(tmp_path / "t.csv", tmp_path)
     assert sentence in str(refusal.value)
 
 

@@ -69,11 +69,11 @@ def test_a_linear_sign_needs_no_code_at_all(offer):
 
 
 def test_the_score_is_anchored_as_that_of_every_sign(offer):
-    from vbdesk.signs.scoring import score_of
+    from vbdesk.signs.scoring import index_to_score
 
     file = offer().available["hoarse-voice"].file
-    assert score_of(file, 0.0) == pytest.approx(0.2)
-    assert score_of(file, 1.6) == pytest.approx(0.5)
+    assert index_to_score(file, 0.0) == pytest.approx(0.2)
+    assert index_to_score(file, 1.6) == pytest.approx(0.5)
 
 
 def test_without_a_folder_there_are_no_signs_and_no_complaint(tmp_path):
@@ -179,7 +179,7 @@ class Trap:
 @pytest.mark.parametrize(
     ("allow_pickles", "changes", "reason"),
     [
-        (False, {}, "hoarse-voice.toml: model: it is a pickle, and opening one runs whatever code is in it."),
+        (False, {}, "hoarse-voice.toml: model: it is a pickle, and opening it runs the code in it."),
         (True, {"sha256": "0" * 64}, "is not the file it was calibrated with"),
         (True, {"scikit_learn": "0.1"}, "it was fitted with scikit-learn 0.1"),
     ],

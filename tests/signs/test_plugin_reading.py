@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.engine import listen
+from vbdesk.signs.engine import measure_recording
+from vbdesk.signs.plugins.analysis import analyze_plugin, plugin_signal, score_plugin
 from vbdesk.signs.plugins.discovery import PluginSign
-from vbdesk.signs.plugins.reading import analyze_plugin, read_plugin, read_signal
 from vbdesk.signs.plugins.scorers import PluginError, linear_scorer
 from vbdesk.signs.plugins.sign_file import SignFile
-from vbdesk.signs.scoring import Conditions
+from vbdesk.signs.scoring import RecordingConditions
 from vbdesk.voice.decode import decode, from_samples
 
-CLEAR = Conditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=0.0)
+CLEAR = RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=0.0)
 
 
 def made_sign(weights=None, scorer=None, **changes):
@@ -42,7 +42,7 @@ def made_sign(weights=None, scorer=None, **changes):
 @pytest.fixture
 def read(reference):
     def read_at(passage, sign, conditions=CLEAR):
-        return read_signal(passage, conditions, sign, reference.calibration.scoring)
+        return plugin_signal(passage, conditions, sign, reference.calibration.scoring)
 
     return read_at
 
@@ -83,8 +83,8 @@ def test_the_interval_comes_from_resampled_speech(read, made_passage):
 @pytest.mark.parametrize(
     "conditions",
     [
-        Conditions(9.0, 80.0, 95.0, 0.0),
-        Conditions(40.0, 29.0, 95.0, 0.0),
+        RecordingConditions(9.0, 80.0, 95.0, 0.0),
+        RecordingConditions(40.0, 29.0, 95.0, 0.0),
     ],
 )
 def test_too_little_speech_is_inconclusive(read, made_passage, conditions):
@@ -94,7 +94,7 @@ def test_too_little_speech_is_inconclusive(read, made_passage, conditions):
 
 
 def test_noise_matters_only_to_a_sign_that_it_could_imitate(read, made_passage):
-    noisy = Conditions(40.0, 80.0, 40.0, 0.0)
+    noisy = RecordingConditions(40.0, 80.0, 40.0, 0.0)
     assert read(made_passage(at(3.0)), made_sign(), noisy).level is Level.MODERATE
     sensitive = made_sign({"voice_jitter": 0.5, "speech_rate": -0.5})
     assert read(made_passage({"voice_jitter": 3.0}), sensitive, noisy).level is Level.INCONCLUSIVE
@@ -124,8 +124,8 @@ def test_a_real_recording_gives_a_result_of_the_form_of_every_sign(request):
 
 
 def test_every_speaker_is_read_when_speakers_are_told_apart(request):
-    heard = listen(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
-    result = read_plugin(heard, made_sign())
+    heard = measure_recording(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
+    result = score_plugin(heard, made_sign())
     assert [speaker.speaker for speaker in result.speakers] == ["speaker_1", "speaker_2"]
     assert result.speakers[0].signal == result.signal
     assert result.speakers[1].signal != result.signal

@@ -7,12 +7,12 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
+from vbdesk.data_files import DataFileError, read_data
 from vbdesk.resource_files import resource
 from vbdesk.signs.calibration import Calibration, citation_keys
-from vbdesk.signs.data_file import DataFileError, read_data
 from vbdesk.signs.metrics import MetricSet
+from vbdesk.signs.narrative_texts import NarrativeRules, NarrativeTexts
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.wording import NarrativeRules, Words
 
 
 def edited(path, tmp_path, old, new):
@@ -27,7 +27,7 @@ def edited(path, tmp_path, old, new):
     ("old", "new", "fault"),
     [
         ("weight = 0.2594", "weight = 0.2", r"mood-disruption: the absolute weights sum to 0\.9406"),
-        ("weight = 0.2594", "weight = -0.2594", "must point the way of its direction"),
+        ("weight = 0.2594", "weight = -0.2594", "must have the sign of its direction"),
         ("cut_low = 1.282", "cut_low = 1.7", "the cuts must ascend"),
         ("logit_slope = 0.84274", "logit_slope = 0.9", r"the score at index 1\.645 must be 0\.5"),
         ('label = "Anxiety"', 'label = "Worry"', "anxiety: label"),
@@ -100,7 +100,7 @@ def test_a_fault_in_the_rules_of_the_narrative_is_named(tmp_path, reference, old
 def test_a_fault_in_the_words_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("narrative", "en.toml"), tmp_path, old, new)
     with pytest.raises(DataFileError, match=f"en.toml.*{fault}"):
-        read_data(path, Words, {"norms": reference.norms, "rules": reference.wording.rules})
+        read_data(path, NarrativeTexts, {"norms": reference.norms, "rules": reference.narrative.rules})
 
 
 def test_a_missing_file_is_said(tmp_path):
@@ -110,7 +110,7 @@ def test_a_missing_file_is_said(tmp_path):
 
 def test_no_cause_is_written_for_nothing(reference):
     confounders = {confounder for sign in reference.calibration.signs.values() for confounder in sign.confounders}
-    causes = reference.wording.rules.causes
+    causes = reference.narrative.rules.causes
     assert causes.unspoken | causes.in_noise.keys() | causes.always.keys() <= confounders
 
 

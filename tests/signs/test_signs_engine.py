@@ -10,11 +10,11 @@ import pytest
 from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS, ModelName
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ModelResult, SignResult
-from vbdesk.signs.engine import Target, analyze, listen, read
+from vbdesk.signs.engine import AnalysisTarget, analyze, measure_recording, score_recording
 from vbdesk.signs.target import UnknownTarget
 from vbdesk.voice.decode import decode, from_samples
 
-PULSE = Target("model", "pulse")
+PULSE = AnalysisTarget("model", "pulse")
 
 
 @pytest.fixture(scope="module")
@@ -24,17 +24,17 @@ def recording(request):
 
 @pytest.fixture(scope="module")
 def heard(recording):
-    return listen(recording)
+    return measure_recording(recording)
 
 
 @pytest.fixture(scope="module")
 def heard_dialogue(request):
-    return listen(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
+    return measure_recording(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
 
 
 @pytest.mark.parametrize("model", list(ModelName))
 def test_every_model_reads_a_real_recording(heard, reference, model):
-    result = read(heard, Target("model", model.value))
+    result = score_recording(heard, AnalysisTarget("model", model.value))
     assert isinstance(result, ModelResult)
     assert [signal.name for signal in result.signals] == list(MODEL_SIGNS[model])
     for signal in result.signals:
@@ -55,7 +55,7 @@ def test_every_model_reads_a_real_recording(heard, reference, model):
 
 @pytest.mark.parametrize("name", STANDALONE_SIGNS)
 def test_every_sign_reads_a_real_recording(heard, name):
-    result = read(heard, Target("sign", name.value))
+    result = score_recording(heard, AnalysisTarget("sign", name.value))
     assert isinstance(result, SignResult)
     assert result.signal.name == name
     assert 0 <= result.signal.score <= 1
@@ -63,23 +63,27 @@ def test_every_sign_reads_a_real_recording(heard, name):
 
 
 def test_a_healthy_reader_is_mostly_unflagged(heard):
-    levels = [signal.level for model in ModelName for signal in read(heard, Target("model", model.value)).signals]
+    levels = [
+        signal.level
+        for model in ModelName
+        for signal in score_recording(heard, AnalysisTarget("model", model.value)).signals
+    ]
     assert sum(level in (Level.NONE, Level.LOW) for level in levels) >= 0.7 * len(levels)
 
 
 def test_the_same_recording_gives_the_same_bits(recording, heard):
     again = analyze(recording, PULSE).model_dump_json()
-    assert again == read(heard, PULSE).model_dump_json()
+    assert again == score_recording(heard, PULSE).model_dump_json()
 
 
 def test_the_voice_class_is_nowhere_in_a_result(heard):
     for model in ModelName:
-        text = read(heard, Target("model", model.value)).model_dump_json()
+        text = score_recording(heard, AnalysisTarget("model", model.value)).model_dump_json()
         assert not re.search(r"\b(male|female|man|woman|gender|female_share|voice_class)\b", text, re.IGNORECASE)
 
 
 def test_elevated_androgens_are_not_scored_in_another_voice(heard):
-    signal = read(heard, Target("sign", "elevated-androgens")).signal
+    signal = score_recording(heard, AnalysisTarget("sign", "elevated-androgens")).signal
     assert (signal.level, signal.score, signal.score_interval) == (Level.INCONCLUSIVE, 0.2, None)
 
 
@@ -101,7 +105,7 @@ def test_what_holds_no_voice_is_inconclusive_with_the_healthy_mean(sound):
 
 
 def test_two_speakers_are_read_apart(heard_dialogue):
-    result = read(heard_dialogue, PULSE)
+    result = score_recording(heard_dialogue, PULSE)
     first, second = result.speakers
     assert (first.speaker, second.speaker) == ("speaker_1", "speaker_2")
     assert first.speech_seconds >= second.speech_seconds
@@ -114,7 +118,7 @@ def test_two_speakers_are_read_apart(heard_dialogue):
 
 
 def test_a_sign_is_read_for_each_speaker(heard_dialogue):
-    result = read(heard_dialogue, Target("sign", "stress"))
+    result = score_recording(heard_dialogue, AnalysisTarget("sign", "stress"))
     assert [speaker.signal.name for speaker in result.speakers] == ["stress", "stress"]
     assert result.speakers[0].signal == result.signal
     assert result.speakers[0].summary is None
@@ -123,7 +127,7 @@ def test_a_sign_is_read_for_each_speaker(heard_dialogue):
 def test_one_speaker_is_one_entry(recording, heard):
     result = analyze(recording, PULSE, diarize=True)
     assert len(result.speakers) == 1
-    assert result.signals == read(heard, PULSE).signals
+    assert result.signals == score_recording(heard, PULSE).signals
 
 
 @pytest.mark.parametrize(
@@ -131,4 +135,4 @@ def test_one_speaker_is_one_entry(recording, heard):
 )
 def test_a_target_that_cannot_be_asked_for_is_refused(kind, name):
     with pytest.raises(UnknownTarget, match=f"There is no {kind} '{name}'"):
-        Target(kind, name)
+        AnalysisTarget(kind, name)

@@ -6,8 +6,8 @@ import soundfile as sf
 import soxr
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.engine import conditions_of, listen
-from vbdesk.signs.scoring import read_sign
+from vbdesk.signs.engine import measure_recording, recording_conditions
+from vbdesk.signs.scoring import score_sign
 from vbdesk.voice.decode import decode, from_samples
 
 RATE = 16_000
@@ -27,19 +27,19 @@ def plain(data):
 
 @pytest.fixture(scope="module")
 def heard_plain(plain):
-    return listen(from_samples(plain, RATE))
+    return measure_recording(from_samples(plain, RATE))
 
 
 @pytest.fixture(scope="module")
 def heard_female(data):
-    return listen(decode(data / "speech_kathleen_20s.flac"))
+    return measure_recording(decode(data / "speech_kathleen_20s.flac"))
 
 
 def indices_and_levels(heard, calibration):
     passage = heard.passages[0]
-    conditions = conditions_of(passage, heard.quality)
+    conditions = recording_conditions(passage, heard.quality)
     readings = [
-        read_sign(name, calibration.signs[name], calibration.scoring, passage.z, conditions) for name in SignName
+        score_sign(name, calibration.signs[name], calibration.scoring, passage.z, conditions) for name in SignName
     ]
     return {reading.sign: (reading.index, reading.level) for reading in readings}
 
@@ -69,7 +69,7 @@ def assert_alike(heard, original, reference, tolerance, index_tolerance, but=())
 
 @pytest.mark.parametrize("gain_db", [-20, -6, 4])
 def test_gain_moves_nothing_but_the_level(plain, heard_plain, reference, gain_db):
-    heard = listen(from_samples((plain * 10 ** (gain_db / 20)).astype(np.float32), RATE))
+    heard = measure_recording(from_samples((plain * 10 ** (gain_db / 20)).astype(np.float32), RATE))
     assert_alike(heard, heard_plain, reference, LOSSLESS, 0.02, but=("loudness_mean",))
     level, expected = (one.passages[0].features["loudness_mean"].value for one in (heard, heard_plain))
     assert level - expected == pytest.approx(gain_db, abs=0.01)
@@ -78,7 +78,7 @@ def test_gain_moves_nothing_but_the_level(plain, heard_plain, reference, gain_db
 @pytest.mark.parametrize("silence_s", [0.37, 3.0])
 def test_silence_before_the_voice_moves_nothing(plain, heard_plain, reference, silence_s):
     silence = np.zeros(round(silence_s * RATE), dtype=np.float32)
-    heard = listen(from_samples(np.concatenate([silence, plain]), RATE))
+    heard = measure_recording(from_samples(np.concatenate([silence, plain]), RATE))
     assert_alike(heard, heard_plain, reference, LOSSLESS, 0.1)
 
 
@@ -86,17 +86,17 @@ def test_silence_before_the_voice_moves_nothing(plain, heard_plain, reference, s
 def test_a_stereo_copy_in_another_container_moves_nothing(plain, heard_plain, reference, tmp_path, suffix, subtype):
     path = tmp_path / f"stereo.{suffix}"
     sf.write(path, np.stack([plain, plain], axis=1), RATE, subtype=subtype)
-    assert_alike(listen(decode(path)), heard_plain, reference, LOSSLESS, 0.02)
+    assert_alike(measure_recording(decode(path)), heard_plain, reference, LOSSLESS, 0.02)
 
 
 @pytest.mark.parametrize("rate", [22_050, 44_100, 48_000])
 def test_another_rate_moves_nothing(plain, heard_plain, reference, tmp_path, rate):
     path = tmp_path / "resampled.wav"
     sf.write(path, soxr.resample(plain, RATE, rate, quality="VHQ"), rate, subtype="FLOAT")
-    assert_alike(listen(decode(path)), heard_plain, reference, LOSSLESS, 0.1)
+    assert_alike(measure_recording(decode(path)), heard_plain, reference, LOSSLESS, 0.1)
 
 
 @pytest.mark.parametrize("suffix", ["mp3", "m4a"])
 def test_a_codec_of_64_kbit_s_moves_little(data, heard_female, reference, suffix):
-    heard = listen(decode(data / f"speech_kathleen_20s.{suffix}"))
+    heard = measure_recording(decode(data / f"speech_kathleen_20s.{suffix}"))
     assert_alike(heard, heard_female, reference, LOSSY, 0.4)

@@ -70,7 +70,7 @@ def test_on_a_first_submission_nothing_is_said(result):
 def test_the_history_is_told_in_one_sentence(reference, result, levels, fields, unconfirmed, sentence):
     before = result(**levels)
     after = told(add_longitudinal(before, fields, unconfirmed))
-    sentences = reference.wording.words.history.model_dump()
+    sentences = reference.narrative.texts.history.model_dump()
     assert [name for name, text in sentences.items() if text in after] == ([sentence] if sentence else [])
     assert len(after) == len(told(before)) + (len(sentences[sentence]) + 1 if sentence else 0)
 

@@ -73,7 +73,7 @@ def test_a_voice_between_the_classes_keeps_nearly_the_same_place_from_take_to_ta
 def test_another_take_may_belong_to_the_other_class_only_between_them(reference, made_features):
     def ends(pitch, resonance):
         measured = made_features(pitch_mean=pitch, formant_3_mean=resonance)
-        return [reference.norms.share_in_another_take(measured, deviation) for deviation in (-1.0, 1.0)]
+        return [reference.norms.resampled_female_share(measured, deviation) for deviation in (-1.0, 1.0)]
 
     assert ends(100, 2350) == pytest.approx([0, 0], abs=0.01)
     assert ends(215, 2800) == pytest.approx([1, 1], abs=0.01)

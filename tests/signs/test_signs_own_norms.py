@@ -8,13 +8,13 @@ import pytest
 import tomli_w
 
 from vbdesk.contract.catalog import SignName
+from vbdesk.data_files import DataFileError
 from vbdesk.resource_files import resource
-from vbdesk.signs.data_file import DataFileError
-from vbdesk.signs.engine import Target, analyze, listen
-from vbdesk.signs.norms_file import version_on
-from vbdesk.signs.plugins.reading import analyze_sign
+from vbdesk.signs.engine import AnalysisTarget, analyze, measure_recording
+from vbdesk.signs.plugins.analysis import analyze_sign
 from vbdesk.signs.plugins.source import PluginSource
-from vbdesk.signs.reference import load_reference
+from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.site_norms import version_with_norms
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[1] / "data"
@@ -48,9 +48,9 @@ def faster(content):
 
 def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
     path = own_norms(faster)
-    shipped, here = (listen(recording, norms_file=norms).passages[0] for norms in (None, path))
+    shipped, here = (measure_recording(recording, norms_file=norms).passages[0] for norms in (None, path))
     assert here.features == shipped.features
-    inflation = load_reference().norms.features["speech_rate"].sd_inflation_free_speech
+    inflation = load_reference_data().norms.features["speech_rate"].sd_inflation_free_speech
     assert here.z["speech_rate"] == pytest.approx(shipped.z["speech_rate"] - 1 / inflation)
     assert {name for name in here.z if here.z[name] != shipped.z[name]} == {"speech_rate"}
 
@@ -59,17 +59,17 @@ def test_every_result_names_the_norms(own_norms, recording, tmp_path):
     path, source = own_norms(faster), PluginSource(tmp_path / "own")
     source.folder.mkdir()
     shutil.copy(DATA / "slow-speech.toml", source.folder)
-    result = analyze(recording, Target.model("pulse"), norms_file=path)
+    result = analyze(recording, AnalysisTarget.model("pulse"), norms_file=path)
     assert {signal.sign_version for signal in result.signals} == {"1.0.0+norms.2.0.site"}
     own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
     assert own.sign_version == "3.0+norms.2.0.site"
     assert analyze_sign(recording, "slow-speech", source).signal.sign_version == "3.0"
-    assert analyze(recording, Target.model("pulse")).signals[0].sign_version == "1.0.0"
+    assert analyze(recording, AnalysisTarget.model("pulse")).signals[0].sign_version == "1.0.0"
 
 
 def test_the_same_numbers_under_another_version_give_the_same_levels(own_norms, recording):
-    here = analyze(recording, Target.model("haven"), norms_file=own_norms())
-    shipped = analyze(recording, Target.model("haven"))
+    here = analyze(recording, AnalysisTarget.model("haven"), norms_file=own_norms())
+    shipped = analyze(recording, AnalysisTarget.model("haven"))
     renamed = [signal.model_copy(update={"sign_version": "1.0.0"}) for signal in here.signals]
     assert renamed == shipped.signals
     assert here.summary == shipped.summary
@@ -77,8 +77,8 @@ def test_the_same_numbers_under_another_version_give_the_same_levels(own_norms, 
 
 def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
     path = own_norms(lambda content: content.update(sign_reference={"stress": {"mean": 0.1, "sd": 0.5, "n": 60}}))
-    signs = load_reference(norms_file=path).calibration.signs
-    stress, shipped = signs[SignName.STRESS], load_reference().calibration.signs
+    signs = load_reference_data(norms_file=path).calibration.signs
+    stress, shipped = signs[SignName.STRESS], load_reference_data().calibration.signs
     assert (stress.reference_mean, stress.reference_sd) == (0.1, 0.5)
     assert stress.cuts == shipped[SignName.STRESS].cuts
     assert signs[SignName.FATIGUE] == shipped[SignName.FATIGUE]
@@ -96,9 +96,9 @@ def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
 )
 def test_norms_that_will_not_do_are_refused(own_norms, change, version, reason):
     with pytest.raises(DataFileError, match=reason) as refused:
-        load_reference(norms_file=own_norms(change, version))
+        load_reference_data(norms_file=own_norms(change, version))
     assert "site.toml" in str(refused.value)
 
 
 def test_a_version_that_names_more_is_added_to():
-    assert version_on("1.0+fit.3", "2.0+measured.ab") == "1.0+fit.3.norms.2.0.measured.ab"
+    assert version_with_norms("1.0+fit.3", "2.0+measured.ab") == "1.0+fit.3.norms.2.0.measured.ab"

@@ -2,8 +2,7 @@ from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.signs.scoring import Reading
-from vbdesk.signs.summary import make_signal, primary_signals, summarise_readings
-from vbdesk.signs.vocal_features import choose_vocal_features
+from vbdesk.signs.summary import choose_vocal_features, make_signal, primary_signals, summarise_readings
 
 FILLER = ["pitch_mean", "pitch_variability", "speech_rate", "pause_ratio", "voice_shimmer", "cepstral_peak_prominence"]
 

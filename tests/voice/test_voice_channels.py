@@ -13,7 +13,7 @@ from m4a_files import write_m4a
 from numpy.typing import NDArray
 
 from vbdesk.voice.decode import _read, _Unpacker, decode, from_samples
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
 Floats = NDArray[np.float32]
@@ -132,11 +132,11 @@ def test_every_channel_of_an_m4a_is_read_value_for_value(tmp_path: Path, layout:
 
 def test_more_than_eight_channels_are_refused_before_their_planes_are_touched() -> None:
     frame = av.AudioFrame(format="fltp", layout="hexadecagonal", samples=1024)
-    with pytest.raises(UnsupportedFormat, match="There are 16 channels"):
+    with pytest.raises(UnsupportedAudio, match="There are 16 channels"):
         _Unpacker().to_float(frame)
 
 
 def test_a_file_of_nine_channels_is_refused(tmp_path: Path) -> None:
     sf.write(tmp_path / "take.wav", np.random.default_rng(3).normal(0, 0.1, (16 * ANALYSIS_RATE, 9)), ANALYSIS_RATE)
-    with pytest.raises(UnsupportedFormat, match="There are 9 channels"):
+    with pytest.raises(UnsupportedAudio, match="There are 9 channels"):
         decode(tmp_path / "take.wav")

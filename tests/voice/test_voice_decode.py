@@ -16,11 +16,11 @@ from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.errors import (
     AudioError,
-    AudioTooLarge,
-    AudioTooLong,
-    AudioTooShort,
+    AudioFileTooLarge,
     NothingToAnalyse,
-    UnsupportedFormat,
+    RecordingTooLong,
+    RecordingTooShort,
+    UnsupportedAudio,
 )
 from vbdesk.voice.recording import Recording
 
@@ -186,27 +186,27 @@ def test_other_formats_and_codecs_are_refused(
     tmp_path: Path, kathleen: Recording, container: str, codec: str, rate: int
 ) -> None:
     path = encode(tmp_path / "take.m4a", container, codec, speech(kathleen, rate), rate)
-    with pytest.raises(UnsupportedFormat, match="WAV, FLAC, MP3 or M4A"):
+    with pytest.raises(UnsupportedAudio, match="WAV, FLAC, MP3 or M4A"):
         decode(path)
 
 
 def test_vorbis_is_refused(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "take.flac"
     sf.write(path, speech(kathleen, RATE), RATE, format="OGG", subtype="VORBIS")
-    with pytest.raises(UnsupportedFormat, match="Ogg"):
+    with pytest.raises(UnsupportedAudio, match="Ogg"):
         decode(path)
 
 
 def test_gsm_in_wav_is_refused(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "phone.wav"
     sf.write(path, speech(kathleen, 8_000), 8_000, subtype="GSM610")
-    with pytest.raises(UnsupportedFormat, match="GSM610"):
+    with pytest.raises(UnsupportedAudio, match="GSM610"):
         decode(path)
 
 
 def test_a_video_is_refused(tmp_path: Path, kathleen: Recording) -> None:
     path = encode(tmp_path / "clip.m4a", "mp4", "aac", speech(kathleen, 44_100), 44_100, video=True)
-    with pytest.raises(UnsupportedFormat, match="video"):
+    with pytest.raises(UnsupportedAudio, match="video"):
         decode(path)
 
 
@@ -226,7 +226,7 @@ def test_a_video_is_refused(tmp_path: Path, kathleen: Recording) -> None:
 def test_what_is_not_sound_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "take.mp3"
     path.write_bytes(content)
-    with pytest.raises(UnsupportedFormat):
+    with pytest.raises(UnsupportedAudio):
         decode(path)
 
 
@@ -235,7 +235,7 @@ def test_a_file_cut_off_is_refused_where_it_shows(tmp_path: Path, data_folder: P
     content = (data_folder / name).read_bytes()
     path = tmp_path / "cut"
     path.write_bytes(content[: len(content) * 9 // 10])
-    with pytest.raises(UnsupportedFormat, match="cut off"):
+    with pytest.raises(UnsupportedAudio, match="cut off"):
         decode(path)
 
 
@@ -244,7 +244,7 @@ def test_damage_inside_a_flac_is_refused(tmp_path: Path, data_folder: Path) -> N
     content[150_000:150_200] = b"\xaa" * 200
     path = tmp_path / "damaged.flac"
     path.write_bytes(content)
-    with pytest.raises(UnsupportedFormat, match="damaged"):
+    with pytest.raises(UnsupportedAudio, match="damaged"):
         decode(path)
 
 
@@ -258,14 +258,14 @@ def test_values_that_are_no_sound_are_refused(tmp_path: Path, kathleen: Recordin
         with np.errstate(over="ignore"):
             samples = samples.astype(np.float32)
     sf.write(path, samples, RATE, subtype=subtype)
-    with pytest.raises(UnsupportedFormat, match="not sound"):
+    with pytest.raises(UnsupportedAudio, match="not sound"):
         decode(path)
 
 
 def test_a_file_of_absurd_values_alone_is_refused(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "huge.wav"
     sf.write(path, speech(kathleen, RATE) * np.float32(1e30), RATE, subtype="FLOAT")
-    with pytest.raises(UnsupportedFormat, match="not sound"):
+    with pytest.raises(UnsupportedAudio, match="not sound"):
         decode(path)
 
 
@@ -280,7 +280,7 @@ def test_a_file_of_vanishing_values_is_silence(tmp_path: Path, kathleen: Recordi
 def test_rates_and_channels_beyond_reason_are_refused(tmp_path: Path, rate: int, channels: int) -> None:
     path = tmp_path / "odd.wav"
     sf.write(path, np.full((4_000, channels), 0.1), rate)
-    with pytest.raises(UnsupportedFormat, match=r"rate|channels"):
+    with pytest.raises(UnsupportedAudio, match=r"rate|channels"):
         decode(path)
 
 
@@ -290,7 +290,7 @@ def test_fifteen_seconds_are_enough_and_a_sample_less_is_not(tmp_path: Path, kat
     sf.write(enough, samples, RATE)
     sf.write(short, samples[:-1], RATE)
     assert decode(enough).duration_s == 15.0
-    with pytest.raises(AudioTooShort, match="at least 15 seconds"):
+    with pytest.raises(RecordingTooShort, match="at least 15 seconds"):
         decode(short)
     assert decode(short, check_duration=False).duration_s == pytest.approx(15.0, abs=1e-3)
 
@@ -301,7 +301,7 @@ def test_twenty_minutes_are_accepted_and_a_second_more_is_not(tmp_path: Path, ka
     sf.write(path, samples[: 1200 * 8_000], 8_000)
     assert decode(path).duration_s == 1200.0
     sf.write(path, samples, 8_000)
-    with pytest.raises(AudioTooLong, match="20 minutes"):
+    with pytest.raises(RecordingTooLong, match="20 minutes"):
         decode(path)
 
 
@@ -309,7 +309,7 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large.wav"
     with path.open("wb") as file:
         file.truncate(MAX_AUDIO_BYTES + 1)
-    with pytest.raises(AudioTooLarge, match="32 MB"):
+    with pytest.raises(AudioFileTooLarge, match="32 MB"):
         decode(path)
 
 
@@ -337,10 +337,10 @@ def test_silence_ends_at_minus_sixty_decibels(tmp_path: Path, level: float, is_r
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (UnsupportedFormat, ErrorCode.UNSUPPORTED_FORMAT),
-        (AudioTooShort, ErrorCode.AUDIO_TOO_SHORT),
-        (AudioTooLong, ErrorCode.AUDIO_TOO_LONG),
-        (AudioTooLarge, ErrorCode.AUDIO_TOO_LARGE),
+        (UnsupportedAudio, ErrorCode.UNSUPPORTED_FORMAT),
+        (RecordingTooShort, ErrorCode.AUDIO_TOO_SHORT),
+        (RecordingTooLong, ErrorCode.AUDIO_TOO_LONG),
+        (AudioFileTooLarge, ErrorCode.AUDIO_TOO_LARGE),
         (NothingToAnalyse, ErrorCode.AUDIO_POOR_QUALITY),
     ],
 )
@@ -360,25 +360,25 @@ def test_samples_in_memory_become_a_recording(kathleen: Recording) -> None:
 def test_the_collection_of_odd_files_is_judged_as_expected(shared_audio: Path) -> None:
     """Every file has a rule here, by how its expected verdict begins; accepted but marked files are tested apart."""
     accepted = (type(None),)
-    unreadable = (UnsupportedFormat,)
+    unreadable = (UnsupportedAudio,)
     verdicts = {
         "reject: format": unreadable,
         "reject: codec": unreadable,
         "reject: not audio": unreadable,
         "reject: unreadable": unreadable,
         "reject: empty": unreadable,
-        "reject: too short": (AudioTooShort,),
+        "reject: too short": (RecordingTooShort,),
         "reject or warn: truncated": unreadable,
         "reject or clear message": unreadable,
         "reject/flag": (NothingToAnalyse, type(None)),
-        "reject": (UnsupportedFormat, AudioTooShort),
-        "too short": (AudioTooShort,),
-        "accept by content": (type(None), AudioTooShort),
+        "reject": (UnsupportedAudio, RecordingTooShort),
+        "too short": (RecordingTooShort,),
+        "accept by content": (type(None), RecordingTooShort),
         "accept": accepted,
         "flag": accepted,
         "decode (content": accepted,
-        "decode; music": (AudioTooShort,),
-        "no crash": (UnsupportedFormat, AudioTooShort, NothingToAnalyse),
+        "decode; music": (RecordingTooShort,),
+        "no crash": (UnsupportedAudio, RecordingTooShort, NothingToAnalyse),
     }
     with (shared_audio / "manifest.csv").open(encoding="utf-8") as file:
         odd = [row for row in csv.DictReader(file) if row["path"].startswith("odd/")]

@@ -12,7 +12,7 @@ import vbdesk.voice.decode as decoding
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.voice.decode import MAX_VALUES, decode
-from vbdesk.voice.errors import AudioError, AudioTooLong, NothingToAnalyse, UnsupportedFormat
+from vbdesk.voice.errors import AudioError, NothingToAnalyse, RecordingTooLong, UnsupportedAudio
 
 
 @pytest.fixture
@@ -38,14 +38,14 @@ def test_the_file_is_what_it_is_taken_for():
 def test_hours_that_the_header_tells_are_refused_before_anything_is_read(read_values):
     for hours in (0.34, 10):
         small = cheap_flac(seconds=hours * 3600, sample_rate=48_000)
-        with pytest.raises(AudioTooLong) as refused:
+        with pytest.raises(RecordingTooLong) as refused:
             decode(BytesIO(small))
         assert (len(small) < 600_000, refused.value.code) == (True, ErrorCode.AUDIO_TOO_LONG)
     assert read_values == []
 
 
 def test_hours_that_the_header_hides_are_read_to_the_limit_alone(read_values):
-    with pytest.raises(AudioTooLong):
+    with pytest.raises(RecordingTooLong):
         decode(BytesIO(cheap_flac(seconds=4 * 3600, sample_rate=8_000, said_seconds=0)))
     assert sum(read_values) <= MAX_DURATION_S * 8_000 + 4 * decoding.BLOCK_FRAMES
 
@@ -55,7 +55,7 @@ def test_twenty_minutes_of_more_samples_than_a_voice_needs_are_refused_before_an
     read_values, sample_rate, channels
 ):
     small = cheap_flac(seconds=1199, sample_rate=sample_rate, channels=channels)
-    with pytest.raises(UnsupportedFormat, match=r"too many samples.*Convert it to 48 kHz"):
+    with pytest.raises(UnsupportedAudio, match=r"too many samples.*Convert it to 48 kHz"):
         decode(BytesIO(small))
     assert (len(small) < 500_000, read_values) == (True, [])
 
@@ -68,7 +68,7 @@ def test_samples_that_the_header_hides_are_read_to_the_bound_alone(read_values, 
     hidden.append((tmp_path / "aac.m4a").read_bytes())
     for file in hidden:
         read_values.clear()
-        with pytest.raises(UnsupportedFormat, match="too many samples"):
+        with pytest.raises(UnsupportedAudio, match="too many samples"):
             decode(BytesIO(file))
         assert 0 < sum(read_values) <= 1_000_000 + 2 * 8 * decoding.BLOCK_FRAMES
 

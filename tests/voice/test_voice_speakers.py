@@ -3,10 +3,10 @@ import pytest
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import decode, from_samples
-from vbdesk.voice.features import analyse_frames, summarise
+from vbdesk.voice.features import analyse_frames, summarise_features
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.speaker_clusters import cluster_voices
-from vbdesk.voice.speakers import SpeakerTurns, alone, diarize
+from vbdesk.voice.speakers import SpeakerTurns, diarize, isolate_speaker
 
 MAN = [(6.60, 11.28), (15.92, 28.24), (33.24, 39.50)]
 WOMAN = [(0.98, 6.44), (11.48, 15.53), (28.57, 32.66)]
@@ -33,16 +33,16 @@ def test_a_voice_alone_is_measured_as_if_nobody_else_had_spoken(dialogue: Record
     for start, end in WOMAN:
         spoken = slice(int(start * ANALYSIS_RATE), int(end * ANALYSIS_RATE))
         only_woman[spoken] = dialogue.samples[spoken]
-    truth = summarise(analyse_frames(only_woman), WOMAN)
-    mixed = summarise(analyse_frames(dialogue.samples), WOMAN)
-    apart = summarise(analyse_frames(alone(dialogue.samples, WOMAN)), WOMAN)
+    truth = summarise_features(analyse_frames(only_woman), WOMAN)
+    mixed = summarise_features(analyse_frames(dialogue.samples), WOMAN)
+    apart = summarise_features(analyse_frames(isolate_speaker(dialogue.samples, WOMAN)), WOMAN)
     for feature in ("pitch_mean", "harmonics_to_noise", "formant_3_mean", "voice_tremor"):
         assert apart[feature].value == pytest.approx(truth[feature].value, rel=0.02), feature
     assert abs(mixed["harmonics_to_noise"].value - truth["harmonics_to_noise"].value) > 0.3
 
 
 def test_a_voice_alone_keeps_its_own_samples_and_hears_no_other(dialogue: Recording) -> None:
-    own = alone(dialogue.samples, MAN)
+    own = isolate_speaker(dialogue.samples, MAN)
     inside = slice(17 * ANALYSIS_RATE, 28 * ANALYSIS_RATE)
     outside = slice(29 * ANALYSIS_RATE, 32 * ANALYSIS_RATE)
     assert np.array_equal(own[inside], dialogue.samples[inside])
@@ -104,6 +104,6 @@ def test_the_telephone_dialogue_of_the_collection(shared_audio) -> None:
         spoken.setdefault(fields[7], []).append((float(fields[3]), float(fields[3]) + float(fields[4])))
     truth = np.stack([np.any([(times_s >= a) & (times_s < b) for a, b in turns], axis=0) for turns in spoken.values()])
     found = np.stack([SpeechActivity(speaker.segments, 0, 0).covers(times_s) for speaker in speakers])
-    alone = truth.sum(axis=0) == 1
-    agreement = max(np.mean((truth == found[order])[:, alone].all(axis=0)) for order in ([0, 1], [1, 0]))
+    isolate_speaker = truth.sum(axis=0) == 1
+    agreement = max(np.mean((truth == found[order])[:, isolate_speaker].all(axis=0)) for order in ([0, 1], [1, 0]))
     assert agreement > 0.85

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import decode, from_samples
-from vbdesk.voice.quality import assess
+from vbdesk.voice.quality import assess_quality
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
-from vbdesk.voice.sustained import held_voice
+from vbdesk.voice.sustained import find_sustained_vowels
 
 Floats = NDArray[np.float64]
 FORMANTS = ((700.0, 120.0), (1200.0, 150.0), (2500.0, 200.0))
@@ -47,7 +47,7 @@ def test_a_held_vowel_is_found_where_it_is(f0: float, snr_db: float) -> None:
     silence = np.zeros(2 * ANALYSIS_RATE)
     samples = np.concatenate([silence, held_vowel(5, f0), silence])
     samples += 0.1 * 10 ** (-snr_db / 20) * noise(len(samples))
-    held = held_voice(samples.astype(np.float32))
+    held = find_sustained_vowels(samples.astype(np.float32))
     assert held[0][0] > 1.94
     assert held[-1][1] < 7.06
     assert total_s(held) > 4.2
@@ -84,36 +84,36 @@ def machines() -> dict[str, Floats]:
 
 @pytest.mark.parametrize("name", machines())
 def test_what_a_machine_holds_is_not_voice(name: str) -> None:
-    assert held_voice((0.1 * machines()[name]).astype(np.float32)) == []
+    assert find_sustained_vowels((0.1 * machines()[name]).astype(np.float32)) == []
 
 
 def test_running_speech_holds_no_vowel(kathleen: Recording, male: Recording, dialogue: Recording) -> None:
     for recording in (kathleen, male, dialogue):
-        assert held_voice(recording.samples) == []
+        assert find_sustained_vowels(recording.samples) == []
 
 
 @pytest.mark.parametrize("seconds", [0, 0.01, 0.5])
 def test_what_is_too_short_holds_nothing(seconds: float) -> None:
-    assert held_voice(held_vowel(1, 150)[: round(seconds * ANALYSIS_RATE)].astype(np.float32)) == []
+    assert find_sustained_vowels(held_vowel(1, 150)[: round(seconds * ANALYSIS_RATE)].astype(np.float32)) == []
 
 
 def test_gain_does_not_matter() -> None:
     samples = (held_vowel(3, 150) + 0.01 * noise(3 * ANALYSIS_RATE)).astype(np.float32)
     for gain in (1e-3, 30):
-        assert held_voice(samples * np.float32(gain)) == held_voice(samples)
+        assert find_sustained_vowels(samples * np.float32(gain)) == find_sustained_vowels(samples)
 
 
 def test_the_recording_of_a_vowel_task_is_good(kathleen: Recording) -> None:
     """Three long breaths of one vowel, then some words: not too little speech, and no noise where there is none."""
     room = 1e-3 * noise(ANALYSIS_RATE)
     breaths = [part for seed in range(3) for part in (held_vowel(5, 190, seed=seed), room)]
-    quality = assess(
+    quality = assess_quality(
         from_samples(np.concatenate([*breaths, 1.5 * kathleen.samples[: 8 * ANALYSIS_RATE]]), ANALYSIS_RATE)
     )
     assert quality.issues == []
     assert quality.voice_percentage > 75
 
-    quality = assess(from_samples(np.concatenate(breaths), ANALYSIS_RATE))
+    quality = assess_quality(from_samples(np.concatenate(breaths), ANALYSIS_RATE))
     assert quality.issues == []
     assert quality.audio_clarity > 90
 
@@ -121,12 +121,12 @@ def test_the_recording_of_a_vowel_task_is_good(kathleen: Recording) -> None:
 def test_noise_is_still_heard_between_held_vowels() -> None:
     samples = np.concatenate([part for seed in range(3) for part in (held_vowel(5, 190, seed=seed), np.zeros(16_000))])
     noisy = from_samples(samples + 0.025 * noise(len(samples)), ANALYSIS_RATE)
-    assert assess(noisy).audio_clarity == pytest.approx(2.5 * (12 + 10), abs=5)
+    assert assess_quality(noisy).audio_clarity == pytest.approx(2.5 * (12 + 10), abs=5)
 
 
 def test_a_vowel_without_pauses_has_no_clarity() -> None:
     """Neither view can tell the voice from the noise there."""
-    assert assess(from_samples(held_vowel(16, 190), ANALYSIS_RATE)).audio_clarity is None
+    assert assess_quality(from_samples(held_vowel(16, 190), ANALYSIS_RATE)).audio_clarity is None
 
 
 def test_held_moments_are_told_from_running_ones() -> None:
@@ -146,4 +146,4 @@ def test_the_vowels_of_the_collection_are_heard(shared_audio) -> None:
 
 def test_the_noises_of_the_collection_are_not(shared_audio) -> None:
     for path in (shared_audio / "noise" / "clips").glob("*.flac"):
-        assert held_voice(decode(path, check_duration=False).samples) == []
+        assert find_sustained_vowels(decode(path, check_duration=False).samples) == []

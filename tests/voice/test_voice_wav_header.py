@@ -9,9 +9,9 @@ import pytest
 import soundfile as sf
 
 from vbdesk.voice.decode import decode
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
-from vbdesk.voice.wav_header import SoundChunk, find_sound
+from vbdesk.voice.wav_header import DataChunk, find_data_chunk
 
 
 def wav(recording: Recording, container: str = "WAV") -> bytearray:
@@ -64,7 +64,7 @@ def test_a_wav_that_broke_off_is_refused_where_more_than_a_second_is_missing(
 ) -> None:
     path = write(tmp_path, wav(kathleen)[:-missing_bytes])
     if is_refused:
-        with pytest.raises(UnsupportedFormat, match="cut off"):
+        with pytest.raises(UnsupportedAudio, match="cut off"):
             decode(path)
     else:
         assert decode(path).duration_s == pytest.approx(kathleen.duration_s - missing_bytes / 32_000, abs=0.001)
@@ -96,11 +96,11 @@ def test_odd_chunks_before_and_behind_the_sound_are_passed_over(
 def test_what_the_header_claims_is_compared_with_what_is_there(kathleen: Recording) -> None:
     size = 2 * len(kathleen.samples)
     content = wav(kathleen)
-    assert find_sound(io.BytesIO(content)) == SoundChunk(size, size, 32_000)
-    assert find_sound(io.BytesIO(content[:-32_000])).missing_s == 1.0
-    assert find_sound(io.BytesIO(with_sizes(content, 0, 0))).was_never_closed
-    assert find_sound(io.BytesIO(content[:36])) is None
+    assert find_data_chunk(io.BytesIO(content)) == DataChunk(size, size, 32_000)
+    assert find_data_chunk(io.BytesIO(content[:-32_000])).missing_s == 1.0
+    assert find_data_chunk(io.BytesIO(with_sizes(content, 0, 0))).was_never_closed
+    assert find_data_chunk(io.BytesIO(content[:36])) is None
 
 
 def test_a_file_of_nothing_but_chunks_is_given_up_soon() -> None:
-    assert find_sound(io.BytesIO(b"RIFF\xff\xff\xff\xffWAVE" + b"JUNK\0\0\0\0" * 100_000)) is None
+    assert find_data_chunk(io.BytesIO(b"RIFF\xff\xff\xff\xffWAVE" + b"JUNK\0\0\0\0" * 100_000)) is None

@@ -3,8 +3,8 @@
 KEY_HEADER = "Idempotency-Key"
 """Names one submit of one recording; the same key with the same recording answers the first job again."""
 
-KEPT_HEADER = "X-Vbdesk-Idempotency"
+RETENTION_HEADER = "X-Vbdesk-Idempotency"
 """On every authenticated answer of a service that honours keys: for how many seconds it keeps one."""
 
-KEPT_S = 86_400
+RETENTION_S = 86_400
 """How long our service keeps a key."""

@@ -53,7 +53,7 @@ def v1_status(status: JobStatus) -> JobStatus:
     return status if status.terminal else JobStatus.PENDING
 
 
-def in_earlier_form(result: Result) -> Result:
+def to_earlier_form(result: Result) -> Result:
     """The result with `model_id` beside the `name` of every signal, also of single speakers."""
     speakers = None if result.speakers is None else [_speaker(speaker) for speaker in result.speakers]
     if isinstance(result, SignResult):

@@ -12,9 +12,9 @@ _FORM = re.compile(
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
 
-FIRST_NOW = datetime(2025, 1, 1, tzinfo=UTC)
+EARLIEST_NOW = datetime(2025, 1, 1, tzinfo=UTC)
 """This program did not exist before, so no right clock shows an earlier time while it runs."""
-LAST_NOW = datetime(2050, 1, 1, tzinfo=UTC)
+LATEST_NOW = datetime(2050, 1, 1, tzinfo=UTC)
 """No release of this program is in use for so long, so no right clock shows a later time while it runs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -73,7 +73,7 @@ def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
         return moment.replace(tzinfo=UTC)
 
 
-def at_seconds(seconds: float) -> datetime:
+def from_unix_seconds(seconds: float) -> datetime:
     """The moment so many seconds after 1970, in UTC; the first or last of the calendar where it lies beyond."""
     if isnan(seconds):
         return _EPOCH
@@ -83,7 +83,7 @@ def at_seconds(seconds: float) -> datetime:
         return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
 
 
-def shifted(moment: datetime, step: timedelta) -> datetime:
+def add_clamped(moment: datetime, step: timedelta) -> datetime:
     """`moment + step`; the first or last moment of the calendar where that lies beyond."""
     try:
         return moment + step
@@ -98,9 +98,9 @@ def bounded(amount: float) -> float:
     return max(-_LARGEST, min(_LARGEST, amount))
 
 
-def can_be_now(moment: datetime) -> bool:
+def is_plausible_now(moment: datetime) -> bool:
     """Whether a right clock can show `moment` while this program runs; not so for 1970 or 2099."""
-    return FIRST_NOW <= moment < LAST_NOW
+    return EARLIEST_NOW <= moment < LATEST_NOW
 
 
 def local_minute(moment: datetime) -> str:

@@ -1,12 +1,12 @@
 """What a report says about a sign beyond its reading: cuts, evidence, how often healthy speakers are flagged."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 EVIDENCE_WORDS = {
@@ -46,8 +46,7 @@ class SignReference:
 @cache
 def sign_references() -> Mapping[str, SignReference]:
     """Every sign of the shipped calibration by name. Reads a file once; call it first on a worker."""
-    with resource("signs", "signs.toml").open("rb") as file:
-        data = tomllib.load(file)
+    data = read_toml(resource("signs", "signs.toml"))
     version = data["meta"]["version"]
     return {name: _reference(version, entry) for name, entry in data["sign"].items()}
 
@@ -55,8 +54,7 @@ def sign_references() -> Mapping[str, SignReference]:
 @cache
 def healthy_flagged_share() -> Mapping[str, float]:
     """Share of healthy native speakers whose recording this model flags, by model name."""
-    with resource("signs", "signs.toml").open("rb") as file:
-        data = tomllib.load(file)
+    data = read_toml(resource("signs", "signs.toml"))
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 

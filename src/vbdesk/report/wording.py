@@ -6,26 +6,27 @@ from functools import cache
 
 from vbdesk.contract.levels import RecommendedAction
 from vbdesk.contract.results import AudioQuality
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 OTHER_ISSUE = "other"
 
 
-class ActionWords(Entry):
+class ActionWords(StrictDataModel):
     """A suggested action."""
 
     title: str
     sentence: str
 
 
-class IssueWords(Entry):
+class IssueWords(StrictDataModel):
     """Something wrong with the sound, and what to do next time."""
 
     what: str
     next_time: str
 
 
-class ResultWords(Entry):
+class ResultWords(StrictDataModel):
     """Every sentence beside a result."""
 
     action: Mapping[RecommendedAction, ActionWords]
@@ -48,7 +49,7 @@ def result_words() -> ResultWords:
     Raises:
         ValueError: something is missing.
     """
-    words = ResultWords.model_validate(read_toml("result_words.toml"))
+    words = ResultWords.model_validate(read_toml(resource("result_words.toml")))
     if set(words.action) != set(RecommendedAction) or OTHER_ISSUE not in words.issue:
         raise ValueError("result_words.toml lacks words for an action, or for other issues.")
     return words

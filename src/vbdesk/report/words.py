@@ -7,12 +7,13 @@ from typing import Annotated
 from pydantic import Field
 
 from vbdesk.contract.timestamps import bounded, in_zone
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
-class ChartWords(Entry):
+class ChartWords(StrictDataModel):
     """The charts over time."""
 
     title: str
@@ -36,7 +37,7 @@ class ChartWords(Entry):
     consider: str
 
 
-class FactWords(Entry):
+class FactWords(StrictDataModel):
     """Labels and values at the head."""
 
     subject: str
@@ -55,14 +56,14 @@ class FactWords(Entry):
     issues: str
 
 
-class OverallWords(Entry):
+class OverallWords(StrictDataModel):
     """The card of the overall level."""
 
     title: str
     caption: str
 
 
-class SignalWords(Entry):
+class SignalWords(StrictDataModel):
     """The table of signals."""
 
     title: str
@@ -80,7 +81,7 @@ class SignalWords(Entry):
     strip: str
 
 
-class CautionWords(Entry):
+class CautionWords(StrictDataModel):
     """What a reader must know."""
 
     title: str
@@ -89,7 +90,7 @@ class CautionWords(Entry):
     flagged_unknown: str
 
 
-class ReaderWords(Entry):
+class ReaderWords(StrictDataModel):
     """The sign-off."""
 
     title: str
@@ -100,7 +101,7 @@ class ReaderWords(Entry):
     unsigned: str
 
 
-class DetailWords(Entry):
+class DetailWords(StrictDataModel):
     """The pages behind the first."""
 
     title: str
@@ -149,7 +150,7 @@ class DetailWords(Entry):
     job: str
 
 
-class AttachmentWords(Entry):
+class AttachmentWords(StrictDataModel):
     """What the attached files are."""
 
     csv: str
@@ -157,7 +158,7 @@ class AttachmentWords(Entry):
     fhir: str
 
 
-class ReportWords(Entry):
+class ReportWords(StrictDataModel):
     """All of wording.toml; `language` is its BCP 47 tag."""
 
     language: str
@@ -186,7 +187,7 @@ class ReportWords(Entry):
 @cache
 def report_words() -> ReportWords:
     """The words of wording.toml, none missing and none unknown."""
-    return ReportWords.model_validate(read_toml("report", "wording.toml"))
+    return ReportWords.model_validate(read_toml(resource("report", "wording.toml")))
 
 
 def moment_words(moment: datetime, zone: tzinfo) -> str:

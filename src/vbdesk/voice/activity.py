@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.short_term import runs
-from vbdesk.voice.sustained import held_voice
+from vbdesk.voice.sustained import find_sustained_vowels
 
 CHUNK = 512  # samples the detector judges at a time: 32 ms
 CONTEXT = 64  # samples before the chunk that it also wants
@@ -64,7 +64,7 @@ def detect_speech(recording: Recording) -> SpeechActivity:
     probabilities = speech_probabilities(recording.samples)
     length_s = len(recording.samples) / ANALYSIS_RATE
     heard = _runs_of_speech(probabilities, length_s)
-    held = held_voice(recording.samples)
+    held = find_sustained_vowels(recording.samples)
     segments = [(start, end) for start, end in _joined([*heard, *held]) if end - start >= MIN_SPEECH_S]
     speech_s = sum(end - start for start, end in segments)
     return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0, held)

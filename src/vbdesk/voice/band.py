@@ -37,7 +37,7 @@ def breath_band(samples: Samples) -> Samples:
     return _reshape_spectrum(samples, ANALYSIS_RATE, gain.astype(np.complex128))
 
 
-def above(samples: Samples, edge_hz: float) -> Samples:
+def high_pass(samples: Samples, edge_hz: float) -> Samples:
     """Mono `samples`, shape (n,), without what lies below `edge_hz`: as by a Butterworth filter of second order."""
     frequency = np.arange(_SIZE // 2 + 1, dtype=np.float64) * ANALYSIS_RATE / _SIZE
     gain = frequency**2 / np.hypot(frequency**2, edge_hz**2)

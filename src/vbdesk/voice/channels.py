@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class ChannelMix:
     """How channels become one.
 
     Attributes:
@@ -57,14 +57,14 @@ class ChannelSurvey:
         power = np.einsum("cfs,cfs->fc", frames, frames) / self._frame - np.square(frames.mean(axis=2).T)
         self._powers.append(np.maximum(power, 0).astype(np.float64))
 
-    def mix(self) -> Mix:
+    def mix(self) -> ChannelMix:
         """Decide by what was heard so far."""
         channels = len(self._sum)
         mean = self._sum / max(self._count, 1)
         covariance = self._products / max(self._count, 1) - np.outer(mean, mean)
         power = covariance.diagonal()
         if channels == 1 or power.max() <= 0:
-            return Mix(np.full(channels, 1 / channels), 1.0)
+            return ChannelMix(np.full(channels, 1 / channels), 1.0)
         sounding = power > SILENT_CHANNEL * power.max()
         ranges = self._level_ranges_db()
         used = sounding & (ranges >= STEADY_SHARE * ranges[sounding].max())
@@ -77,7 +77,7 @@ class ChannelSurvey:
             weights *= level
         raw_power = self._products.diagonal()  # with a constant offset, which would stay in the average
         average_serves = np.ptp(weights[raw_power > SILENT_CHANNEL * raw_power.max()]) == 0
-        return Mix(weights, float(weights[leader]) * channels if average_serves else None)
+        return ChannelMix(weights, float(weights[leader]) * channels if average_serves else None)
 
     def _level_ranges_db(self) -> Floats:
         """How far the level of each channel moves, shape (channels,)."""

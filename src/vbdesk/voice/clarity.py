@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.voice.activity import SpeechActivity
-from vbdesk.voice.band import above
+from vbdesk.voice.band import high_pass
 from vbdesk.voice.denoise import denoise
 from vbdesk.voice.level import FRAME, active_rms, frame_energy
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
@@ -27,7 +27,7 @@ FLOOR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
+class ClarityEstimates:
     """What each view says, in dB; None where it sees nothing."""
 
     denoised_db: float | None
@@ -39,13 +39,13 @@ def measure_clarity(samples: Samples, activity: SpeechActivity, rules: ClarityRu
 
     Gain does not matter: both views are ratios, and the denoiser always hears the same level.
     """
-    ratio_db = join_views(view(samples, activity, rules), rules)
+    ratio_db = combine_estimates(estimate_ratios(samples, activity, rules), rules)
     if ratio_db is None:
         return None
     return float(np.clip(rules.points_per_db * (ratio_db - rules.zero_db), 0, 100))
 
 
-def join_views(views: Views, rules: ClarityRules) -> float | None:
+def combine_estimates(views: ClarityEstimates, rules: ClarityRules) -> float | None:
     """The estimate behind `measure_clarity`, in dB."""
     if views.denoised_db is None:
         return views.pauses_db
@@ -56,11 +56,11 @@ def join_views(views: Views, rules: ClarityRules) -> float | None:
     return ratio_db + rules.pause_weight * float(difference_db)
 
 
-def view(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> Views:
+def estimate_ratios(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> ClarityEstimates:
     """Both views of `samples`, shape (n,); neither of less speech than fills a window."""
     if activity.speech_s < rules.min_speech_s:
-        return Views(None, None)
-    filtered = above(samples, rules.high_pass_hz)
+        return ClarityEstimates(None, None)
+    filtered = high_pass(samples, rules.high_pass_hz)
     starts = _window_starts(len(samples), activity, rules)
     denoised_db = None
     if starts:
@@ -69,7 +69,7 @@ def view(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> Vie
         moments = (np.array(starts)[:, None] + np.arange(length)) / ANALYSIS_RATE
         counts = ~activity.holds_at(moments)
         denoised_db = float(np.median(_si_sdr_db(reference=denoise(windows) * counts, estimate=windows * counts)))
-    return Views(denoised_db, speech_to_pause_db(filtered, activity))
+    return ClarityEstimates(denoised_db, speech_to_pause_db(filtered, activity))
 
 
 def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | None:

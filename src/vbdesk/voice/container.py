@@ -2,7 +2,7 @@
 
 from typing import BinaryIO
 
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import Container
 
 ID3_HEADER_BYTES = 10
@@ -30,15 +30,15 @@ def identify(file: BinaryIO) -> Container:
     """Tell which of the four containers the content of `file` is; the position is left anywhere.
 
     Raises:
-        UnsupportedFormat: it is none of them.
+        UnsupportedAudio: it is none of them.
     """
     tag_bytes = _skip_id3(file)
     head = file.read(MP3_SEARCH_BYTES)
     if not head and tag_bytes == 0:
-        raise UnsupportedFormat("The file is empty.")
+        raise UnsupportedAudio("The file is empty.")
     for offset, magic, name in _REFUSED:
         if head[offset:].startswith(magic):
-            raise UnsupportedFormat(f"This is {name}.")
+            raise UnsupportedAudio(f"This is {name}.")
     if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
         return "wav"
     if head.startswith(b"fLaC"):
@@ -47,7 +47,7 @@ def identify(file: BinaryIO) -> Container:
         return "m4a"
     if _holds_mp3_frames(head, searched=MP3_SEARCH_BYTES if tag_bytes else 4096):
         return "mp3"
-    raise UnsupportedFormat("This is not a sound file that can be read.")
+    raise UnsupportedAudio("This is not a sound file that can be read.")
 
 
 def _skip_id3(file: BinaryIO) -> int:

@@ -20,13 +20,19 @@ from av.stream import Disposition
 from numpy.typing import NDArray
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.voice.channels import Block, ChannelSurvey, Mix, mix_down
+from vbdesk.voice.channels import Block, ChannelMix, ChannelSurvey, mix_down
 from vbdesk.voice.container import identify
-from vbdesk.voice.errors import AudioTooLarge, AudioTooLong, AudioTooShort, NothingToAnalyse, UnsupportedFormat
+from vbdesk.voice.errors import (
+    AudioFileTooLarge,
+    NothingToAnalyse,
+    RecordingTooLong,
+    RecordingTooShort,
+    UnsupportedAudio,
+)
 from vbdesk.voice.recording import ANALYSIS_RATE, Container, Recording, Samples
 from vbdesk.voice.resample import StreamResampler, resample
 from vbdesk.voice.thresholds import quality_rules
-from vbdesk.voice.wav_header import find_sound
+from vbdesk.voice.wav_header import find_data_chunk
 
 CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
 MIN_SAMPLE_RATE = 4_000  # Hz; below there is no voice to measure
@@ -65,17 +71,17 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
         check_duration: hold the recording to the limits of the interface; without it, only there must be sound.
 
     Raises:
-        AudioTooLarge: before anything is read.
-        UnsupportedFormat: not one of the four, a codec that is not theirs, or damaged.
-        AudioTooLong: as soon as the limit is passed, or as the file says so; the rest is not read.
-        AudioTooShort: less than the limit, or no sound at all.
+        AudioFileTooLarge: before anything is read.
+        UnsupportedAudio: not one of the four, a codec that is not theirs, or damaged.
+        RecordingTooLong: as soon as the limit is passed, or as the file says so; the rest is not read.
+        RecordingTooShort: less than the limit, or no sound at all.
         NothingToAnalyse: silence by resources/quality.toml, or a constant.
         OSError: the file cannot be opened.
     """
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
         size_bytes = file.seek(0, SEEK_END)
         if size_bytes > MAX_AUDIO_BYTES:
-            raise AudioTooLarge("The file is too large.")
+            raise AudioFileTooLarge("The file is too large.")
         container = identify(file)
         longest_s = inf
         if check_duration:
@@ -89,7 +95,7 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
     recording = mixdown.finish(mix.gain, container, size_bytes)
     if check_duration and recording.duration_s < MIN_DURATION_S:
         tenths = floor(recording.duration_s * 10)  # rounded to nearest, 14.96 s would read as the 15.0 that are needed
-        raise AudioTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
+        raise RecordingTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
     if _is_silent(recording.samples):
         raise NothingToAnalyse("There is no sound in this recording.")
     return recording
@@ -120,7 +126,7 @@ class _Mixdown:
     Without a mix, the channels are averaged and watched; with one, it is followed.
     """
 
-    def __init__(self, longest_s: float, mix: Mix | None = None) -> None:
+    def __init__(self, longest_s: float, mix: ChannelMix | None = None) -> None:
         self._longest_s = longest_s
         self._given = mix
         self._sample_rate = 0
@@ -135,7 +141,7 @@ class _Mixdown:
         for sample_rate, block in _gathered(_read(file, container, self._longest_s)):
             self._add(sample_rate, block)
         if self._frames == 0:
-            raise UnsupportedFormat("There is no sound in the file.")
+            raise UnsupportedAudio("There is no sound in the file.")
         self._mono += self._resampler.finish().tobytes()
 
     def _add(self, sample_rate: int, block: Block) -> None:
@@ -144,9 +150,9 @@ class _Mixdown:
             self._sample_rate = sample_rate
             self._resampler = StreamResampler(sample_rate)
         if sample_rate != self._sample_rate:
-            raise UnsupportedFormat("The sampling rate changes within the file.")
+            raise UnsupportedAudio("The sampling rate changes within the file.")
         if not np.abs(block).max() <= LARGEST_VALUE:  # nor is it for what is not a number
-            raise UnsupportedFormat("The file holds values that are not sound.")
+            raise UnsupportedAudio("The file holds values that are not sound.")
         self._frames += len(block)
         _check_size(self._frames, sample_rate, block.shape[1], self._longest_s)
         self._mono += self._resampler.feed(self._mixed(block)).tobytes()
@@ -163,8 +169,8 @@ class _Mixdown:
         self._survey.add(block)
         return block @ np.full(channels, 1 / channels, np.float32)
 
-    def mix(self) -> Mix:
-        return self._survey.mix() if self._survey else Mix(np.ones(1), 1.0)
+    def mix(self) -> ChannelMix:
+        return self._survey.mix() if self._survey else ChannelMix(np.ones(1), 1.0)
 
     def finish(self, gain: float | None, container: Container, size_bytes: int) -> Recording:
         samples: Samples = np.frombuffer(self._mono, np.float32)
@@ -182,24 +188,24 @@ class _Mixdown:
 
 def _check_layout(sample_rate: int, channels: int) -> None:
     if sample_rate < MIN_SAMPLE_RATE:
-        raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too low.")
+        raise UnsupportedAudio(f"The sampling rate of {sample_rate} Hz is too low.")
     if sample_rate > MAX_SAMPLE_RATE:
-        raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too high.")
+        raise UnsupportedAudio(f"The sampling rate of {sample_rate} Hz is too high.")
     _check_channels(channels)
 
 
 def _check_size(frames: int, sample_rate: int, channels: int, longest_s: float) -> None:
     """Refuse a recording that is too long, or whose samples are too many to be read in time."""
     if frames > longest_s * sample_rate:
-        raise AudioTooLong("The recording is too long.")
+        raise RecordingTooLong("The recording is too long.")
     if longest_s < inf and frames * channels > MAX_VALUES:
         found = f"The file holds too many samples: {sample_rate} Hz in {channels} channel(s)."
-        raise UnsupportedFormat(f"{found} Convert it to 48 kHz and one channel.")
+        raise UnsupportedAudio(f"{found} Convert it to 48 kHz and one channel.")
 
 
 def _check_channels(channels: int) -> None:
     if channels > MAX_CHANNELS:
-        raise UnsupportedFormat(f"There are {channels} channels.")
+        raise UnsupportedAudio(f"There are {channels} channels.")
 
 
 def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]]:
@@ -223,9 +229,9 @@ def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Itera
         yield from _read_with_av(file, container)
         return
     if container == "wav":
-        chunk = find_sound(file)
+        chunk = find_data_chunk(file)
         if chunk is not None and chunk.missing_s > MAX_MISSING_S:
-            raise UnsupportedFormat("The file is cut off.")
+            raise UnsupportedAudio("The file is cut off.")
         if chunk is not None and chunk.was_never_closed:
             file.seek(0)
             yield from _read_with_av(file, container, ignore_length="1")
@@ -239,7 +245,7 @@ def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Itera
         return
     with sound:
         if sound.subtype not in _SOUNDFILE_SUBTYPES:
-            raise UnsupportedFormat(f"The sound in the file is coded as {sound.subtype}.")
+            raise UnsupportedAudio(f"The sound in the file is coded as {sound.subtype}.")
         if sound.frames < UNKNOWN_FRAMES:
             _check_layout(sound.samplerate, sound.channels)
             _check_size(sound.frames, sound.samplerate, sound.channels, longest_s)
@@ -254,7 +260,7 @@ def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
         while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
             yield sound.samplerate, block
     except sf.LibsndfileError as error:
-        raise UnsupportedFormat("The file is damaged or cut off.") from error
+        raise UnsupportedAudio("The file is damaged or cut off.") from error
 
 
 def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
@@ -279,11 +285,11 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
                     for block in end.cut(frame.sample_rate, unpacker.to_float(frame)):
                         yield frame.sample_rate, block
     except av.error.FFmpegError as error:
-        raise UnsupportedFormat("The file is damaged or cut off.") from error
+        raise UnsupportedAudio("The file is damaged or cut off.") from error
     if damaged > max(1, MAX_DAMAGED_PACKETS * packets):
-        raise UnsupportedFormat("The file is damaged.")
+        raise UnsupportedAudio("The file is damaged.")
     if declared_s - decoded_s > MAX_MISSING_S:
-        raise UnsupportedFormat("The file is cut off.")
+        raise UnsupportedAudio("The file is cut off.")
 
 
 class _PaddedEnd:
@@ -315,13 +321,13 @@ class _PaddedEnd:
 def _sound_stream(opened: av.container.InputContainer, container: Container) -> av.AudioStream:
     """The first sound stream, if its codec belongs to `container` and no moving picture stands beside it."""
     if any(not picture.disposition & Disposition.attached_pic for picture in opened.streams.video):
-        raise UnsupportedFormat("This is a video.")
+        raise UnsupportedAudio("This is a video.")
     if not opened.streams.audio:
-        raise UnsupportedFormat("There is no sound in the file.")
+        raise UnsupportedAudio("There is no sound in the file.")
     stream = opened.streams.audio[0]
     codec = stream.codec_context.name if stream.codec_context else "unknown"
     if not codec.startswith(_CODECS[container]):
-        raise UnsupportedFormat(f"The sound in the file is coded as {codec}.")
+        raise UnsupportedAudio(f"The sound in the file is coded as {codec}.")
     return stream
 
 

@@ -32,28 +32,28 @@ class AudioError(Exception):
         super().__init__(f"{found} {self.advice}")
 
 
-class UnsupportedFormat(AudioError):
+class UnsupportedAudio(AudioError):
     """The content is not a readable WAV, FLAC, MP3 or M4A file."""
 
     code = ErrorCode.UNSUPPORTED_FORMAT
     advice = "Save the recording as WAV, FLAC, MP3 or M4A (AAC or ALAC) and send it again."
 
 
-class AudioTooLarge(AudioError):
+class AudioFileTooLarge(AudioError):
     """The file has more bytes than are accepted."""
 
     code = ErrorCode.AUDIO_TOO_LARGE
     advice = "Send at most 32 MB: a mono FLAC, MP3 or M4A file holds 20 minutes well."
 
 
-class AudioTooShort(AudioError):
+class RecordingTooShort(AudioError):
     """The recording is shorter than an analysis needs."""
 
     code = ErrorCode.AUDIO_TOO_SHORT
     advice = "Record at least 15 seconds."
 
 
-class AudioTooLong(AudioError):
+class RecordingTooLong(AudioError):
     """The recording is longer than an analysis takes."""
 
     code = ErrorCode.AUDIO_TOO_LONG

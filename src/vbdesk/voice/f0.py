@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.fft
 
-from vbdesk.voice.f0_path import Candidates, likeliest_path
+from vbdesk.voice.f0_path import Candidates, most_likely_path
 from vbdesk.voice.peaks import SINC_REACH, refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Indices, cut_frames, frame_times, map_blocks, sample_before
@@ -74,7 +74,7 @@ def _single_pass(samples: Samples, floor: float, ceiling: float) -> F0Track:
     if times.size == 0:
         return F0Track(times, np.zeros(0), floor, ceiling)
     candidates = _find_candidates(samples, times, floor, ceiling)
-    return F0Track(times, likeliest_path(candidates, ceiling), floor, ceiling)
+    return F0Track(times, most_likely_path(candidates, ceiling), floor, ceiling)
 
 
 def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: float) -> Candidates:

@@ -31,7 +31,7 @@ class Candidates:
     peak: Samples
 
 
-def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
+def most_likely_path(candidates: Candidates, ceiling: float) -> Floats:
     """F0 of every frame in Hz, 0 where unvoiced: the path of least cost of Boersma (1993).
 
     A frame in which silence beats every candidate by more than two changes of voicing is unvoiced on every best path.

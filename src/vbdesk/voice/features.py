@@ -1,7 +1,8 @@
 """The acoustic features of a recording: one number each, defined as the norms were measured.
 
-Two steps, so that parts of a recording and resampled recordings cost little: `analyse_frames` measures every moment
-once, `summarise` turns the moments of a part into features. `extract` is both over the whole recording.
+There are two steps, so that features of parts and of resampled recordings are cheap. `analyse_frames` measures every
+frame once; `summarise_features` turns the frames of a part into features. `extract_features` does both for a whole
+recording.
 """
 
 import math
@@ -17,7 +18,7 @@ from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import HOP_S, Floats, Spans
 from vbdesk.voice.spectrum import COLUMNS as SPECTRUM_COLUMNS
 
-__all__ = ["FEATURES", "FrameAnalysis", "analyse_frames", "extract", "summarise"]
+__all__ = ["FEATURES", "FrameAnalysis", "analyse_frames", "extract_features", "summarise_features"]
 
 FEATURES = (
     *("pitch_mean", "pitch_variability", "pitch_range", "pitch_reset", "voice_tremor"),
@@ -42,12 +43,12 @@ _NEED_CLEAR_SOUND = frozenset({"harmonics_to_noise", "cepstral_peak_prominence",
 Values = dict[str, float | np.floating]
 
 
-def extract(samples: Samples, *, reliable_voice_quality: bool = True) -> FeatureSet:
-    """Measure all features of a whole recording: `analyse_frames`, then `summarise`."""
-    return summarise(analyse_frames(samples), reliable_voice_quality=reliable_voice_quality)
+def extract_features(samples: Samples, *, reliable_voice_quality: bool = True) -> FeatureSet:
+    """Measure all features of a whole recording: `analyse_frames`, then `summarise_features`."""
+    return summarise_features(analyse_frames(samples), reliable_voice_quality=reliable_voice_quality)
 
 
-def summarise(
+def summarise_features(
     frames: FrameAnalysis | None, spans: Spans | None = None, *, reliable_voice_quality: bool = True
 ) -> FeatureSet:
     """Summarise a recording, or parts of it, into features.

@@ -17,7 +17,7 @@ ACTIVE_RANGE_DB = 25.0  # below the loud frames; what is softer is pause
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class AudioLevel:
     """Levels in dBFS (0 = full scale); shares in percent of samples."""
 
     rms_dbfs: float
@@ -25,7 +25,7 @@ class Level:
     clipped_percent: float
 
 
-def measure_level(samples: Samples) -> Level:
+def measure_level(samples: Samples) -> AudioLevel:
     """Measure the level of mono `samples`, shape (n,), values in -1..1.
 
     Clipping counts runs of at least three samples at full scale, or at the peak where that is lower: a recording that
@@ -41,7 +41,7 @@ def measure_level(samples: Samples) -> Level:
     peak = float(max(samples.max(), -samples.min()))
     top = FLAT_TOP * peak if peak > OVER_FULL_SCALE else min(FULL_SCALE_GUARD, FLAT_TOP * peak)
     clipped = _count_in_runs((samples >= top) | (samples <= -top)) if peak > 0 else 0
-    return Level(rms_dbfs=to_dbfs(rms), peak_dbfs=to_dbfs(peak), clipped_percent=100 * clipped / samples.size)
+    return AudioLevel(rms_dbfs=to_dbfs(rms), peak_dbfs=to_dbfs(peak), clipped_percent=100 * clipped / samples.size)
 
 
 def active_rms(samples: Samples) -> float:

@@ -2,13 +2,13 @@
 
 import hashlib
 import io
-import tomllib
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbdesk.data_files import DataFileError, read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.errors import ModelUnavailable
 
@@ -36,9 +36,9 @@ def read_weights(folder: Path, name: str) -> Weights:
         ModelUnavailable: as `load_weights`.
     """
     try:
-        entry = tomllib.loads((folder / "models.toml").read_text(encoding="utf-8"))[name]
+        entry = read_toml(folder / "models.toml")[name]
         content = (folder / entry["file"]).read_bytes()
-    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+    except (OSError, KeyError, DataFileError) as error:
         raise ModelUnavailable(f"The model {name} is missing. Install vbdesk again.") from error
     if hashlib.sha256(content).hexdigest() != entry["sha256"]:
         raise ModelUnavailable(f"The model {name} has been changed or damaged. Install vbdesk again.")

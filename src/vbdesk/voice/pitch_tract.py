@@ -1,12 +1,12 @@
 """The pitch that usually goes with a vocal tract of given resonances: a linear model that the norms file brings."""
 
-import tomllib
 from functools import cache
 from typing import Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, FiniteFloat
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.short_term import Floats
 
@@ -29,8 +29,7 @@ class PitchTractModel(BaseModel):
         Raises:
             pydantic.ValidationError: the norms file lacks the model or holds no numbers.
         """
-        with resource("norms", "norms.toml").open("rb") as file:
-            return cls.model_validate(tomllib.load(file).get("pitch_tract_model"))
+        return cls.model_validate(read_toml(resource("norms", "norms.toml")).get("pitch_tract_model"))
 
     def expected_pitch(self, formants: Floats) -> float:
         """F0 in semitones re 100 Hz expected with mean F1, F2 and F3 in Hz, shape (3,)."""

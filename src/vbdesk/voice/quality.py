@@ -11,10 +11,10 @@ from vbdesk.contract.results import IssueCode
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.clarity import measure_clarity
 from vbdesk.voice.defects import bandwidth_hz, count_dropouts
-from vbdesk.voice.level import Level, active_rms, measure_level, to_dbfs
+from vbdesk.voice.level import AudioLevel, active_rms, measure_level, to_dbfs
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.reverberation import is_reverberant
-from vbdesk.voice.speakers import voice_likeness
+from vbdesk.voice.speakers import voice_similarity
 from vbdesk.voice.thresholds import quality_rules
 
 
@@ -35,17 +35,17 @@ class Quality:
     voice_percentage: float
     audio_clarity: float | None
     speech_seconds: float
-    level: Level
+    level: AudioLevel
     issues: list[str]
 
 
-def assess(recording: Recording, activity: SpeechActivity | None = None, *, told_apart: bool = False) -> Quality:
+def assess_quality(recording: Recording, activity: SpeechActivity | None = None, *, diarized: bool = False) -> Quality:
     """Assess `recording`.
 
     Args:
         recording: as decoded.
         activity: where somebody speaks; spares looking for it again.
-        told_apart: speakers will be read each by itself, so that more than one is no issue, and not looked for.
+        diarized: speakers will be read each by itself, so that more than one is no issue, and not looked for.
     """
     rules = quality_rules()
     activity = activity or detect_speech(recording)
@@ -56,21 +56,21 @@ def assess(recording: Recording, activity: SpeechActivity | None = None, *, told
         audio_clarity=clarity,
         speech_seconds=activity.speech_s,
         level=level,
-        issues=_issues(recording, activity, clarity, level, told_apart),
+        issues=_issues(recording, activity, clarity, level, diarized),
     )
 
 
-def _speech_level(samples: Samples, activity: SpeechActivity) -> Level:
+def _speech_level(samples: Samples, activity: SpeechActivity) -> AudioLevel:
     whole = measure_level(samples)
     if not activity.segments:
         return whole
     edges = (np.array(activity.segments) * ANALYSIS_RATE).astype(int)
     speech = np.concatenate([samples[start:end] for start, end in edges])
-    return Level(to_dbfs(active_rms(speech)), whole.peak_dbfs, whole.clipped_percent)
+    return AudioLevel(to_dbfs(active_rms(speech)), whole.peak_dbfs, whole.clipped_percent)
 
 
 def _issues(
-    recording: Recording, activity: SpeechActivity, clarity: float | None, level: Level, told_apart: bool
+    recording: Recording, activity: SpeechActivity, clarity: float | None, level: AudioLevel, diarized: bool
 ) -> list[str]:
     limits = quality_rules().issues
     samples = recording.samples
@@ -80,8 +80,8 @@ def _issues(
         IssueCode.INSUFFICIENT_SPEECH: activity.voice_percentage < limits.insufficient_speech.voice_percentage_below
         or activity.speech_s < limits.insufficient_speech.speech_seconds_below,
         IssueCode.HIGH_BACKGROUND_NOISE: clarity is not None and clarity < limits.high_background_noise.clarity_below,
-        IssueCode.MULTIPLE_SPEAKERS: not (told_apart or echoes)
-        and voice_likeness(recording, activity) < limits.multiple_speakers.likeness_below,
+        IssueCode.MULTIPLE_SPEAKERS: not (diarized or echoes)
+        and voice_similarity(recording, activity) < limits.multiple_speakers.likeness_below,
         IssueCode.CLIPPING: level.clipped_percent > limits.clipping.clipped_percent_above,
         IssueCode.LOW_LEVEL: level.rms_dbfs < limits.low_level.speech_dbfs_below,
         IssueCode.DROPOUTS: count_dropouts(samples) > limits.dropouts.count_above,

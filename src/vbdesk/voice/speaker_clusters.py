@@ -43,10 +43,10 @@ def cluster_voices(embeddings: Embeddings) -> Labels:
 
 def is_one_voice(embeddings: Embeddings) -> bool:
     """Whether the two halves of a forced split still sound alike."""
-    return likeness_of_halves(embeddings) > quality_rules().speakers.one_voice_cosine
+    return similarity_of_halves(embeddings) > quality_rules().speakers.one_voice_cosine
 
 
-def likeness_of_halves(embeddings: Embeddings) -> float:
+def similarity_of_halves(embeddings: Embeddings) -> float:
     """Cosine between the halves of a forced split; 1 where there is too little, or too little in one half, to split."""
     if len(embeddings) < 2 * MIN_HALF_WINDOWS:
         return 1.0

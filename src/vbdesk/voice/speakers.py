@@ -15,7 +15,7 @@ from vbdesk.voice.activity import SpeechActivity
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.short_term import cut_frames
-from vbdesk.voice.speaker_clusters import cluster_voices, likeness_of_halves
+from vbdesk.voice.speaker_clusters import cluster_voices, similarity_of_halves
 from vbdesk.voice.speaker_embedding import FRAMES_PER_SECOND, WINDOW_FRAMES, embed_windows, mel_energies
 
 HOP_S = 0.6
@@ -61,7 +61,7 @@ def diarize(recording: Recording, activity: SpeechActivity) -> list[SpeakerTurns
     ]
 
 
-def alone(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
+def isolate_speaker(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
     """The recording as if nobody else had spoken: outside `turns` its own background sounds.
 
     So that pitch range, resonances and the threshold of speech are those of one voice, each at its own time.
@@ -80,7 +80,7 @@ def alone(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
     return own
 
 
-def voice_likeness(recording: Recording, activity: SpeechActivity) -> float:
+def voice_similarity(recording: Recording, activity: SpeechActivity) -> float:
     """How alike the voices of `recording` are if two are supposed: a cosine, 1 where there is too little to tell.
 
     A quick look at a few windows of running speech, spread over the recording.
@@ -93,7 +93,7 @@ def voice_likeness(recording: Recording, activity: SpeechActivity) -> float:
     starts = (centres_s * ANALYSIS_RATE).astype(np.int64) - length // 2
     windows = cut_frames(recording.samples, starts, length).ravel() * _gain(recording.samples)
     mel = mel_energies(windows)
-    return likeness_of_halves(embed_windows(mel, np.arange(len(centres_s)) * WINDOW_FRAMES))
+    return similarity_of_halves(embed_windows(mel, np.arange(len(centres_s)) * WINDOW_FRAMES))
 
 
 def _window_centres(activity: SpeechActivity) -> NDArray[np.float64]:

@@ -42,7 +42,7 @@ class _Frames:
     level_db: Floats
 
 
-def held_voice(samples: Samples) -> list[tuple[float, float]]:
+def find_sustained_vowels(samples: Samples) -> list[tuple[float, float]]:
     """Find held vowels in mono `samples`, shape (n,): start and end in seconds, in order, without overlap."""
     frames = _analyse(samples)
     if len(frames.level_db) == 0:

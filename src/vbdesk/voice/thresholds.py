@@ -1,11 +1,11 @@
 """The thresholds of resources/quality.toml, checked when they are read."""
 
-import tomllib
 from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 
@@ -101,7 +101,7 @@ def read_quality_rules(path: Path) -> QualityRules:
     Raises:
         pydantic.ValidationError: a number is missing, unknown or out of its range.
     """
-    return QualityRules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    return QualityRules.model_validate(read_toml(path))
 
 
 @cache

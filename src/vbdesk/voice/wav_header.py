@@ -12,7 +12,7 @@ MOST_CHUNKS = 1000  # before the sound
 
 
 @dataclass(frozen=True, slots=True)
-class SoundChunk:
+class DataChunk:
     """The chunk of a WAV file that holds the sound; sizes in bytes.
 
     Attributes:
@@ -38,7 +38,7 @@ class SoundChunk:
         return max(0, self.claimed - self.present) / self.bytes_per_second
 
 
-def find_sound(file: BinaryIO) -> SoundChunk | None:
+def find_data_chunk(file: BinaryIO) -> DataChunk | None:
     """Find the sound in the WAV, RF64 or BW64 `file`; None if there is none. The position is left anywhere."""
     end = file.seek(0, 2)
     position, bytes_per_second, long_size = 12, 0, 0
@@ -50,7 +50,7 @@ def find_sound(file: BinaryIO) -> SoundChunk | None:
         name, size = header[:4], int.from_bytes(header[4:], "little")
         if name == b"data":
             claimed = long_size if size == 0xFFFF_FFFF and long_size else size
-            return SoundChunk(claimed if claimed < UNKNOWN_SIZE else None, end - position - 8, bytes_per_second)
+            return DataChunk(claimed if claimed < UNKNOWN_SIZE else None, end - position - 8, bytes_per_second)
         content = file.read(16)
         if name == b"fmt ":
             bytes_per_second = int.from_bytes(content[8:12], "little")

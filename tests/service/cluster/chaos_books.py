@@ -15,10 +15,10 @@ from chaos_load import Delivery
 
 from vbdesk.contract.ids import made_at
 from vbdesk.contract.webhooks import signature_matches
-from vbdesk.service.db.credits import credit_balances, credit_entries
-from vbdesk.service.db.groups import groups, memberships
-from vbdesk.service.db.jobs import job_days, jobs
-from vbdesk.service.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
+from vbdesk.service.kernel.db.groups import groups, memberships
+from vbdesk.service.kernel.db.jobs import job_days, jobs
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 TERMINAL = ("done", "failed", "timed-out")

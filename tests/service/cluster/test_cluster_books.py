@@ -15,7 +15,7 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.webhooks import webhook_signature
 from vbdesk.service.jobs.wiring import lifecycle_of
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from sample_results import result_json
 

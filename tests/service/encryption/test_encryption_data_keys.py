@@ -7,10 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.encryption import data_keys
-from vbdesk.service.db.migrate import REVISION, status, upgrade
-from vbdesk.service.encryption.columns import PREFIX, EncryptedText, KeyMissing, use_data_keys
+from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.encryption.data_keys import (
     FIRST_REVISION,
     Damaged,
@@ -21,7 +18,10 @@ from vbdesk.service.encryption.data_keys import (
     wrapped_by,
 )
 from vbdesk.service.encryption.keys import KeyUnusable, new_key
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.encryption import data_keys
+from vbdesk.service.kernel.db.migrate import REVISION, status, upgrade
+from vbdesk.service.kernel.encrypted_text import PREFIX, EncryptedText, KeyMissing, use_data_keys
+from vbdesk.service.kernel.settings import load_settings
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 KEY, OTHER = new_key(), new_key()

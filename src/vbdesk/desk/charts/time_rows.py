@@ -8,7 +8,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.contract.timestamps import at_seconds
+from vbdesk.contract.timestamps import from_unix_seconds
 from vbdesk.desk.charts.sign_painting import Frame
 from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
@@ -198,7 +198,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
-        words = read_words(at_seconds(self._read_s), datetime.now(UTC))
+        words = read_words(from_unix_seconds(self._read_s), datetime.now(UTC))
         painter.setFont(theme.active().font(Role.CAPTION_MEDIUM))
         width, height = painter.fontMetrics().horizontalAdvance(words) + 12, painter.fontMetrics().height() + 2
         left = min(x - width / 2, self.size().width() - width - 2)

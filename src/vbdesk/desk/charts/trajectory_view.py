@@ -5,7 +5,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from vbdesk.contract.timestamps import at_seconds, in_zone
+from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 from vbdesk.desk.charts.cursor_text import words_at
 from vbdesk.desk.charts.cursor_tip import CursorTip
 from vbdesk.desk.charts.legend import Legend
@@ -311,7 +311,7 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
 
 def _in_words(chart: TrajectoryChart) -> str:
     """The charts for a screen reader."""
-    until = in_zone(at_seconds(chart.span[1]))
+    until = in_zone(from_unix_seconds(chart.span[1]))
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
     left_out = " Older recordings are left out." if chart.truncated else ""
     return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}."

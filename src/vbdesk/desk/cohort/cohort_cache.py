@@ -9,14 +9,7 @@ from datetime import datetime, timedelta
 
 from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.cohort.subject_summary import (
-    SubjectSummary,
-    from_json,
-    labels_of,
-    of_items,
-    of_trajectory,
-    to_json,
-)
+from vbdesk.desk.cohort.subject_summary import SubjectSummary, from_json, labels_of, of_items, of_trajectory, to_json
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem

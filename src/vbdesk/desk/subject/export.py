@@ -105,13 +105,7 @@ class SubjectExport(QObject):
 
     def _export(self, context: TaskContext, wish: Wish, read: TrajectoryRead) -> _Written:
         from vbdesk.report.drawing.letters import missing_letters  # the libraries of the report are slow to import
-        from vbdesk.report.exports import (
-            ExportFormat,
-            certain_files,
-            export_files,
-            refuse_overwriting,
-            write_files,
-        )
+        from vbdesk.report.exports import ExportFormat, certain_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.names import file_stems
         from vbdesk.report.pdf import ReportOptions
         from vbdesk.report.sign_off import SignOff

@@ -31,16 +31,7 @@ from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import ClockCheck
 from vbdesk.outbox.sync.connection import Connection, NoRoom
 from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, CourierStatus, way_of
-from vbdesk.outbox.sync.error_policy import (
-    Attention,
-    Hold,
-    Later,
-    Offline,
-    backoff_s,
-    delay_s,
-    has_given_up,
-    judge,
-)
+from vbdesk.outbox.sync.error_policy import Attention, Hold, Later, Offline, backoff_s, delay_s, has_given_up, judge
 from vbdesk.outbox.sync.forecast import Forecast, InLine, Measured, forecast
 from vbdesk.outbox.sync.network import Network, NetworkState, UnknownNetwork
 from vbdesk.outbox.sync.planning import (

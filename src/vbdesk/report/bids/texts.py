@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from functools import cache
 
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 
-class TableTexts(Entry):
+class TableTexts(StrictDataModel):
     """What each table of `phenotype` holds."""
 
     sign: str
@@ -15,7 +16,7 @@ class TableTexts(Entry):
     extended_metrics: str
 
 
-class BidsTexts(Entry):
+class BidsTexts(StrictDataModel):
     """All of bids.toml; `version` is that of BIDS."""
 
     version: str
@@ -28,4 +29,4 @@ class BidsTexts(Entry):
 @cache
 def bids_texts() -> BidsTexts:
     """The texts of bids.toml, validated."""
-    return BidsTexts.model_validate(read_toml("report", "bids.toml"))
+    return BidsTexts.model_validate(read_toml(resource("report", "bids.toml")))

@@ -7,12 +7,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
-class Colours(Entry):
+class Colours(StrictDataModel):
     """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
 
     text: Colour
@@ -28,7 +29,7 @@ class Colours(Entry):
     accent: Colour
 
 
-class LevelColours(Entry):
+class LevelColours(StrictDataModel):
     """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
 
     ink: Colour
@@ -37,7 +38,7 @@ class LevelColours(Entry):
     heat: Colour
 
 
-class Look(Entry):
+class Look(StrictDataModel):
     """All of look.toml."""
 
     colour: Colours
@@ -53,4 +54,4 @@ class Look(Entry):
 @cache
 def look() -> Look:
     """The colours of look.toml, validated."""
-    return Look.model_validate(read_toml("report", "look.toml"))
+    return Look.model_validate(read_toml(resource("report", "look.toml")))

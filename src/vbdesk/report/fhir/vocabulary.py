@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.plain_text import plain
+from vbdesk.resource_files import resource
 
 HL7 = "http://terminology.hl7.org/CodeSystem"
 UCUM = "http://unitsofmeasure.org"
@@ -18,21 +19,21 @@ Element = dict[str, Any]
 """A FHIR element or resource, as JSON values."""
 
 
-class Named(Entry):
+class Named(StrictDataModel):
     """A code and what people call it."""
 
     code: str
     display: str
 
 
-class LevelCode(Entry):
+class LevelCode(StrictDataModel):
     """A level's name, and HL7's interpretation of it."""
 
     display: str
     interpretation: str
 
 
-class DeviceNames(Entry):
+class DeviceNames(StrictDataModel):
     """What the software is called."""
 
     analysis: str
@@ -40,7 +41,7 @@ class DeviceNames(Entry):
     type: str
 
 
-class Vocabulary(Entry):
+class Vocabulary(StrictDataModel):
     """All of fhir.toml.
 
     Attributes:
@@ -92,7 +93,7 @@ class Vocabulary(Entry):
 @cache
 def vocabulary() -> Vocabulary:
     """The vocabulary of fhir.toml, validated."""
-    return Vocabulary.model_validate(read_toml("report", "fhir.toml"))
+    return Vocabulary.model_validate(read_toml(resource("report", "fhir.toml")))
 
 
 def hl7(system: str, code: str, display: str) -> Element:

@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts import credentials, repository
-from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
-from vbdesk.service.errors import NotFound, Unauthorized
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
+from vbdesk.service.kernel.errors import NotFound, Unauthorized
 
 NOTED_FOR = timedelta(hours=1)
 """How long a noted use of a key stands before the next is written down."""

@@ -5,8 +5,8 @@ from vbdesk.contract.catalog import Model, ModelList, SignDetail, SignList, Sign
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.catalog.service import known_model, known_sign
-from vbdesk.service.dependencies import CurrentContext, guarded_router
-from vbdesk.service.http.description import refusals
+from vbdesk.service.http.guard import CurrentContext, guarded_router
+from vbdesk.service.http.openapi_parts import refusals
 
 router = guarded_router(Bucket.GENERAL)
 

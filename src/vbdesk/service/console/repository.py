@@ -7,10 +7,10 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobType
-from vbdesk.service.db.accounts import ACTIVE, accounts
-from vbdesk.service.db.console import console_sessions
-from vbdesk.service.db.credits import credit_entries
-from vbdesk.service.db.jobs import jobs
+from vbdesk.service.kernel.db.accounts import ACTIVE, accounts
+from vbdesk.service.kernel.db.console import console_sessions
+from vbdesk.service.kernel.db.credits import credit_entries
+from vbdesk.service.kernel.db.jobs import jobs
 
 
 def insert_session(connection: Connection, token_hash: bytes, account_id: str, now: datetime) -> None:

@@ -10,7 +10,7 @@ from vbdesk.contract.jobs import JobType
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.console import repository
-from vbdesk.service.context import Context
+from vbdesk.service.ports.context import Context
 
 DAYS = 30
 

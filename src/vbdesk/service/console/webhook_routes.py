@@ -10,13 +10,13 @@ from starlette.concurrency import run_in_threadpool
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.visits import CurrentVisit, OwnForm, Visit
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentContext
-from vbdesk.service.errors import Conflict, NotFound
+from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
+from vbdesk.service.http.guard import CurrentContext
 from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks import setup
-from vbdesk.service.webhooks.guard import AddressRefused
 
 DELIVERIES_ON_A_PAGE = 20
 

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.db.credits import credit_balances, credit_entries
-from vbdesk.service.db.facts import CreditsMoved, tell
+from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
+from vbdesk.service.kernel.db.events import CreditsMoved, publish
 
 
 def balance(connection: Connection, account_id: str) -> int | None:
@@ -51,7 +51,7 @@ def append(
             created_at=created_at,
         )
     )
-    tell(connection, CreditsMoved(kind, amount))
+    publish(connection, CreditsMoved(kind, amount))
 
 
 @dataclass(frozen=True, slots=True)

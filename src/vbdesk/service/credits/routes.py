@@ -3,7 +3,7 @@
 from vbdesk.contract.accounts import Credits
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
 
 router = guarded_router(Bucket.GENERAL)
 

@@ -2,9 +2,9 @@
 
 from sqlalchemy import Connection
 
-from vbdesk.service.clock import Clock
 from vbdesk.service.credits import repository
-from vbdesk.service.errors import InsufficientCredits, NotFound
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.errors import InsufficientCredits, NotFound
 
 
 class CreditsService:

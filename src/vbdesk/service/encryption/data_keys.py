@@ -19,12 +19,12 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Connection
 
-from vbdesk.service.db.encryption import data_keys, encryption_state
-from vbdesk.service.db.schema import schema_floor
-from vbdesk.service.db.session import Database
-from vbdesk.service.db.upsert import insert_into
-from vbdesk.service.encryption.columns import PREFIX
 from vbdesk.service.encryption.keys import NO_KEY, EncryptionKey, EncryptionKeys, KeyUnusable
+from vbdesk.service.kernel.db.encryption import data_keys, encryption_state
+from vbdesk.service.kernel.db.schema import schema_floor
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.encrypted_text import PREFIX
 
 KEY_ID_BYTES = 8
 NONCE_BYTES = 12

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from vbdesk.privacy import FILE_MODE
 
 if TYPE_CHECKING:
-    from vbdesk.service.settings import Settings
+    from vbdesk.service.kernel.settings import Settings
 
 KEY_BYTES = 32
 COMMAND_LIMIT_S = 60.0

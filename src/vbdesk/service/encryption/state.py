@@ -5,12 +5,12 @@ from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 
-from vbdesk.service.db.session import Database
-from vbdesk.service.encryption.columns import data_keys_of, use_data_keys
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted, open_data_keys
-from vbdesk.service.encryption.existing_data import completed_at
 from vbdesk.service.encryption.keys import NO_KEY, EncryptionKeys, KeyUnusable, find_keys
-from vbdesk.service.settings import Settings
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.encrypted_text import data_keys_of, use_data_keys
+from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.maintenance.existing_data import completed_at
 
 
 class EncryptionState(StrEnum):

@@ -7,16 +7,16 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.service.db.accounts import DELETED, DELETING, accounts, api_keys
-from vbdesk.service.db.console import console_sessions
-from vbdesk.service.db.erasures import erasures
-from vbdesk.service.db.groups import cohort_snapshots, groups, memberships
-from vbdesk.service.db.jobs import idempotency_keys, job_days, jobs
-from vbdesk.service.db.stores import erased_objects, quarantined_objects
-from vbdesk.service.db.uploads import uploads
-from vbdesk.service.db.upsert import insert_into
-from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 from vbdesk.service.jobs.repository import AnyRow
+from vbdesk.service.kernel.db.accounts import DELETED, DELETING, accounts, api_keys
+from vbdesk.service.kernel.db.console import console_sessions
+from vbdesk.service.kernel.db.erasures import erasures
+from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
+from vbdesk.service.kernel.db.jobs import idempotency_keys, job_days, jobs
+from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
 
 _KEPT_OF_A_JOB = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
 

@@ -10,19 +10,19 @@ from sqlalchemy import Connection
 from vbdesk.contract.ids import new_id
 from vbdesk.service.accounts import repository as accounts
 from vbdesk.service.accounts.credentials import NO_HASH
-from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.accounts import DELETED, DELETING
-from vbdesk.service.db.session import Database
 from vbdesk.service.erasure import repository
-from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.jobs.orphans import SweptStore
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
-from vbdesk.service.jobs.retention import remove_erased_audio
 from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.accounts import DELETED, DELETING
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.maintenance.orphans import SweptStore
+from vbdesk.service.maintenance.retention import remove_erased_audio
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.storage.withdrawal import is_withdrawn, withdraw

@@ -21,21 +21,21 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
-from vbdesk.longitudinal import only_signs
+from vbdesk.longitudinal import select_signs
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import require_sign
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.errors import InvalidRequest, NotFound
 from vbdesk.service.groups import repository
+from vbdesk.service.groups.computed_states import StateKind, states_of
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
-from vbdesk.service.groups.states import StateKind, states_of
-from vbdesk.service.http.bare_plus import with_plus
-from vbdesk.service.http.description import refusals
-from vbdesk.service.http.paging import PageNumber
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.openapi_parts import refusals
+from vbdesk.service.http.unescaped_plus import with_plus
 from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.kernel.errors import InvalidRequest, NotFound
+from vbdesk.service.kernel.paging import PageNumber
+from vbdesk.service.ports.context import Context
 
 RECOMPUTE_WAIT_S = 0.2
 RETRY_AFTER_S = 2
@@ -164,4 +164,4 @@ def _running(context: Context, account: Account, group_id: str) -> TrajectoryRun
 
 
 def _only(names: list[str], body: str, parameters: Parameters) -> str:
-    return only_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()
+    return select_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()

@@ -18,12 +18,12 @@ from vbdesk.contract.groups import (
 )
 from vbdesk.contract.ids import new_id
 from vbdesk.service.accounts.service import Account
-from vbdesk.service.clock import Clock
-from vbdesk.service.errors import Conflict, InvalidRequest, NotFound
 from vbdesk.service.groups import repository
 from vbdesk.service.groups.repository import JobFilter
-from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.errors import Conflict, InvalidRequest, NotFound
+from vbdesk.service.kernel.paging import Page
 
 
 class GroupService:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 from fastapi import Request
 from starlette.types import Message
 
-from vbdesk.service.errors import InvalidRequest
+from vbdesk.service.kernel.errors import InvalidRequest
 
 MAX_JSON_BYTES = 1024 * 1024
 

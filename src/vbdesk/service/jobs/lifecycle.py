@@ -16,15 +16,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult, Result
 from vbdesk.longitudinal.parameters import Parameters
-from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.facts import JobEnded, tell
-from vbdesk.service.groups import history
+from vbdesk.service.groups import job_history
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.reading import parse_result, reading_of
+from vbdesk.service.jobs.history_record import parse_result, record_of
 from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.jobs.target import Target
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.events import JobEnded, publish
 from vbdesk.service.webhooks.service import WebhookService
 from vbdesk.signs.longitudinal_result import add_longitudinal
 
@@ -96,7 +96,7 @@ class JobLifecycle:
             return
         if row.history_key is None:
             parsed = parse_result(result)
-            self._end(connection, row, JobStatus.DONE, result=result, reading=reading_of(parsed), by=by)
+            self._end(connection, row, JobStatus.DONE, result=result, reading=record_of(parsed), by=by)
         elif repository.set_aside(connection, job_id, result, by):
             self.settle(connection, [row.history_key])
 
@@ -133,12 +133,12 @@ class JobLifecycle:
             log.exception("The history of job %s could not be read; it failed.", row.job_id)
             return self._record_end(connection, row, JobStatus.FAILED)
         return self._record_end(
-            connection, row, JobStatus.DONE, result=result.model_dump_json(), reading=reading_of(result)
+            connection, row, JobStatus.DONE, result=result.model_dump_json(), reading=record_of(result)
         )
 
     def _longitudinal(self, connection: Connection, row: Row[Any]) -> Result:
         result = parse_result(row.analysis)
-        fields, unconfirmed = history.read_job(connection, row, reading_of(result), self._parameters)
+        fields, unconfirmed = job_history.read_job(connection, row, record_of(result), self._parameters)
         if isinstance(result, ModelResult):
             return add_longitudinal(result, fields, unconfirmed, language=self._language)
         return add_longitudinal(result, fields, unconfirmed, language=self._language)
@@ -184,7 +184,7 @@ class JobLifecycle:
             connection, row.job_id, status, completed_at=completed_at, result=result, reading=reading, by=by
         ):
             return set()
-        tell(connection, JobEnded(status.value))
+        publish(connection, JobEnded(status.value))
         if status is JobStatus.DONE:
             self._credits.capture(connection, row.job_id)
         else:

@@ -9,14 +9,14 @@ from vbdesk.contract.jobs import GroupJob, Job, JobList, JobType
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import known_model, known_sign
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
-from vbdesk.service.http.paging import PageNumber
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.jobs.service import JobService, require
 from vbdesk.service.jobs.submit import submit, submit_to_group
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import job_json
+from vbdesk.service.kernel.paging import PageNumber
+from vbdesk.service.ports.context import Context
 
 
 def _name_is_known(request: Request, _connection: Connection, _account: Account) -> None:

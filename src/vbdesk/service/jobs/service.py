@@ -11,33 +11,33 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
-from vbdesk.contract.idempotency import KEPT_S
+from vbdesk.contract.idempotency import RETENTION_S
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import Account, require_active
-from vbdesk.service.context import Context
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.facts import JobAccepted, tell
-from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.erasure.repository import owe_removal
-from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.groups.service import GroupService
-from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.audio import AudioFacts
-from vbdesk.service.jobs.form import AnalyzeForm
-from vbdesk.service.jobs.order import next_tag
+from vbdesk.service.jobs.analyze_form import AnalyzeForm
+from vbdesk.service.jobs.queue_order import next_tag
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
-from vbdesk.service.observe.tracing import trace_parent
+from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.db.events import JobAccepted, publish
+from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
+from vbdesk.service.kernel.paging import Page
+from vbdesk.service.observability.tracing import trace_parent
+from vbdesk.service.ports.audio_inspector import AudioFacts
+from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
 from vbdesk.service.uploads import repository as uploads
 from vbdesk.service.uploads.wiring import uploads_of
-from vbdesk.service.webhooks.guard import AddressRefused
 
-IDEMPOTENCY_WINDOW = timedelta(seconds=KEPT_S)
+IDEMPOTENCY_WINDOW = timedelta(seconds=RETENTION_S)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
 _KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."
@@ -265,7 +265,7 @@ class JobService:
         if submission.idempotency_key is not None:
             self._remember(connection, submission, job_id, now)
         self._context.queue.enqueue(connection, job_id, queue_tag)
-        tell(connection, JobAccepted())
+        publish(connection, JobAccepted())
 
     def _remember(self, connection: Connection, submission: Submission, job_id: str, now: datetime) -> None:
         repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)

@@ -10,16 +10,16 @@ from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.service.accounts.service import Account
-from vbdesk.service.context import Context
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ServiceError
 from vbdesk.service.groups.service import require_valid_id
 from vbdesk.service.http.account_form import account_form
-from vbdesk.service.jobs.audio import AudioFacts
-from vbdesk.service.jobs.form import read_analyze_form
+from vbdesk.service.jobs.analyze_form import read_analyze_form
 from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of
 from vbdesk.service.jobs.target import Target
-from vbdesk.service.observe.metrics import ACCEPTED
-from vbdesk.service.observe.tracing import traced
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, ServiceError
+from vbdesk.service.observability.metrics import ACCEPTED
+from vbdesk.service.observability.tracing import traced
+from vbdesk.service.ports.audio_inspector import AudioFacts
+from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import ObjectMissing
 
 

@@ -1,7 +1,7 @@
 """The jobs' services over a context."""
 
-from vbdesk.service.context import Context
 from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks.service import WebhookService
 
 

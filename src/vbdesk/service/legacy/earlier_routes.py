@@ -9,16 +9,16 @@ from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.http.account_form import account_form
-from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
 from vbdesk.service.http.multipart import Form
-from vbdesk.service.jobs.form import read_analyze_form
+from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
+from vbdesk.service.jobs.analyze_form import read_analyze_form
 from vbdesk.service.jobs.service import Submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form, submit_to_group
 from vbdesk.service.jobs.target import Target
-from vbdesk.service.legacy.names import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
+from vbdesk.service.legacy.targets import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
+from vbdesk.service.ports.context import Context
 
 
 def _name_is_known(request: Request, _connection: Connection, _account: Account) -> None:

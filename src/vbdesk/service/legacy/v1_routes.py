@@ -14,19 +14,19 @@ from vbdesk.contract.jobs import JobList
 from vbdesk.contract.legacy import V1AudioUrl, V1Job, V1Submitted
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.accounts.service import Account, Credential
-from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import read_credits
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.errors import ValidationFailed
 from vbdesk.service.http.account_form import account_form, taking_bytes
-from vbdesk.service.http.description import AUDIO, AUDIO_REFUSALS, form, refusals
-from vbdesk.service.http.paging import PageNumber
-from vbdesk.service.jobs.form import AnalyzeForm
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.openapi_parts import AUDIO, AUDIO_REFUSALS, form, refusals
+from vbdesk.service.jobs.analyze_form import AnalyzeForm
 from vbdesk.service.jobs.service import JobService, Submission, require
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
-from vbdesk.service.legacy.fetch import AudioFetcher
-from vbdesk.service.legacy.names import v1_condition_in_path
+from vbdesk.service.kernel.errors import ValidationFailed
+from vbdesk.service.kernel.paging import PageNumber
+from vbdesk.service.legacy.audio_fetch import AudioFetcher
+from vbdesk.service.legacy.targets import v1_condition_in_path
 from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
+from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks.routes import configure_webhook
 
 

@@ -2,10 +2,10 @@
 
 from starlette.applications import Starlette
 
-from vbdesk.service.context import Context
+from vbdesk.service.http.storage_origin import create_storage_app
+from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.addresses import EmbeddedAddresses
-from vbdesk.service.storage.origin import create_storage_app
-from vbdesk.service.uploads.gate import StoredUploads
+from vbdesk.service.uploads.stored_uploads import StoredUploads
 
 
 def embedded_origin(context: Context) -> Starlette | None:

@@ -3,8 +3,8 @@
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.uploads import UploadGrant, UploadRequest
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.http.description import refusals
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.openapi_parts import refusals
 from vbdesk.service.uploads.wiring import uploads_of
 
 router = guarded_router(Bucket.ANALYZE)

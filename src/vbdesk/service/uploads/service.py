@@ -12,10 +12,10 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
 from vbdesk.contract.uploads import UploadGrant, UploadRequest
 from vbdesk.service.accounts.service import Account, require_active
-from vbdesk.service.clock import Clock
-from vbdesk.service.db.facts import UploadMinted, tell
-from vbdesk.service.db.session import Database
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest, QuotaExceeded
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.events import UploadMinted, publish
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, QuotaExceeded
 from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddresses
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
@@ -89,7 +89,7 @@ class UploadService:
                     usable_until=address.expires_at + USABLE,
                     held_bytes=length.most,
                 )
-                tell(connection, UploadMinted())
+                publish(connection, UploadMinted())
 
         # Addresses that expired unused are looked up with every mint, so that few are ever left.
         self._settle(account, now, A_FEW, only_expired=True)

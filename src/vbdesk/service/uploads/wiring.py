@@ -1,6 +1,6 @@
 """Uploads over a context."""
 
-from vbdesk.service.context import Context
+from vbdesk.service.ports.context import Context
 from vbdesk.service.uploads.service import UploadService
 
 

@@ -5,10 +5,10 @@ from fastapi import APIRouter
 from vbdesk.contract.accounts import WebhookConfig, WebhookConfigured
 from vbdesk.contract.errors import ErrorCode, ErrorDetail
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.errors import ValidationFailed
-from vbdesk.service.http.description import refusals
-from vbdesk.service.webhooks.guard import AddressRefused
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.http.openapi_parts import refusals
+from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.errors import ValidationFailed
 from vbdesk.service.webhooks.setup import set_webhook
 
 router = guarded_router(Bucket.GENERAL)

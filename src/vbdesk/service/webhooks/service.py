@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.clock import Clock
-from vbdesk.service.errors import Conflict, NotFound
-from vbdesk.service.secret_box import SecretBox
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.kernel.secret_box import SecretBox
 from vbdesk.service.webhooks import repository
-from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import TIMEOUT_S
 
 PURPOSE = "webhook secret"

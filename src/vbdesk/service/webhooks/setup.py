@@ -5,8 +5,8 @@ from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
 
-from vbdesk.service.context import Context
 from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.ports.context import Context
 
 # Calls whose names are not resolved end all at once. Their writes would fill the threads that all requests share.
 _turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
