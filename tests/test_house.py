@@ -57,6 +57,36 @@ def test_the_desk_starts_threads_in_one_place_only(pattern):
     assert set(users) <= {"tasks.py"}
 
 
+READS_OF_RESULTS = re.compile(r"\.jobs\.get\(|\.groups\.(trajectory|wait_trajectory|aggregate)\(")
+
+
+def test_one_repository_reads_results_for_the_desk_and_its_sync_worker():
+    sources = [path for package in ("desk", "outbox") for path in (SOURCES / package).rglob("*.py")]
+    readers = {str(path.relative_to(SOURCES)) for path in sources if READS_OF_RESULTS.search(path.read_text())}
+    assert readers == {"outbox/results/repository.py"}
+
+
+def test_the_desk_reaches_the_store_and_its_key_in_the_composition_root_alone():
+    stores = re.compile(r"library\.store\b|\bStore\(")
+    users = {path.parent.name for path in (SOURCES / "desk").rglob("*.py") if stores.search(path.read_text())}
+    assert users == {"shell"}
+
+
+def test_view_models_know_no_widgets():
+    features = [folder for folder in (SOURCES / "desk").iterdir() if folder.name not in {"charts", "shell", "ui"}]
+    view_models = [
+        path
+        for path in (path for folder in features for path in folder.rglob("*.py"))
+        if any(
+            isinstance(node, ast.ClassDef)
+            and any(isinstance(base, ast.Name) and base.id == "QObject" for base in node.bases)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        )
+    ]
+    assert len(view_models) > 20
+    assert [path.name for path in view_models if re.search(r"PySide6\.Qt(Gui|Widgets)", path.read_text())] == []
+
+
 def test_colours_stand_in_the_theme_alone():
     colour = re.compile(r"[\"']#[0-9A-Fa-f]{6}\b")
     users = [path.name for path in (SOURCES / "desk").rglob("*.py") if colour.search(path.read_text())]

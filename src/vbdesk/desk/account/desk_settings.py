@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QKeySequence
 
 from vbdesk.capture.protocols import protocol_languages
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
@@ -74,14 +73,13 @@ class DeskChoices(QObject):
         """A language for prompts; empty for the system's."""
         self._keep(language=tag)
 
-    def choose_pedal(self, key: QKeySequence) -> str | None:
-        """A key for the foot pedal; why it cannot be that one, or None."""
-        if key.isEmpty():
+    def choose_pedal(self, key: QKeyCombination | None, name: str) -> str | None:
+        """Choose the key that the foot pedal sends, and its portable name; returns why it cannot be that one."""
+        if key is None:
             return "Press the pedal, or a key."
-        first: QKeyCombination = key[0]  # type: ignore[index]  # the stubs do not know it
-        if first.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and first.key() in _TAKEN:
-            return f"{_TAKEN[first.key()]} Choose another key."
-        self._keep(pedal_key=key.toString(QKeySequence.SequenceFormat.PortableText))
+        if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:
+            return f"{_TAKEN[key.key()]} Choose another key."
+        self._keep(pedal_key=name)
         return None
 
     def _keep(self, **choices: Any) -> None:

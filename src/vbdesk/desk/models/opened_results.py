@@ -1,4 +1,4 @@
-"""Marks results as read: whoever opens a recording's result, or its subject, has seen them."""
+"""Marks the results of a recording or a subject as read when its page opens."""
 
 from PySide6.QtCore import QObject, Slot
 
@@ -9,7 +9,7 @@ from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 
 class OpenedResults(QObject):
-    """Hears which pages are asked for, and stores in the library which results were opened."""
+    """Listens to the navigator, and stores in the library which results were opened."""
 
     def __init__(self, navigator: Navigator, notes: SubjectNotes, tasks: TaskOwner, parent: QObject) -> None:
         super().__init__(parent)

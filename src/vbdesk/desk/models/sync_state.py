@@ -48,8 +48,8 @@ class SyncState(QObject):
         return self.counts[OutboxState.NEEDS_ATTENTION]
 
     @property
-    def standing(self) -> bool:
-        """Whether nothing is sent now, for whatever cause."""
+    def stopped(self) -> bool:
+        """Whether nothing is sent now: paused, on hold, or not connected."""
         return self.settings.paused or self.status.on_hold is not None or self.status.connected is False
 
     def set_counts(self, counts: dict[OutboxState, int], settings: LibrarySettings) -> None:
