@@ -37,7 +37,6 @@ from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.subjects.page import build_subjects_page
 from vbdesk.desk.subjects.view_model import KEPT_AS
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
@@ -183,7 +182,7 @@ def main(count: int) -> int:
     """Measure, print, and say whether every figure is within its bar."""
     application = QApplication(sys.argv[:1])
     slowness()
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
     with tempfile.TemporaryDirectory() as here, GarbageCollector():
         workspace = open_workspace(Path(here), tasks, count)
