@@ -33,7 +33,6 @@ from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
 from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.desk.ui.theme import Scheme, Theme
@@ -152,7 +151,7 @@ def main(minutes: int) -> int:
     application = QApplication(sys.argv[:1])
     slowness()
     sys.setswitchinterval(GIVE_WAY_S)
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
     with tempfile.TemporaryDirectory() as here, GarbageCollector():
         workspace = open_workspace(Path(here), tasks)

@@ -35,7 +35,6 @@ from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
@@ -181,7 +180,7 @@ def main(count: int) -> int:
     """Measure, print, and say whether every figure is within its bar."""
     application = QApplication(sys.argv[:1])
     slowness()
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
     with tempfile.TemporaryDirectory() as here, GarbageCollector():
         workspace = open_workspace(Path(here), tasks, count)

@@ -37,7 +37,6 @@ from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
@@ -208,7 +207,7 @@ def main() -> int:
     recordings = int(sys.argv[1]) if len(sys.argv) > 1 else RECORDINGS
     _application = QApplication.instance() or QApplication([])
     slowness()
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     with GarbageCollector(), tempfile.TemporaryDirectory() as folder:
         kept = charts(recordings)
         kept &= first_paint(recordings, Path(folder))

@@ -9,8 +9,7 @@ from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
 from vbdesk.capture.protocols import protocol_languages
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui import theme
-from vbdesk.desk.ui.theme import Scheme
+from vbdesk.desk.ui.theme import Scheme, app_theme
 
 TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
 _TAKEN = {
@@ -37,6 +36,7 @@ class DeskChoices(QObject):
     def __init__(
         self, store: PreferenceStore, data_dir: Path, open_page: Callable[[str], None], tasks: TaskOwner
     ) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._store, self._data_dir, self._open_page = store, data_dir, open_page
         self._lane = Lane(tasks, self)
@@ -61,12 +61,12 @@ class DeskChoices(QObject):
 
     def choose_scheme(self, scheme: Scheme) -> None:
         """Light, dark, or as the system has it."""
-        theme.active().set_scheme(scheme)
+        self._theme.set_scheme(scheme)
         self._keep(scheme=scheme)
 
     def choose_text_size(self, percent: int | None) -> None:
         """A text size in percent, or None for the system's."""
-        theme.active().set_text_size(None if percent is None else percent / 100)
+        self._theme.set_text_size(None if percent is None else percent / 100)
         self._keep(text_size=percent)
 
     def choose_language(self, tag: str) -> None:

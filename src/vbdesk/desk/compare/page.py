@@ -8,7 +8,6 @@ from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SoundPicture
 from vbdesk.desk.models.same_subject import Sibling
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Crumb
@@ -18,7 +17,7 @@ from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _ONE_COLUMN_BELOW = 900
 _FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
@@ -28,6 +27,7 @@ class ComparePage(QWidget):
     """Two recordings; the right one is compared with the left one."""
 
     def __init__(self, view_model: CompareViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -58,7 +58,7 @@ class ComparePage(QWidget):
         view_model.pictured.connect(self._on_pictured)
         view_model.siblings_changed.connect(self._on_siblings)
         view_model.failed.connect(self._on_failed)
-        theme.active().changed.connect(self._rebuild)
+        self._theme.changed.connect(self._rebuild)
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle_current)
         QShortcut(QKeySequence("X"), self).activated.connect(view_model.playback.change_over)
 
@@ -102,7 +102,7 @@ class ComparePage(QWidget):
 
     def _arrange(self) -> None:
         """One column where two have no room."""
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
         directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
         self._sides.setDirection(directions[narrow])
 
@@ -201,6 +201,7 @@ class _Qualities(QWidget):
     """The quality of both, side by side."""
 
     def __init__(self, reading: ComparisonReading) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -212,6 +213,6 @@ class _Qualities(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW - 72)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW - 72)
         directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
         self._row.setDirection(directions[narrow])

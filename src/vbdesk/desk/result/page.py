@@ -21,7 +21,6 @@ from vbdesk.desk.result.cards import (
 )
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.view_model import ResultViewModel, Siblings
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Crumb
@@ -34,7 +33,7 @@ from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
@@ -55,6 +54,7 @@ class ResultPage(QWidget):
     """What was heard in one recording."""
 
     def __init__(self, view_model: ResultViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -96,7 +96,7 @@ class ResultPage(QWidget):
         view_model.siblings_changed.connect(self._on_siblings)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
-        theme.active().changed.connect(self._rebuild)
+        self._theme.changed.connect(self._rebuild)
         QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
 
@@ -166,7 +166,7 @@ class ResultPage(QWidget):
 
     def _arrange(self) -> None:
         """One column where two have no room."""
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
 
@@ -302,7 +302,7 @@ class ResultPage(QWidget):
         for button in (self.json_button, self.export_button):
             button.setEnabled(reading is not None)
         self.empty.setVisible(reading is None)
-        self.empty.setMinimumHeight(theme.active().px(320))
+        self.empty.setMinimumHeight(self._theme.px(320))
         if reading is None:
             self._right_box().addStretch(1)
             return
@@ -355,7 +355,7 @@ class ResultPage(QWidget):
         if not shown and self.json_panel.isAncestorOf(self.focusWidget()):
             self.segment.option(self.segment.choice()).setFocus()
         self.json_panel.setVisible(shown)
-        self.json_panel.setMinimumHeight(theme.active().px(480) if shown else 0)
+        self.json_panel.setMinimumHeight(self._theme.px(480) if shown else 0)
         for card in self._cards:
             card.setVisible(not shown)
         if shown and self._reading is not None:

@@ -14,11 +14,11 @@ from vbdesk.desk.shell.sidebar import Rail
 from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
 from vbdesk.desk.ui.page import Page
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import CourierStatus
 
@@ -50,9 +50,10 @@ class MainWindow(QMainWindow):
     closing = Signal()
 
     def __init__(self, pages: tuple[PageSpec, ...]) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setWindowTitle("vbdesk")
-        self.setWindowIcon(application_icon())
+        self.setWindowIcon(application_icon(self._theme))
         self.setMinimumSize(*_SMALLEST)
         self._specs = {spec.key: spec for spec in pages}
         self._built: dict[str, QWidget] = {}
@@ -68,8 +69,8 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._lay_out()
         self._ring = FocusRing(self)
-        theme.active().resized.connect(self._forget_unseen_pages)
-        theme.active().changed.connect(self._fit_rail)
+        self._theme.resized.connect(self._forget_unseen_pages)
+        self._theme.changed.connect(self._fit_rail)
         self.show_no_profile()
 
     @property
@@ -167,7 +168,7 @@ class MainWindow(QMainWindow):
     def event(self, event: QEvent) -> bool:
         """The system's font may be larger or smaller than before."""
         if event.type() == QEvent.Type.ThemeChange:
-            theme.active().follow_system()
+            self._theme.follow_system()
         return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: D102
@@ -216,7 +217,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _fit_rail(self) -> None:
-        self._rail.set_narrow(self.width() < theme.active().px(_NARROW_BELOW))
+        self._rail.set_narrow(self.width() < self._theme.px(_NARROW_BELOW))
 
     @Slot()
     def _forget_unseen_pages(self) -> None:

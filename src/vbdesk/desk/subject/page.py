@@ -11,7 +11,6 @@ from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
 from vbdesk.desk.subject.trajectory_text import SubjectReading
 from vbdesk.desk.subject.view_model import SubjectViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -22,7 +21,7 @@ from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Elided, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _ALL = "all"
 _KEYS_WIDTH = 960  # px at 100 % text; below that the hint about keys goes
@@ -39,6 +38,7 @@ class SubjectPage(QWidget):
     """One subject over time."""
 
     def __init__(self, view_model: SubjectViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -91,7 +91,7 @@ class SubjectPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._show_keys()
-        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + theme.active().px(_AGE_WIDTH)
+        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + self._theme.px(_AGE_WIDTH)
         narrow = self.width() - 72 < needed
         self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
@@ -191,7 +191,7 @@ class SubjectPage(QWidget):
     def _show_keys(self) -> None:
         """The hint about keys is the first thing to go."""
         charts = self._stack.currentWidget() is self.charts
-        self._keys.setVisible(charts and self.width() >= theme.active().px(_KEYS_WIDTH))
+        self._keys.setVisible(charts and self.width() >= self._theme.px(_KEYS_WIDTH))
 
     def _show_head(self, reading: SubjectReading | None) -> None:
         level = None if reading is None else reading.level
