@@ -5,10 +5,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from vbdesk.service.accounts.sessions import Session, SessionService
+from vbdesk.service.accounts.sessions import SessionService
 from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.last_used import LastUsedWriter
+from vbdesk.service.ports.identity import Session
 
 RETRY_S = 5.0  # other processes end a session in use after half an hour without a recorded use
 

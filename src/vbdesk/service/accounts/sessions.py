@@ -1,16 +1,15 @@
 """Sign-in sessions of the console: a random token in the browser, its hash in the database."""
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
 from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts import session_repository as repository
 from vbdesk.service.accounts.credentials import hash_of
-from vbdesk.service.accounts.service import Account
-from vbdesk.service.console import repository
 from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.ports.identity import Account, Session
 
 IDLE_FOR = timedelta(minutes=30)
 """An unused session ends after this time."""
@@ -20,14 +19,6 @@ LASTS = timedelta(hours=12)
 
 NOTED_FOR = timedelta(minutes=1)
 """Minimum time between two recorded uses of a session."""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A valid session; `noted` is False when its use should be recorded."""
-
-    account: Account
-    noted: bool
 
 
 class SessionService:

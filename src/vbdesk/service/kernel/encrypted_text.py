@@ -1,19 +1,37 @@
 """Text column that encrypts its values where the process has a key."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
-
-from vbdesk.service.encryption.keys import NO_KEY
-
-if TYPE_CHECKING:
-    from vbdesk.service.encryption.data_keys import Keys
 
 PREFIX = "enc1:"
 """Prefix of an encrypted text. All of these columns hold JSON, which never begins so."""
 
 _ATTRIBUTE = "vbdesk_data_keys"
+
+KEY_WAYS = "--key-stdin, key_file or key_command"
+NO_KEY = f"The data of this service is encrypted, and no key was given: give it by {KEY_WAYS}."
+
+
+class Keys(Protocol):
+    """Encrypts and decrypts texts and file keys."""
+
+    def encrypt_text(self, text: str, purpose: str) -> str:
+        """Encrypt `text` for a column, which `purpose` names."""
+        ...
+
+    def decrypt_text(self, stored: str, purpose: str) -> str:
+        """Decrypt the result of `encrypt_text` for the same purpose. Raises Damaged."""
+        ...
+
+    def wrap(self, file_key: bytes) -> bytes:
+        """Encrypt a file's own key to `WRAPPED_BYTES` bytes."""
+        ...
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """Decrypt the result of `wrap`. Raises Damaged."""
+        ...
 
 
 class KeyMissing(Exception, sa.exc.DontWrapMixin):
@@ -55,15 +73,15 @@ class EncryptedText(TypeDecorator[str]):
         return keys.decrypt_text(value, self.purpose)
 
 
-def use_data_keys(engine: sa.Engine, keys: "Keys | None") -> None:
+def use_data_keys(engine: sa.Engine, keys: Keys | None) -> None:
     """Make the columns of `engine` encrypt and decrypt with these keys."""
     setattr(engine.dialect, _ATTRIBUTE, keys)
 
 
-def data_keys_of(engine: sa.Engine) -> "Keys | None":
+def data_keys_of(engine: sa.Engine) -> Keys | None:
     """Return the keys that `use_data_keys` set."""
     return _keys_of(engine.dialect)
 
 
-def _keys_of(dialect: sa.Dialect) -> "Keys | None":
+def _keys_of(dialect: sa.Dialect) -> Keys | None:
     return getattr(dialect, _ATTRIBUTE, None)

@@ -17,17 +17,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from vbdesk.contract.timestamps import format_timestamp
-
-if TYPE_CHECKING:
-    from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
+WEBHOOK_SECRET = "webhook secret"  # noqa: S105  (a purpose, not a secret)
+"""The purpose of encrypted webhook secrets."""
 _NONCE_BYTES = 12
 _ROOT_KEY_BYTES = 32
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -204,12 +204,12 @@ class KeyFile:
             Path(temporary).unlink(missing_ok=True)
 
 
-def key_file_of(settings: "Settings") -> KeyFile:
+def key_file_of(settings: Settings) -> KeyFile:
     """Return the key file of these settings; it is in the data folder by default."""
     return KeyFile(settings.secrets_file or settings.data_dir / SECRETS_FILE)
 
 
-def open_secrets(settings: "Settings", is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
+def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
     """Open the keys of `settings`.
 
     In the data folder the first caller creates them. A file shared by several processes is never created automatically:

@@ -1,5 +1,8 @@
 """Tables of the credit ledger and of its balances."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 
 from vbdesk.service.kernel.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
@@ -38,3 +41,16 @@ sa.Index(
     sqlite_where=_settled,
     postgresql_where=_settled,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Sums of the ledger.
+
+    Attributes:
+        moved: tokens by kind of entry.
+        mismatch: sum of all balances minus sum of all deltas; any value but 0 is an error.
+    """
+
+    moved: Mapping[str, int]
+    mismatch: int

@@ -1,0 +1,21 @@
+"""State of the encryption of existing data."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from vbdesk.service.kernel.db.encryption import encryption_state
+from vbdesk.service.kernel.db.session import Database
+
+
+def completed_at(database: Database) -> datetime | None:
+    """Return when all existing data was encrypted; None while something is left."""
+    with database.reading() as connection:
+        found: datetime | None = connection.execute(sa.select(encryption_state.c.completed_at)).scalar_one_or_none()
+    return found
+
+
+def look_again(database: Database) -> None:
+    """Make the next start look for plain data, after data was restored or copied."""
+    with database.writing() as connection:
+        connection.execute(sa.update(encryption_state).values(completed_at=None))
