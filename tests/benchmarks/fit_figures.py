@@ -1,11 +1,11 @@
-"""How often a fit calls a signal where there is none, and finds one where there is: made-up studies, no audio.
+"""False-positive rate and power of a sign fit, on simulated studies without audio.
 
     python tests/benchmarks/fit_figures.py [--studies N]
 
-A study has two recordings of each speaker and 32 features that move together, as those of voices do: two thirds of a
-feature's variance lie between speakers, half of that in six factors that features share. Labels belong to speakers.
-They are drawn blindly, or shift one factor by a given number of its SD. Every study is fitted and judged as by
-`vbdesk signs fit`: folds, choice of the penalty, widened interval.
+A study has two recordings of each speaker and 32 correlated features, as in voices: two thirds of a feature's variance
+are between speakers, half of that in six shared factors. Labels belong to speakers. They are random, or shift one
+factor by a given number of its SD. Every study is fitted as by `vbdesk signs fit`: folds, choice of the penalty,
+widened interval.
 """
 
 import argparse
@@ -37,7 +37,7 @@ SEED = 20250103  # another than that of the studies that the widening was set on
 
 @dataclass(frozen=True)
 class Kind:
-    """Which studies: how many speakers, half of them with the label, and how far it moves the first factor (SD)."""
+    """Parameters of the studies: number of speakers, half with the label, and shift of the first factor in SD."""
 
     speakers: int
     shift: float
@@ -65,7 +65,7 @@ def rows(studies: int = STUDIES) -> Iterator[Row]:
 
 
 def judge(kind: Kind, studies: int) -> list[IntervalEstimate]:
-    """The AUC, with its interval, of each of so many studies."""
+    """The AUC with its interval, for each study."""
     random = np.random.default_rng([SEED, kind.speakers, round(10 * kind.shift)])
     rules = fitting_rules()
     areas = []
