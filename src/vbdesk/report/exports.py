@@ -42,7 +42,7 @@ class ExportFormat(StrEnum):
         return self in (ExportFormat.CSV, ExportFormat.BIDS)
 
 
-ENDINGS = {ExportFormat.FHIR: ".fhir.json"}
+EXTENSIONS = {ExportFormat.FHIR: ".fhir.json"}
 """File name extensions that differ from the format's name."""
 CHART_WIDTH_POINTS = 540.0
 
@@ -120,7 +120,7 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
 
 
 def _names(kind: ExportFormat, group_ids: Sequence[str]) -> Mapping[str, str]:
-    ending = ENDINGS.get(kind, f".{kind}")
+    ending = EXTENSIONS.get(kind, f".{kind}")
     return {group_id: f"{stem}{ending}" for group_id, stem in file_stems(group_ids).items()}
 
 

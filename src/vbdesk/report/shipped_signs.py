@@ -49,7 +49,7 @@ def shipped_signs() -> Mapping[str, ShippedSign]:
     with resource("signs", "signs.toml").open("rb") as file:
         data = tomllib.load(file)
     version = data["meta"]["version"]
-    return {name: _reference(version, entry) for name, entry in data["sign"].items()}
+    return {name: _shipped_sign(version, entry) for name, entry in data["sign"].items()}
 
 
 @cache
@@ -60,7 +60,7 @@ def healthy_flagged_share() -> Mapping[str, float]:
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 
-def _reference(version: str, entry: Mapping[str, Any]) -> ShippedSign:
+def _shipped_sign(version: str, entry: Mapping[str, Any]) -> ShippedSign:
     highest = LEVEL_ORDER.index(Level(entry["max_level"]))
     return ShippedSign(
         version=version,

@@ -41,7 +41,7 @@ def dictionary_csv(tables: Mapping[str, TableDefinition], *, scores: bool) -> by
     return _csv(_dictionary_lines(tables, scores=scores))
 
 
-def cell(value: Value) -> str:
+def csv_cell(value: Value) -> str:
     """Format a value for a CSV file; empty if missing."""
     match value:
         case None:
@@ -61,14 +61,14 @@ def _lines(columns: Sequence[DictionaryColumn], rows: Iterable[Row]) -> Iterable
     names = [column.name for column in columns]
     yield names
     for row in rows:
-        yield [cell(row.get(name)) for name in names]
+        yield [csv_cell(row.get(name)) for name in names]
 
 
 def _dictionary_lines(tables: Mapping[str, TableDefinition], *, scores: bool) -> Iterable[Sequence[str]]:
     yield _DICTIONARY_HEADER
     for name, table in tables.items():
         for column in table.columns_for(scores=scores):
-            key = cell(column.name in table.keys)
+            key = csv_cell(column.name in table.keys)
             yield name, column.name, column.type, column.unit, ";".join(column.values), key, column.about
 
 

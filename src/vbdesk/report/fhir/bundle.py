@@ -81,7 +81,7 @@ def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Eleme
         "resourceType": "Device",
         "id": resource_id,
         "identifier": [{"system": codes.system("device"), "value": resource_id}],
-        "deviceName": [{"name": f"{codes.device.analysis}, {_kind_words(kind)} {target}", "type": "model-name"}],
+        "deviceName": [{"name": f"{codes.device.analysis}, {_job_type_text(kind)} {target}", "type": "model-name"}],
         "type": {"text": codes.device.type},
         **({"version": [{"value": version} for version in versions]} if versions else {}),
         "url": address,
@@ -170,5 +170,5 @@ def _reference(resource_id: str) -> str:
     return f"urn:uuid:{resource_id}"
 
 
-def _kind_words(kind: JobType) -> str:
+def _job_type_text(kind: JobType) -> str:
     return kind.value.replace("_", " ")

@@ -18,7 +18,7 @@ BANDS = tuple(ValueInterpretation)
 """The five ordinal bands, from low to high."""
 
 
-def change_words(signal: Signal) -> str:
+def change_text(signal: Signal) -> str:
     """Text of a sign's change from the subject's baseline."""
     words = report_texts().signals
     if not isinstance(signal, LongitudinalSignal) or signal.level is Level.INCONCLUSIVE:
@@ -91,7 +91,7 @@ class ChangeStripCell:
     @property
     def spoken(self) -> str:
         """What a screen reader says."""
-        return report_texts().signals.strip.format(words=change_words(self.signal))
+        return report_texts().signals.strip.format(words=change_text(self.signal))
 
     def height(self, width: float) -> float:
         """That of the strip."""
