@@ -29,9 +29,9 @@ from cluster_batch import Batch, run_batches
 from cluster_stage import DIALOGUE, PER_GROUP, SPEECH, Filled, cpu_s, descendants, filled_services, request_for
 
 from vbdesk.resource_files import resource
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.engine.analysis import analyse_file, prepare
+from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.webhooks.sender import WebhookSender
-from vbdesk.service.work.analysis import analyse_file, prepare
 
 LENGTHS_S = (20, 60, 120)
 READS = 150

@@ -17,8 +17,8 @@ import numpy as np
 from figures import Row, judged, reported, show
 from threadpoolctl import threadpool_limits
 
-from vbdesk.signs.fit.regression import fit
-from vbdesk.signs.fit.resampling import Estimate
+from vbdesk.signs.fit.bootstrap import IntervalEstimate
+from vbdesk.signs.fit.regression import fit_weights
 from vbdesk.signs.fit.rules import fitting_rules
 from vbdesk.signs.fit.study import Floats, Study
 from vbdesk.signs.fit.validity import CHANCE, cross_validated_auc
@@ -64,7 +64,7 @@ def rows(studies: int = STUDIES) -> Iterator[Row]:
         yield reported(TOPIC, what, f"{share(found / len(areas))} of {len(areas)}, median AUC {middle:.2f}")
 
 
-def fit_studies(kind: Kind, studies: int) -> list[Estimate]:
+def fit_studies(kind: Kind, studies: int) -> list[IntervalEstimate]:
     """AUC and interval of each study."""
     random = np.random.default_rng([SEED, kind.speakers, round(10 * kind.shift)])
     rules = fitting_rules()
@@ -72,7 +72,7 @@ def fit_studies(kind: Kind, studies: int) -> list[Estimate]:
     with threadpool_limits(1):
         for _ in range(studies):
             study = make_study(kind, random)
-            areas.append(cross_validated_auc(fit(study, rules.regression).raw, study, rules.bootstrap))
+            areas.append(cross_validated_auc(fit_weights(study, rules.regression).raw, study, rules.bootstrap))
     return areas
 
 

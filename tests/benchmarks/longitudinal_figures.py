@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from calibration import slowness, within
 from figures import Row, Verdict, judged, reported, show
@@ -28,10 +28,10 @@ from vbdesk.contract.ids import new_id
 from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
 from vbdesk.longitudinal.incremental_filter import IncrementalFilter
 from vbdesk.longitudinal.unrounded_report import unrounded_trajectory
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.groups import groups, memberships
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.groups import groups, memberships
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.settings import load_settings
 
 TOPIC = "longitudinal"
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")

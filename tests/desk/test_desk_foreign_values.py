@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.cli.output import local_time, number
-from vbdesk.contract.timestamps import at_seconds, bounded, format_timestamp, in_zone, local_minute
+from vbdesk.contract.timestamps import bounded, format_timestamp, from_unix_seconds, in_zone, local_minute
 from vbdesk.desk.charts.cursor_text import _moment_words
 from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.charts.trajectory_data import _signed
@@ -114,7 +114,7 @@ def test_any_size_has_words(sent, total):
 
 @given(st.floats())
 def test_any_number_of_seconds_is_a_moment(seconds):
-    assert at_seconds(seconds).tzinfo is UTC
+    assert from_unix_seconds(seconds).tzinfo is UTC
 
 
 @given(AMOUNTS)

@@ -7,11 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from vbdesk.contract.levels import Level
+from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.data_dictionary import TableDefinition
-from vbdesk.report.data_file import DataEntry, read_toml
 from vbdesk.report.drawing.style import DrawingStyle, style
 from vbdesk.report.fhir.codes import FhirCodes
 from vbdesk.report.report_texts import ReportTexts
+from vbdesk.resource_files import resource
 
 
 def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
@@ -29,8 +30,8 @@ def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
         (ReportTexts, "wording.toml", "chart", "gap"),
     ],
 )
-def test_a_missing_entry_is_found(model: type[DataEntry], file: str, part: str, key: str) -> None:
-    document = read_toml("report", file)
+def test_a_missing_entry_is_found(model: type[StrictDataModel], file: str, part: str, key: str) -> None:
+    document = read_toml(resource("report", file))
     model.model_validate(document)
     with pytest.raises(ValidationError):
         model.model_validate(without(document, part, key))
@@ -39,20 +40,20 @@ def test_a_missing_entry_is_found(model: type[DataEntry], file: str, part: str, 
 @pytest.mark.parametrize(
     ("model", "file"), [(DrawingStyle, "look.toml"), (FhirCodes, "fhir.toml"), (ReportTexts, "wording.toml")]
 )
-def test_an_unknown_entry_is_found(model: type[DataEntry], file: str) -> None:
+def test_an_unknown_entry_is_found(model: type[StrictDataModel], file: str) -> None:
     with pytest.raises(ValidationError):
-        model.model_validate(read_toml("report", file) | {"colur": {}})
+        model.model_validate(read_toml(resource("report", file)) | {"colur": {}})
 
 
 def test_a_table_has_each_column_once_and_its_keys_among_them() -> None:
-    table = read_toml("report", "tables.toml")["signs"]
+    table = read_toml(resource("report", "tables.toml"))["signs"]
     for wrong in ({"keys": ["nobody"]}, {"columns": [*table["columns"], table["columns"][0]]}):
         with pytest.raises(ValidationError):
             TableDefinition.model_validate(table | wrong)
 
 
 def test_months_are_twelve() -> None:
-    document = read_toml("report", "wording.toml")
+    document = read_toml(resource("report", "wording.toml"))
     with pytest.raises(ValidationError):
         ReportTexts.model_validate(document | {"months": document["months"][:11]})
 

@@ -31,7 +31,7 @@ from vbdesk.capture.encrypted_blocks import (
     find_blocks,
 )
 from vbdesk.capture.take_keys import Damaged, KeyGone, SealedError, WrongKey, new_head, new_key, read_head
-from vbdesk.privacy import for_owner_alone
+from vbdesk.privacy import owner_only_opener
 
 __all__ = [
     "MAX_BLOCK_BYTES",
@@ -118,7 +118,7 @@ class BlockWriter:
         head, salt = new_head(take_key, library_key)
         self._cipher = block_cipher(take_key, salt)
         self._index = 0
-        self._file: BinaryIO = open(path, "xb", opener=for_owner_alone)  # noqa: SIM115
+        self._file: BinaryIO = open(path, "xb", opener=owner_only_opener)  # noqa: SIM115
         self._file.write(head)
 
     def write(self, kind: BlockKind, plain: bytes) -> None:

@@ -105,7 +105,7 @@ def names_account(environ: Mapping[str, str] = os.environ) -> bool:
 @contextmanager
 def told() -> Iterator[None]:
     """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
-    from vbdesk.client import ClientError, InUse, LinesDamaged, WrongFolder
+    from vbdesk.client import ClientError, InUse, JsonLinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing
@@ -127,7 +127,7 @@ def told() -> Iterator[None]:
         fail(str(error), ACT_FIRST)
     except InUse as error:
         fail(str(error), LATER)
-    except (ProfilesUnreadable, LinesDamaged, WrongFolder) as error:
+    except (ProfilesUnreadable, JsonLinesDamaged, WrongFolder) as error:
         fail(str(error))
 
 

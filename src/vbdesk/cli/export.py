@@ -192,11 +192,12 @@ class _KeptJobs:
     """Jobs that a folder of results has, and the service's for all others; a job that has ended never changes."""
 
     def __init__(self, folder: Path, others: "JobReader") -> None:
-        from vbdesk.client.json_lines import LineFile, alone
+        from vbdesk.client.folder_lock import exclusive_lock
         from vbdesk.client.result_folder import JOBS
+        from vbdesk.json_lines import JsonLinesFile
 
-        with alone(folder / ".lock"):  # a synchronisation may be at work on it
-            self._kept = {line["job_id"]: line for line in LineFile(folder / JOBS).read()}
+        with exclusive_lock(folder / ".lock"):  # a synchronisation may be at work on it
+            self._kept = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
         self._others = others
 
     def get(self, job_id: str) -> "Job":

@@ -6,13 +6,14 @@ from vbdesk.client.client import Client
 from vbdesk.client.clock import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, Kind
-from vbdesk.client.json_lines import InUse, LinesDamaged
+from vbdesk.client.folder_lock import InUse
 from vbdesk.client.request_budget import RequestBudget, RequestJournal
 from vbdesk.client.result_folder import WrongFolder
 from vbdesk.client.result_sync import SyncReport, sync
 from vbdesk.client.retry_policy import RetryRule
 from vbdesk.client.submission import FileToSubmit, Submitted, recorded_at_in_name, submit_files
 from vbdesk.client.webhook import read_delivery
+from vbdesk.json_lines import JsonLinesDamaged
 
 __all__ = [
     "AudioSource",
@@ -25,8 +26,8 @@ __all__ = [
     "Credentials",
     "FileToSubmit",
     "InUse",
+    "JsonLinesDamaged",
     "Kind",
-    "LinesDamaged",
     "RequestBudget",
     "RequestJournal",
     "RetryRule",

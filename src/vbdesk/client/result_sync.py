@@ -53,7 +53,7 @@ def sync(
 
     Raises:
         NotFound: a group that was named does not exist.
-        WrongFolder, InUse, LinesDamaged, OSError: the folder cannot be used.
+        WrongFolder, InUse, JsonLinesDamaged, OSError: the folder cannot be used.
         ClientError: see `vbdesk.client.errors`.
     """
     with ResultFolder(folder, client.account_id) as kept:

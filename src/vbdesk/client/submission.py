@@ -24,7 +24,7 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.json_lines import alone
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.client.submission_journal import Entry, Journal
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
@@ -127,9 +127,9 @@ def submit_files(
 
     Raises:
         ClientError: of the line as a whole: no connection, wrong key, no credits, unknown target. Begin again later.
-        InUse, LinesDamaged, OSError: the journal cannot be used.
+        InUse, JsonLinesDamaged, OSError: the journal cannot be used.
     """
-    with alone(journal.with_name(f"{journal.name}.lock")):
+    with exclusive_lock(journal.with_name(f"{journal.name}.lock")):
         sender = _Sender(client, Journal(journal), progress, cancel, timekeeper or SystemTimekeeper())
         for file in files:
             yield sender.send(file)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vbdesk.client.json_lines import LineFile, LinesDamaged
 from vbdesk.client.submission_recovery import with_own_digits
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+from vbdesk.json_lines import JsonLinesDamaged, JsonLinesFile
 
 _TIMES = ("recorded_at", "asked_service_at")
 
@@ -42,15 +42,15 @@ class Journal:
     """What was begun and what was finished, by recording; one program at a time may have it open."""
 
     def __init__(self, path: Path) -> None:
-        """Read the journal at `path`, made with its first entry. Raises LinesDamaged, OSError."""
-        self._file = LineFile(path)
+        """Read the journal at `path`, made with its first entry. Raises JsonLinesDamaged, OSError."""
+        self._file = JsonLinesFile(path)
         self._entries: dict[str, Entry] = {}
         for line in self._file.read():
             try:
                 times = {name: parse_timestamp(line[name]) for name in _TIMES if line.get(name) is not None}
                 entry = Entry(**line | times | {"recorded_at": times["recorded_at"]})
             except (TypeError, KeyError, ValueError):
-                raise LinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
+                raise JsonLinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
             self._entries[entry.key] = entry
         self._moments = {entry.recorded_at for entry in self._entries.values()}
 

@@ -1,6 +1,5 @@
 """Parameters of the method, loaded from `resources/longitudinal/parameters.toml` and validated."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Self
@@ -8,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vbdesk.contract.longitudinal import TimeScale
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -200,5 +200,4 @@ def shipped_parameters() -> Parameters:
     Raises:
         pydantic.ValidationError: the file is incomplete or inconsistent.
     """
-    text = resource("longitudinal", "parameters.toml").read_text(encoding="utf-8")
-    return Parameters.model_validate(tomllib.loads(text))
+    return Parameters.model_validate(read_toml(resource("longitudinal", "parameters.toml")))

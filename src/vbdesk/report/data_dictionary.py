@@ -6,12 +6,13 @@ from typing import Literal
 
 from pydantic import TypeAdapter, model_validator
 
-from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 ColumnType = Literal["text", "code", "integer", "number", "boolean", "time"]
 
 
-class DictionaryColumn(DataEntry):
+class DictionaryColumn(StrictDataModel):
     """One column of a table.
 
     Attributes:
@@ -29,7 +30,7 @@ class DictionaryColumn(DataEntry):
     research: bool = False
 
 
-class TableDefinition(DataEntry):
+class TableDefinition(StrictDataModel):
     """One table; `keys` are the columns that identify a row."""
 
     title: str
@@ -55,18 +56,18 @@ _UNITS: TypeAdapter[Mapping[str, str]] = TypeAdapter(Mapping[str, str])
 @cache
 def table_definitions() -> Mapping[str, TableDefinition]:
     """Every table of tables.toml, in its order."""
-    return _TABLES.validate_python(read_toml("report", "tables.toml"))
+    return _TABLES.validate_python(read_toml(resource("report", "tables.toml")))
 
 
 @cache
 def cohort_definition() -> TableDefinition:
     """The table of the newest readings of many subjects: cohort_table.toml."""
-    return TableDefinition.model_validate(read_toml("report", "cohort_table.toml"))
+    return TableDefinition.model_validate(read_toml(resource("report", "cohort_table.toml")))
 
 
 @cache
 def _units() -> Mapping[str, str]:
-    return _UNITS.validate_python(read_toml("report", "units.toml"))
+    return _UNITS.validate_python(read_toml(resource("report", "units.toml")))
 
 
 def ucum_code(unit: str) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
+from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.data_dictionary import table_definitions
 from vbdesk.report.drawing.png import to_png
@@ -107,7 +107,7 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
         make_export_folder(path.parent)
         unfinished = path.with_name(f"{path.name}.unfinished")
         try:
-            with open(unfinished, "wb", opener=for_owner_alone) as file:
+            with open(unfinished, "wb", opener=owner_only_opener) as file:
                 if isinstance(content, Path):
                     with content.open("rb") as source:
                         shutil.copyfileobj(source, file)

@@ -5,12 +5,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
-class ChartTexts(DataEntry):
+class ChartTexts(StrictDataModel):
     """Texts of the trajectory charts."""
 
     title: str
@@ -34,7 +35,7 @@ class ChartTexts(DataEntry):
     consider: str
 
 
-class FactTexts(DataEntry):
+class FactTexts(StrictDataModel):
     """Labels and values at the top of the first page."""
 
     subject: str
@@ -53,14 +54,14 @@ class FactTexts(DataEntry):
     issues: str
 
 
-class OverallLevelTexts(DataEntry):
+class OverallLevelTexts(StrictDataModel):
     """Texts of the overall level."""
 
     title: str
     caption: str
 
 
-class SignalTexts(DataEntry):
+class SignalTexts(StrictDataModel):
     """Texts of the table of signals."""
 
     title: str
@@ -78,7 +79,7 @@ class SignalTexts(DataEntry):
     strip: str
 
 
-class CautionTexts(DataEntry):
+class CautionTexts(StrictDataModel):
     """Cautions for the reader."""
 
     title: str
@@ -87,7 +88,7 @@ class CautionTexts(DataEntry):
     flagged_unknown: str
 
 
-class ReaderTexts(DataEntry):
+class ReaderTexts(StrictDataModel):
     """Texts of the sign-off."""
 
     title: str
@@ -98,7 +99,7 @@ class ReaderTexts(DataEntry):
     unsigned: str
 
 
-class DetailTexts(DataEntry):
+class DetailTexts(StrictDataModel):
     """Texts of the detail pages."""
 
     title: str
@@ -147,7 +148,7 @@ class DetailTexts(DataEntry):
     job: str
 
 
-class AttachmentTexts(DataEntry):
+class AttachmentTexts(StrictDataModel):
     """Descriptions of the attached files."""
 
     csv: str
@@ -155,7 +156,7 @@ class AttachmentTexts(DataEntry):
     fhir: str
 
 
-class ReportTexts(DataEntry):
+class ReportTexts(StrictDataModel):
     """All texts of wording.toml; `language` is their BCP 47 tag."""
 
     language: str
@@ -184,4 +185,4 @@ class ReportTexts(DataEntry):
 @cache
 def report_texts() -> ReportTexts:
     """The texts of wording.toml, validated."""
-    return ReportTexts.model_validate(read_toml("report", "wording.toml"))
+    return ReportTexts.model_validate(read_toml(resource("report", "wording.toml")))

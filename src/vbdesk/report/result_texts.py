@@ -6,26 +6,27 @@ from functools import cache
 
 from vbdesk.contract.levels import RecommendedAction
 from vbdesk.contract.results import AudioQuality
-from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 OTHER_ISSUE = "other"
 
 
-class ActionText(DataEntry):
+class ActionText(StrictDataModel):
     """Title and sentence of a suggested action."""
 
     title: str
     sentence: str
 
 
-class IssueText(DataEntry):
+class IssueText(StrictDataModel):
     """An issue of the recording, and advice for the next one."""
 
     what: str
     next_time: str
 
 
-class ResultTexts(DataEntry):
+class ResultTexts(StrictDataModel):
     """All texts of result_words.toml."""
 
     action: Mapping[RecommendedAction, ActionText]
@@ -48,7 +49,7 @@ def result_texts() -> ResultTexts:
     Raises:
         ValueError: a text is missing.
     """
-    texts = ResultTexts.model_validate(read_toml("result_words.toml"))
+    texts = ResultTexts.model_validate(read_toml(resource("result_words.toml")))
     if set(texts.action) != set(RecommendedAction) or OTHER_ISSUE not in texts.issue:
         raise ValueError("result_words.toml lacks texts for an action, or for other issues.")
     return texts

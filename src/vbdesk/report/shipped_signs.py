@@ -1,12 +1,12 @@
 """Signs of the shipped calibration: score cut points of the levels, evidence, flag rates of healthy speakers."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 EVIDENCE_TEXTS = {
@@ -46,8 +46,7 @@ class ShippedSign:
 @cache
 def shipped_signs() -> Mapping[str, ShippedSign]:
     """Every sign of the shipped calibration by name. Reads a file once; make the first call on a worker."""
-    with resource("signs", "signs.toml").open("rb") as file:
-        data = tomllib.load(file)
+    data = read_toml(resource("signs", "signs.toml"))
     version = data["meta"]["version"]
     return {name: _shipped_sign(version, entry) for name, entry in data["sign"].items()}
 
@@ -55,8 +54,7 @@ def shipped_signs() -> Mapping[str, ShippedSign]:
 @cache
 def healthy_flagged_share() -> Mapping[str, float]:
     """Share of healthy native speakers flagged by a model, by model name."""
-    with resource("signs", "signs.toml").open("rb") as file:
-        data = tomllib.load(file)
+    data = read_toml(resource("signs", "signs.toml"))
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 

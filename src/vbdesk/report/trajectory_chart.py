@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
-from vbdesk.contract.timestamps import in_zone, shifted
+from vbdesk.contract.timestamps import add_clamped, in_zone
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
 from vbdesk.report.drawing.style import style
@@ -106,9 +106,9 @@ def _span(read: TrajectoryRead) -> tuple[datetime, datetime]:
     end = max([read.as_of, *moments])
     start = min(moments, default=end)
     if end - start < timedelta(days=1):
-        start = shifted(end, timedelta(days=-7))
+        start = add_clamped(end, timedelta(days=-7))
     margin = (end - start) * 0.015
-    return shifted(start, -margin), shifted(end, margin)
+    return add_clamped(start, -margin), add_clamped(end, margin)
 
 
 def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:

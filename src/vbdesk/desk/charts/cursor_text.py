@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vbdesk.contract.levels import Level
-from vbdesk.contract.timestamps import at_seconds, in_zone
+from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
 from vbdesk.report.result_texts import OTHER_ISSUE, result_texts
 
@@ -73,5 +73,5 @@ def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
 
 def _moment_words(moment_s: float) -> str:
     """`29 May 2026, 09:12`, local."""
-    moment = in_zone(at_seconds(moment_s))
+    moment = in_zone(from_unix_seconds(moment_s))
     return f"{moment.day} {moment:%b %Y, %H:%M}"

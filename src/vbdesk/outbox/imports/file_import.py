@@ -16,7 +16,7 @@ from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.contract.timestamps import at_seconds, parse_timestamp
+from vbdesk.contract.timestamps import from_unix_seconds, parse_timestamp
 from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
@@ -308,7 +308,7 @@ def _target(text: str, default: Target, signs: Collection[str]) -> Target:
 
 def _written_at(path: Path) -> datetime:
     """When a file was last written, to the second: near the recording, and no more exact than that."""
-    return at_seconds(path.stat().st_mtime).replace(microsecond=0)
+    return from_unix_seconds(path.stat().st_mtime).replace(microsecond=0)
 
 
 def _words(error: Exception) -> str:

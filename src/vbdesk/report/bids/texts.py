@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from functools import cache
 
-from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 
-class TableTexts(DataEntry):
+class TableTexts(StrictDataModel):
     """Descriptions of the tables in `phenotype`."""
 
     sign: str
@@ -15,7 +16,7 @@ class TableTexts(DataEntry):
     extended_metrics: str
 
 
-class BidsTexts(DataEntry):
+class BidsTexts(StrictDataModel):
     """All texts of bids.toml; `version` is the BIDS version."""
 
     version: str
@@ -28,4 +29,4 @@ class BidsTexts(DataEntry):
 @cache
 def bids_texts() -> BidsTexts:
     """The texts of bids.toml, validated."""
-    return BidsTexts.model_validate(read_toml("report", "bids.toml"))
+    return BidsTexts.model_validate(read_toml(resource("report", "bids.toml")))

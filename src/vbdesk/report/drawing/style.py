@@ -7,12 +7,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
-class DrawingColours(DataEntry):
+class DrawingColours(StrictDataModel):
     """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
 
     text: Colour
@@ -28,7 +29,7 @@ class DrawingColours(DataEntry):
     accent: Colour
 
 
-class DrawingLevelColours(DataEntry):
+class DrawingLevelColours(StrictDataModel):
     """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
 
     ink: Colour
@@ -37,7 +38,7 @@ class DrawingLevelColours(DataEntry):
     heat: Colour
 
 
-class DrawingStyle(DataEntry):
+class DrawingStyle(StrictDataModel):
     """Colours of look.toml."""
 
     colour: DrawingColours
@@ -53,4 +54,4 @@ class DrawingStyle(DataEntry):
 @cache
 def style() -> DrawingStyle:
     """The colours of look.toml, validated."""
-    return DrawingStyle.model_validate(read_toml("report", "look.toml"))
+    return DrawingStyle.model_validate(read_toml(resource("report", "look.toml")))

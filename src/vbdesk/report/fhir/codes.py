@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import model_validator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import DataEntry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.safe_text import safe_text
+from vbdesk.resource_files import resource
 
 HL7 = "http://terminology.hl7.org/CodeSystem"
 UCUM = "http://unitsofmeasure.org"
@@ -18,21 +19,21 @@ Element = dict[str, Any]
 """A FHIR element or resource, as JSON values."""
 
 
-class NamedCode(DataEntry):
+class NamedCode(StrictDataModel):
     """A code and its display name."""
 
     code: str
     display: str
 
 
-class LevelCode(DataEntry):
+class LevelCode(StrictDataModel):
     """Display name of a level, and its HL7 interpretation code."""
 
     display: str
     interpretation: str
 
 
-class DeviceNames(DataEntry):
+class DeviceNames(StrictDataModel):
     """Names of the software."""
 
     analysis: str
@@ -40,7 +41,7 @@ class DeviceNames(DataEntry):
     type: str
 
 
-class FhirCodes(DataEntry):
+class FhirCodes(StrictDataModel):
     """All codes and texts of fhir.toml.
 
     Attributes:
@@ -96,7 +97,7 @@ class FhirCodes(DataEntry):
 @cache
 def fhir_codes() -> FhirCodes:
     """The codes of fhir.toml, validated."""
-    return FhirCodes.model_validate(read_toml("report", "fhir.toml"))
+    return FhirCodes.model_validate(read_toml(resource("report", "fhir.toml")))
 
 
 def hl7_concept(system: str, code: str, display: str) -> Element:

@@ -1,11 +1,11 @@
 """What the simulation reckons with: measured costs (capacity.json) and assumed load (capacity.toml)."""
 
 import json
-import tomllib
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -138,4 +138,4 @@ def shipped_costs() -> Costs:
 
 def shipped_assumptions() -> Assumptions:
     """The shipped assumptions."""
-    return Assumptions.model_validate(tomllib.loads(resource("service", "capacity.toml").read_text("utf-8")))
+    return Assumptions.model_validate(read_toml(resource("service", "capacity.toml")))

@@ -1,6 +1,5 @@
 """Tables of the simulation next to the published figures, and which acceptance bars hold."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +7,7 @@ from math import isnan
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.simulation.longitudinal.performance import Figures
 from vbdesk.simulation.longitudinal.run import ROLLING, SCENARIOS, Setting
@@ -66,8 +66,7 @@ class PublishedResults(BaseModel):
 @cache
 def published_results() -> PublishedResults:
     """The shipped figures and bars."""
-    text = resource("longitudinal", "simulation.toml").read_text(encoding="utf-8")
-    return PublishedResults.model_validate(tomllib.loads(text))
+    return PublishedResults.model_validate(read_toml(resource("longitudinal", "simulation.toml")))
 
 
 @dataclass(frozen=True, slots=True)
