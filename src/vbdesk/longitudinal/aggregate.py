@@ -42,7 +42,7 @@ def aggregate(
     labels: Mapping[str, str],
     status_counts: Mapping[str, int] | None = None,
 ) -> AggregateRead:
-    """Summarise a group as a cohort: recordings, regularity, distribution of its signs.
+    """Summarise a group as a cohort: recordings, regularity, signs.
 
     Args:
         group_id: the group.

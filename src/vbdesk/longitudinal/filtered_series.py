@@ -45,7 +45,7 @@ class FilteredSeries:
 
 @dataclass(frozen=True, slots=True)
 class SignEstimate:
-    """Estimate of a sign after its last timepoint, unrounded; `level` is on the started-logit scale.
+    """Estimate of a sign after its last timepoint; `level` is a started logit.
 
     `unconfirmed`: a slow sign changed at this timepoint and needs a second one to confirm it.
     """
@@ -75,7 +75,7 @@ def score_array(readings: Sequence[SignReading | None]) -> Array:
 
 
 def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[FilteredSeries]:
-    """Filter `signs` over `entries` (a window, in order); a sign with fewer than two scores is left out."""
+    """Filter the `signs` with at least two scores over `entries` (ordered)."""
     by_quality = quality_factors(entries, parameters.quality)
     seconds = np.array([entry.recorded_at.timestamp() for entry in entries])
     shared: dict[tuple[str, bytes, bytes], list[tuple[str, Array]]] = {}

@@ -30,7 +30,7 @@ from vbdesk.longitudinal.window import DONE, HISTORY, history_order
 def estimates_by_job(
     history: Iterable[HistoryEntry], parameters: Parameters | None = None
 ) -> Iterator[tuple[HistoryEntry, dict[str, SignEstimate | None]]]:
-    """Yield every finished job in recording order, with its estimates as of its own time [F14]."""
+    """Yield finished jobs in order, with estimates as of their own time [F14]."""
     incremental_filter = IncrementalFilter(parameters)
     for entry in sorted((entry for entry in history if entry.status == DONE), key=history_order):
         yield entry, incremental_filter.append(entry)
@@ -46,7 +46,7 @@ class IncrementalFilter:
         self._signs: dict[str, _SignFilter] = {}
 
     def append(self, entry: HistoryEntry) -> dict[str, SignEstimate | None]:
-        """Add a recording and return the estimates of its signs, None on a sign's first submission.
+        """Add a recording; return estimates by sign, None on a first submission.
 
         Raises:
             ValueError: the recording does not follow the last one by (recorded_at, job_id).
@@ -76,7 +76,7 @@ class IncrementalFilter:
 
 
 class _SignFilter:
-    """Filter of one sign: the state before its newest day, that day's readings, and the estimate."""
+    """Filter of one sign: state before its newest day, readings of that day."""
 
     def __init__(self, sign_class: SignClass, parameters: Parameters) -> None:
         self.sign_class = sign_class

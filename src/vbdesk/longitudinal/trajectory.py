@@ -82,7 +82,7 @@ def trajectory_json(
     pending_job_count: int,
     parameters: Parameters | None = None,
 ) -> str:
-    """The JSON of `trajectory`, without building and validating its ten thousand models."""
+    """JSON of `trajectory`, without building its ten thousand models."""
     header = _ReadHeader(group_id, as_of, as_of, done_job_count, pending_job_count)
     return to_json(_values(header, history, labels, None, references, parameters or shipped_parameters())).decode()
 

@@ -29,7 +29,7 @@ def quality_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array
 
 
 def interval_factors(low: Array, high: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
-    """Variance factor of each reading by the width of its score's interval, shape (n,); 0 without an interval.
+    """Variance factor of readings by their score interval (0 without), shape (n,).
 
     It can only raise the factor by quality. Resampling one recording does not show differences between days, so a
     narrow interval does not make a reading more precise.
@@ -50,7 +50,7 @@ def interval_factors(low: Array, high: Array, reading_variance: float, offset: f
 def reading_factors(
     readings: Sequence[SignReading | None], by_quality: Array, sign_class: SignClass, parameters: Parameters
 ) -> Array:
-    """Variance factor of each reading, shape (n,): of its recording, or larger by its interval or level."""
+    """Variance factor of readings by quality, score interval and level."""
     rule = parameters.quality
     factors = by_quality
     if any(r is not None and r.interval is not None for r in readings):

@@ -1,4 +1,4 @@
-"""Export formats: the files of each, and how they are written without overwriting others."""
+"""Export formats, and writing their files without overwriting others."""
 
 import json
 import shutil
@@ -77,7 +77,7 @@ def export_files(
 
 
 def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
-    """Files that an export of these subjects creates in any case; to check before a long read."""
+    """Files that an export creates in any case, to check before a long read."""
     if kind is ExportFormat.CSV:
         return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE]
     if kind is ExportFormat.BIDS:

@@ -1,4 +1,4 @@
-"""A subject as tidy tables: rows of plain values, one table per kind of observation."""
+"""A subject as tidy tables, one per kind of observation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ Row = dict[str, Value]
 
 
 def table_rows(table: str, records: Iterable[SubjectRecord]) -> Iterator[Row]:
-    """The rows of one table of tables.toml, subject by subject, in the order of recording."""
+    """Rows of one table of tables.toml, by subject and recording time."""
     for record in records:
         yield from _TABLES[table](record)
 

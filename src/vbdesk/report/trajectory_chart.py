@@ -52,7 +52,7 @@ def charts_height(signs: int) -> float:
 
 
 def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> Drawing:
-    """Draw `signs` of a trajectory, `width` points wide; the axis shows days of `zone`."""
+    """Draw `signs` of a trajectory, `width` points wide, with days of `zone`."""
     drawing = Drawing(
         width=width,
         height=charts_height(len(signs)),
@@ -180,7 +180,7 @@ def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: 
 
 
 def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
-    """Draw the levels of the shipped calibration at the right edge, and a pointer at the estimate."""
+    """Draw the levels at the right edge, and a pointer at the estimate."""
     reference = shipped_signs().get(sign.name)
     if reference is None:
         return

@@ -13,7 +13,7 @@ DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class SimulatedDay:
-    """Recordings of a day in order of arrival, shape (n,) each; `service_s` is processor time of the analysis."""
+    """Recordings of a day by arrival, shape (n,); `service_s` is processor time."""
 
     arrivals_s: Seconds
     lengths_s: Seconds

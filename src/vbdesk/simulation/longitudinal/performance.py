@@ -1,4 +1,4 @@
-"""Performance figures on simulated subjects: false alarms, power, delay, coverage and errors."""
+"""Figures: false alarms, power, delay, coverage and errors."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def change_figures(subjects: SimulatedSubjects, filtered_subjects: FilteredSubje
 
 
 def single_day_figures(subjects: SimulatedSubjects, filtered_subjects: FilteredSubjects) -> Figures:
-    """Effect of one outlier, or one true excursion, on that day and in the five weeks after."""
+    """Effect of an outlier or excursion on that day and the next five weeks."""
     rows, hit = np.arange(len(subjects.days)), subjects.changed
     that_day = subjects.days[rows, hit][:, None]
     after = (subjects.days > that_day) & (subjects.days <= that_day + 35.0)
@@ -100,7 +100,7 @@ def rolling_figures(stable: SimulatedSubjects, rolling: RollingReads, last_day: 
 
 
 def absorption_figures(stepped: SimulatedSubjects, rolling: RollingReads, offset: float) -> Figures:
-    """Share of a 1-SD step that the baseline absorbed, and share still alarmed, by days since."""
+    """Absorbed share of a 1-SD step, and share still alarmed, by days since."""
     norm = started_logit(stepped.norm, offset)
     full = started_logit(score_of_logit(stepped.norm_logit + stepped.own_sd), offset) - norm
     moved = (started_logit(rolling.baseline, offset) - norm[:, None]) / full[:, None]

@@ -61,7 +61,7 @@ WEEKLY_ONLY = tuple(SCENARIOS)[11:]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One cell of the tables: class of signs, schedule and scenario. Its `repr` seeds the draw."""
+    """Class of signs, schedule and scenario; its `repr` seeds the draw."""
 
     sign_class: str
     schedule: Schedule

@@ -22,7 +22,7 @@ POOR_FACTOR = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What happens to the subjects. Changes are in their own SDs of one reading, from day 150.
+    """What happens from day 150, in the subjects' own SDs of one reading.
 
     Attributes:
         step: lasting change.
@@ -146,7 +146,7 @@ def simulate_subjects(
 
 
 def recording_days(generator: np.random.Generator, schedule: Schedule, count: int, last_day: float) -> Array:
-    """Recording days of `count` subjects, shape (count, n): four of five days, or jittered weekly or monthly."""
+    """Recording days, shape (count, n): 4 of 5 days, jittered weekly or monthly."""
     if schedule == "daily":
         n = int(last_day * 0.8)
         kept = np.sort(np.argsort(generator.random((count, int(last_day))), axis=1)[:, :n], axis=1)
