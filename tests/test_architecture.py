@@ -367,11 +367,10 @@ ADAPTERS = {"SystemClock"}
 """Real implementations of one protocol, named after it in several packages."""
 KNOWN_REPEATED_CLASSES = set(
     """
-    Account AddressRefused AnalysisTarget Bucket Cancelled Change Choice Clock Colours Column Conflict
-    Connection Damaged Deed Encryption Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest
-    Kind LevelBadge LevelColours LevelMark LevelMeter Listing MigrationFailed NewAccount NoRoom NotFound Page
-    Part Phase RateLimited Recording RecordingRow Refusal Remedy Sample Sent Session Setting SignRow Source Span
-    Step Submitted Target Task Text Unauthorized Words
+    Account AddressRefused AnalysisTarget Bucket Cancelled Change Choice Clock Conflict Connection Damaged Deed
+    Encryption Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest Kind LevelMeter Listing
+    MigrationFailed NewAccount NoRoom NotFound Page Part Phase RateLimited Recording RecordingRow Refusal Remedy
+    Sample Sent Session SignRow Source Span Step Submitted Target Task Unauthorized
     """.split()  # noqa: SIM905
 )
 
