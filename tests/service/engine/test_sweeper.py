@@ -13,7 +13,7 @@ from vbdesk.service.engine import executors
 from vbdesk.service.engine.leases import DURATION
 from vbdesk.service.engine.sweeper import SEARCH_EVERY_S, Sweeper
 from vbdesk.service.erasure.service import Eraser, list_erasures
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.groups import groups
 from vbdesk.service.kernel.db.jobs import executors as executor_rows
 from vbdesk.service.kernel.db.jobs import leases as lease_rows
@@ -141,7 +141,7 @@ def test_a_tidying_goes_on_with_deletions_that_broke_off(make_bench):
     bench = make_bench()
     bench.submit_to("jane-doe")
     context, account_id = bench.service.context, bench.account.account_id
-    eraser = Eraser(context.database, context.storage, lifecycle_of(context), context.clock)
+    eraser = Eraser(context.database, context.storage, JobLifecycle.of(context), context.clock)
     context.database.write(lambda connection: eraser._end_account(connection, account_id))
     assert bench.client.get("/v2/jobs").status_code == 401
     assert list(context.storage.keys("audio"))

@@ -25,7 +25,6 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.eraser import open_eraser
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.composition.process import StartRefused, opened
 from vbdesk.service.engine.sweeper import Sweeper
 from vbdesk.service.health.doctor import examine
@@ -33,7 +32,7 @@ from vbdesk.service.health.findings import Health
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.stores import erased_objects
 from vbdesk.service.kernel.db.stores import store_identity as identity_table
 from vbdesk.service.kernel.db.uploads import uploads

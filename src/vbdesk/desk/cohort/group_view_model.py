@@ -16,7 +16,7 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, Stacked, Words
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.response_cache import KeptReads
-from vbdesk.report.wording import result_words
+from vbdesk.report.result_texts import result_texts
 
 FEWEST = 10
 """With fewer recordings, a share says nothing; they are only counted."""
@@ -126,7 +126,7 @@ def _times(count: int) -> str:
 
 
 def _suggested(action: RecommendedAction, count: int) -> str:
-    return f"{result_words().action[action].title.rstrip('.').lower()} {_times(count)}"
+    return f"{result_texts().action[action].title.rstrip('.').lower()} {_times(count)}"
 
 
 class CohortGroupViewModel(QObject):

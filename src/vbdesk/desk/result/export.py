@@ -16,9 +16,9 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.report.exports import ENDINGS, ExportFormat, export_files, write_files
-from vbdesk.report.names import file_stems
+from vbdesk.report.file_names import file_stems
 from vbdesk.report.pdf import ReportOptions
-from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
+from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 _HERE = "http://localhost"
 _TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
@@ -76,7 +76,7 @@ class ResultExport(QObject):
         profile = self._workspace.profile
         kept = self._workspace.library.trajectory(view.group_id)
         trajectory = None if kept is None else _TRAJECTORY.validate_json(kept[0])
-        source = Source.of(profile.base_url or _HERE, profile.account_id)
+        source = RecordSource.of(profile.base_url or _HERE, profile.account_id)
         return subject_record(view.group_id, source, [(view.recorded_at, self._job(view))], trajectory)
 
     def _job(self, view: ResultView) -> Job:

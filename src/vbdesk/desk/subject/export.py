@@ -102,9 +102,9 @@ class SubjectExport(QObject):
             self._task.cancel()
 
     def _export(self, context: TaskContext, wish: Wish, read: TrajectoryRead) -> _Written:
-        from vbdesk.report.drawing.letters import missing_letters  # the libraries of the report are slow to import
-        from vbdesk.report.exports import ExportFormat, certain_files, export_files, refuse_overwriting, write_files
-        from vbdesk.report.names import file_stems
+        from vbdesk.report.drawing.text_layout import missing_letters  # the libraries of the report are slow to import
+        from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
+        from vbdesk.report.file_names import file_stems
         from vbdesk.report.pdf import ReportOptions
         from vbdesk.report.sign_off import SignOff
 
@@ -118,7 +118,7 @@ class SubjectExport(QObject):
         stem = file_stems([read.group_id])[read.group_id]
         folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
         if not wish.replace:
-            refuse_overwriting(folder, certain_files(kind, [read.group_id]))  # before a reading that may take long
+            refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a reading that may take long
         files = export_files(kind, [self._record(context, wish.kind, read)], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
@@ -128,11 +128,11 @@ class SubjectExport(QObject):
         return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)
 
     def _record(self, context: TaskContext, kind: str, read: TrajectoryRead) -> "SubjectRecord":
-        from vbdesk.report.gathering import gather_subject
-        from vbdesk.report.subject_record import Source, subject_record
+        from vbdesk.report.subject_reader import read_subject
+        from vbdesk.report.subject_record import RecordSource, subject_record
 
         profile = self._workspace.profile
-        source = Source.of(profile.base_url or _HERE, profile.account_id)
+        source = RecordSource.of(profile.base_url or _HERE, profile.account_id)
         if kind in CHARTS:
             return subject_record(read.group_id, source, (), read)
 
@@ -141,7 +141,7 @@ class SubjectExport(QObject):
             context.progress(done, total)
 
         with self._workspace.client() as client:
-            return gather_subject(read.group_id, source, client.groups, client.jobs, on_progress=progress)
+            return read_subject(read.group_id, source, client.groups, client.jobs, on_progress=progress)
 
     @Slot(object)
     def _on_done(self, written: _Written) -> None:

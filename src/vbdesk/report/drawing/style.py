@@ -1,4 +1,4 @@
-"""Colours of what is printed."""
+"""Colours of printed reports and exported charts."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,7 +13,7 @@ from vbdesk.resource_files import resource
 Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
-class Colours(StrictDataModel):
+class DrawingColours(StrictDataModel):
     """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
 
     text: Colour
@@ -29,7 +29,7 @@ class Colours(StrictDataModel):
     accent: Colour
 
 
-class LevelColours(StrictDataModel):
+class DrawingLevelColours(StrictDataModel):
     """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
 
     ink: Colour
@@ -38,20 +38,20 @@ class LevelColours(StrictDataModel):
     heat: Colour
 
 
-class Look(StrictDataModel):
-    """All of look.toml."""
+class DrawingStyle(StrictDataModel):
+    """Colours of look.toml."""
 
-    colour: Colours
-    level: Mapping[Level, LevelColours]
+    colour: DrawingColours
+    level: Mapping[Level, DrawingLevelColours]
 
     @model_validator(mode="after")
-    def _complete(self) -> "Look":
+    def _complete(self) -> "DrawingStyle":
         if set(self.level) != set(Level):
             raise ValueError("a level has no colours")
         return self
 
 
 @cache
-def look() -> Look:
+def style() -> DrawingStyle:
     """The colours of look.toml, validated."""
-    return Look.model_validate(read_toml(resource("report", "look.toml")))
+    return DrawingStyle.model_validate(read_toml(resource("report", "look.toml")))

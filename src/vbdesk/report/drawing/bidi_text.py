@@ -1,7 +1,7 @@
-"""Hebrew and Arabic for a writer that sets letter by letter from the left: joined forms, in the order of the eye.
+"""Hebrew and Arabic in visual order with joined forms, for a PDF writer that draws from left to right.
 
-A small part of the Unicode bidirectional algorithm: a line is read from the left, and each stretch of letters that run
-from the right is turned round, numbers within it kept.
+A small part of the Unicode bidirectional algorithm: the base direction is left to right; each run of right-to-left
+letters is reversed, numbers within it are kept.
 """
 
 import unicodedata
@@ -14,15 +14,15 @@ _LAM = "\u0644"
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
-def in_order_of_the_eye(line: str) -> str:
-    """`line` as it is drawn from left to right."""
+def visual_order(line: str) -> str:
+    """Reorder `line` for drawing from left to right."""
     if not any(unicodedata.bidirectional(letter) in _RIGHT for letter in line):
         return line
     return "".join(_turned(run) if turned else run for run, turned in _runs(_joined(line)))
 
 
 def _runs(line: str) -> Iterator[tuple[str, bool]]:
-    """Stretches of one direction; what has none belongs to the letters from the right only between two of them."""
+    """Runs of one direction; neutral characters belong to a right-to-left run only between its letters."""
     start = 0
     while start < len(line):
         if unicodedata.bidirectional(line[start]) not in _RIGHT:
@@ -54,7 +54,7 @@ def _turned(run: str) -> str:
 
 
 def _joined(line: str) -> str:
-    """Arabic letters in the form that their neighbours ask for."""
+    """Replace Arabic letters by the form that fits their neighbours."""
     forms = _forms()
     letters = _ligated(line)
     joined = []
@@ -70,7 +70,7 @@ def _joined(line: str) -> str:
 
 
 def _ligated(line: str) -> list[str]:
-    """Letters, with lam and alef as the one they are always written as."""
+    """Letters, with lam and alef as one ligature."""
     letters: list[str] = []
     for letter in line:
         if letters and letters[-1] == _LAM and _LAM + letter in _forms():
@@ -81,7 +81,7 @@ def _ligated(line: str) -> list[str]:
 
 
 def _neighbour(letters: list[str], place: int, step: int) -> str:
-    """The next letter that is no mark upon another."""
+    """The next letter that is not a combining mark."""
     place += step
     while 0 <= place < len(letters) and unicodedata.combining(letters[place][0]):
         place += step

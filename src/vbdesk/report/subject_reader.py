@@ -1,4 +1,4 @@
-"""Reading a whole subject from a service: its recordings, their results, and the course over time."""
+"""Read a whole subject from a service: recordings, results and trajectory."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -7,49 +7,49 @@ from typing import Protocol
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
+from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 TRAJECTORY_TIMEOUT_S = 120.0
 
 
-class ReadsGroups(Protocol):
+class GroupReader(Protocol):
     """The part of a client that reads groups; `vbdesk.client` has it."""
 
     def all_jobs(self, group_id: str) -> Iterator[GroupJobItem]:
         """Every job of a group."""
 
     def wait_trajectory(self, group_id: str, *, timeout_s: float | None = None) -> TrajectoryRead:
-        """The subject over time, once the service has computed it."""
+        """The trajectory, once the service has computed it."""
 
 
-class ReadsJobs(Protocol):
+class JobReader(Protocol):
     """The part of a client that reads jobs."""
 
     def get(self, job_id: str) -> Job:
-        """One job as it stands."""
+        """One job in its present state."""
 
 
-def gather_subject(
+def read_subject(
     group_id: str,
-    source: Source,
-    groups: ReadsGroups,
-    jobs: ReadsJobs,
+    source: RecordSource,
+    groups: GroupReader,
+    jobs: JobReader,
     *,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     language: str = "en",
 ) -> SubjectRecord:
-    """Read everything of one subject; blocks as the client does, and keeps to its request budget.
+    """Read all data of one subject; blocks like the client and keeps to its request budget.
 
     Args:
         group_id: the subject.
-        source: where the reads come from, for the record.
-        groups: a client's groups.
-        jobs: a client's jobs.
-        on_progress: called with the recordings read and their number.
+        source: service and account, for the record.
+        groups: reads groups.
+        jobs: reads jobs.
+        on_progress: called with the number of recordings read and their total.
         language: of the service's labels and narrative.
 
     Raises:
-        TimeoutError: the service is still computing the course over time.
+        TimeoutError: the service is still computing the trajectory.
     """
     items = list(groups.all_jobs(group_id))
     read: list[tuple[datetime | None, Job]] = []

@@ -1,13 +1,13 @@
-"""Text and tables that flow over pages."""
+"""Page breaks: text and tables that flow over pages."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from vbdesk.report.drawing.letters import wrapped
-from vbdesk.report.drawing.look import look
-from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Shape, Text
+from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Shape, TextLine
+from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.text_layout import wrapped
 
 Align = Literal["left", "middle", "right"]
 
@@ -18,11 +18,11 @@ LINE = 1.38
 BODY, SMALL, CAPTION = 9.0, 8.0, 7.5
 ROW_PADDING = 5.0
 CELL_GAP = 8.0
-_KEPT_WHOLE = 0.3  # a table of less than this share of a page is not parted
+_KEPT_WHOLE = 0.3  # a table of less than this share of a page stays on one page
 
 
 class Pages(Protocol):
-    """Where things are drawn; see `Paper`."""
+    """Pages to draw on; see `TaggedCanvas`."""
 
     width: float
     height: float
@@ -34,7 +34,7 @@ class Pages(Protocol):
         """An element with what is drawn now."""
 
     def decoration(self) -> AbstractContextManager[None]:
-        """Drawing that says nothing."""
+        """Decoration that screen readers skip."""
 
     def bookmark(self, title: str, level: int = 0) -> None:
         """An entry of the outline."""
@@ -49,8 +49,8 @@ class Pages(Protocol):
         """Draw one shape."""
 
 
-class CountedPages:
-    """Pages that are only counted, to know their number before the first is drawn."""
+class PageCounter:
+    """Counts pages without drawing: the footer needs the total before the first page is drawn."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
@@ -83,21 +83,21 @@ class CountedPages:
 
 
 class Cell(Protocol):
-    """What stands in a cell of a table; `spoken` says it where it is no text."""
+    """Content of a table cell; `spoken` describes it to screen readers if it is not text."""
 
     @property
     def spoken(self) -> str:
-        """What a screen reader says; empty for text, which speaks for itself."""
+        """Text for screen readers; empty if the cell is text."""
 
     def height(self, width: float) -> float:
-        """Height in points, when `width` is given to it."""
+        """Height in points at this `width`."""
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
-        """Draw what says something, within a tag that is open."""
+        """Draw the content inside the open tag."""
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextCell:
     """A cell of text."""
 
     words: str
@@ -113,15 +113,15 @@ class Words:
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
         """Line under line."""
-        colour = self.colour or look().colour.text
+        colour = self.colour or style().colour.text
         for line in wrapped(self.words, self.size, width, self.strong):
             x = left + width * {"left": 0.0, "middle": 0.5, "right": 1.0}[self.align]
-            pages.put(Text((x, top + self.size), line, self.size, colour, self.strong, self.align))
+            pages.put(TextLine((x, top + self.size), line, self.size, colour, self.strong, self.align))
             top += self.size * LINE
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table; `share` of the width, `size` of the heading's letters."""
 
     heading: str
@@ -138,21 +138,21 @@ class _Heading:
     about: str
 
 
-class Sheet:
-    """A column of text over pages, with what every page shows at its head and foot.
+class PageFlow:
+    """Text and tables that flow over pages with header and footer.
 
     Attributes:
-        y: where the next thing goes, from the top of the page.
+        y: top of the next item, from the top of the page.
     """
 
-    def __init__(self, pages: Pages, furniture: Callable[[Pages, int], None]) -> None:
-        """`furniture` draws head and foot of a page, given its number from 1."""
+    def __init__(self, pages: Pages, header_and_footer: Callable[[Pages, int], None]) -> None:
+        """`header_and_footer` draws header and footer of a page, given its number from 1."""
         self.pages = pages
-        self._furniture = furniture
+        self._header_and_footer = header_and_footer
         self._page = 1
         self._heading: _Heading | None = None  # drawn together with what follows it
         self.y = MARGIN
-        furniture(pages, 1)
+        header_and_footer(pages, 1)
 
     @property
     def width(self) -> float:
@@ -161,27 +161,27 @@ class Sheet:
 
     @property
     def bottom(self) -> float:
-        """Where the foot begins."""
+        """Top of the footer."""
         return self.pages.height - MARGIN - FOOT_HEIGHT + 12
 
-    def new_page(self) -> None:
-        """Go on at the top of a new page."""
+    def break_page(self) -> None:
+        """Break the page."""
         self.pages.next_page()
         self._page += 1
         self.y = MARGIN + HEAD_HEIGHT
-        self._furniture(self.pages, self._page)
+        self._header_and_footer(self.pages, self._page)
 
-    def need(self, height: float) -> None:
-        """Go to a new page where less than `height` is left, unless this one is still empty."""
+    def ensure_room(self, height: float) -> None:
+        """Break the page if less than `height` is left, unless the page is empty."""
         if self.y + height > self.bottom and self.y > MARGIN + HEAD_HEIGHT:
-            self.new_page()
+            self.break_page()
 
     def space(self, height: float) -> None:
-        """Leave room."""
+        """Leave vertical space."""
         self.y += height
 
     def heading(self, words: str, about: str = "", *, role: str = "H2", size: float = 11.0) -> None:
-        """A heading with an entry in the outline, and a line about what follows; both go to the page of that."""
+        """Add a heading with a bookmark and a line of explanation; both stay with the next item."""
         self._heading = _Heading(words, role, size, about)
 
     def paragraph(
@@ -196,51 +196,51 @@ class Sheet:
     ) -> None:
         """Text over the whole width, line by line over pages; `language` where it is not the document's."""
         lines = wrapped(words, size, self.width, strong)
-        self._begin(min(len(lines), 2) * size * LINE)
+        self._start_item(min(len(lines), 2) * size * LINE)
         while lines:
             room = max(1, int((self.bottom - self.y) / (size * LINE)))
             with self.pages.tagged("P", language=language):
                 for line in lines[:room]:
-                    self._line(line, size, colour or look().colour.text2, strong=strong)
+                    self._line(line, size, colour or style().colour.text2, strong=strong)
             lines = lines[room:]
             if lines:
-                self.new_page()
+                self.break_page()
         self.space(after)
 
     def table(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         rows: Sequence[Sequence[Cell]],
         *,
         padding: float = ROW_PADDING,
         gap: float = CELL_GAP,
         at_top: bool = False,
     ) -> None:
-        """A table with its heading row again on every page; a row is never torn.
+        """Add a table; its header row repeats on every page, and rows do not split.
 
         Args:
             columns: from left to right.
-            rows: as many cells each.
+            rows: one cell per column.
             padding: above and below the cells of a row.
             gap: between columns.
-            at_top: cells begin at the top of their row; else they stand in its middle.
+            at_top: align cells to the top of their row instead of the middle.
         """
         if not rows:
             return
-        places = list(self._places(columns, gap))
-        heights = [_heights(row, places) for row in rows]
+        positions = list(self._column_positions(columns, gap))
+        heights = [_heights(row, positions) for row in rows]
         tall = [max(of_row) + 2 * padding for of_row in heights]
-        head = max(_heights(_head_cells(columns), places)) + 4
+        head = max(_heights(_head_cells(columns), positions)) + 4
         whole = head + sum(tall)
-        self._begin(whole if whole < _KEPT_WHOLE * self.pages.height else head + tall[0])
+        self._start_item(whole if whole < _KEPT_WHOLE * self.pages.height else head + tall[0])
         with self.pages.element("Table"):
-            self._table_head(columns, places)
+            self._table_head(columns, positions)
             for number, (row, of_row, height) in enumerate(zip(rows, heights, tall, strict=True)):
                 if number and self.y + height > self.bottom:
-                    self.new_page()
-                    self._table_head(columns, places)
+                    self.break_page()
+                    self._table_head(columns, positions)
                 with self.pages.element("TR"):
-                    for cell, own, (left, width) in zip(row, of_row, places, strict=True):
+                    for cell, own, (left, width) in zip(row, of_row, positions, strict=True):
                         top = self.y + (padding if at_top else (height - own) / 2)
                         with self.pages.tagged("TD", cell.spoken):
                             cell.draw(self.pages, left, top, width)
@@ -252,38 +252,38 @@ class Sheet:
         """A thin line over the whole width."""
         with self.pages.decoration():
             ends = ((MARGIN, self.y), (MARGIN + self.width, self.y))
-            self.pages.put(Path(ends, Paint(stroke=colour or look().colour.border, width=0.5)))
+            self.pages.put(Path(ends, Paint(stroke=colour or style().colour.border, width=0.5)))
 
     @contextmanager
-    def reserved(self, height: float) -> Iterator[float]:
-        """Room of `height` on one page: yields its top."""
-        self._begin(height)
+    def reserve(self, height: float) -> Iterator[float]:
+        """Reserve `height` on one page and yield its top."""
+        self._start_item(height)
         yield self.y
         self.space(height)
 
-    def _begin(self, height: float) -> None:
-        """Make room for something and for the heading that waits for it, and draw the heading."""
+    def _start_item(self, height: float) -> None:
+        """Make room for an item and its pending heading, and draw the heading."""
         heading, self._heading = self._heading, None
         if heading is None:
-            self.need(height)
+            self.ensure_room(height)
             return
         about = wrapped(heading.about, SMALL, self.width) if heading.about else []
-        self.need(heading.size * LINE + 3 + len(about) * SMALL * LINE + 6 + height)
+        self.ensure_room(heading.size * LINE + 3 + len(about) * SMALL * LINE + 6 + height)
         self.pages.bookmark(heading.words, 0 if heading.role == "H1" else 1)
         with self.pages.tagged(heading.role):
-            self._line(heading.words, heading.size, look().colour.text, strong=True)
+            self._line(heading.words, heading.size, style().colour.text, strong=True)
         self.space(3)
         if about:
             with self.pages.tagged("P"):
                 for line in about:
-                    self._line(line, SMALL, look().colour.text2)
+                    self._line(line, SMALL, style().colour.text2)
             self.space(6)
 
     def _line(self, words: str, size: float, colour: str, *, strong: bool = False) -> None:
-        self.pages.put(Text((MARGIN, self.y + size), words, size, colour, strong))
+        self.pages.put(TextLine((MARGIN, self.y + size), words, size, colour, strong))
         self.space(size * LINE)
 
-    def _places(self, columns: Sequence[Column], gap: float) -> Iterator[tuple[float, float]]:
+    def _column_positions(self, columns: Sequence[TableColumn], gap: float) -> Iterator[tuple[float, float]]:
         room = self.width - gap * (len(columns) - 1)
         whole = sum(column.share for column in columns)
         left = MARGIN
@@ -292,21 +292,21 @@ class Sheet:
             yield left, width
             left += width + gap
 
-    def _table_head(self, columns: Sequence[Column], places: Sequence[tuple[float, float]]) -> None:
+    def _table_head(self, columns: Sequence[TableColumn], positions: Sequence[tuple[float, float]]) -> None:
         cells = _head_cells(columns)
-        height = max(_heights(cells, places))
+        height = max(_heights(cells, positions))
         with self.pages.element("TR"):
-            for cell, (left, width) in zip(cells, places, strict=True):
+            for cell, (left, width) in zip(cells, positions, strict=True):
                 with self.pages.tagged("TH"):
                     cell.draw(self.pages, left, self.y + height - cell.height(width), width)
         self.space(height + 4)
-        self.rule(look().colour.control)
+        self.rule(style().colour.control)
 
 
-def _head_cells(columns: Sequence[Column]) -> list[Words]:
-    colour = look().colour.text3
-    return [Words(column.heading, column.size, colour=colour, align=column.align) for column in columns]
+def _head_cells(columns: Sequence[TableColumn]) -> list[TextCell]:
+    colour = style().colour.text3
+    return [TextCell(column.heading, column.size, colour=colour, align=column.align) for column in columns]
 
 
-def _heights(row: Sequence[Cell], places: Sequence[tuple[float, float]]) -> list[float]:
-    return [cell.height(width) for cell, (_, width) in zip(row, places, strict=True)]
+def _heights(row: Sequence[Cell], positions: Sequence[tuple[float, float]]) -> list[float]:
+    return [cell.height(width) for cell, (_, width) in zip(row, positions, strict=True)]

@@ -1,4 +1,4 @@
-"""What a printed report is about: one recording of a subject, and how to print it."""
+"""Input of a PDF report: one recording of a subject, and print options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 
 class PageSize(StrEnum):
-    """Paper of most of the world, and of North America."""
+    """A4, and Letter for North America."""
 
     A4 = "a4"
     LETTER = "letter"
@@ -26,14 +26,14 @@ class PageSize(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """How to print.
+    """Print options.
 
     Attributes:
-        exported_at: the aware moment of the export: the one thing that differs between two exports of the same.
-        zone: of every time on paper.
-        job_id: which recording; the newest with a result by default.
-        scores: with raw scores, for research.
-        attach: with the tables and the FHIR Bundle inside.
+        exported_at: time of the export (aware); all else being equal, only this changes the bytes.
+        zone: time zone of all printed times.
+        job_id: the recording; the newest with a result by default.
+        scores: include raw scores, for research.
+        attach: attach the tables and the FHIR Bundle.
     """
 
     exported_at: datetime
@@ -46,8 +46,8 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """The recording that a report is about, with nothing left open."""
+class ReportInput:
+    """The reported recording and its complete result."""
 
     record: SubjectRecord
     recording: RecordingRecord
@@ -70,11 +70,11 @@ class Reported:
         return None if kind in (JobType.SIGN, JobType.CONDITION) else name
 
 
-def reported(record: SubjectRecord, options: ReportOptions) -> Reported:
+def report_input(record: SubjectRecord, options: ReportOptions) -> ReportInput:
     """Find the recording to report.
 
     Raises:
-        ValueError: there is none with a result; the text says so to a person.
+        ValueError: none has a result; the message is for the user.
     """
     if options.job_id is not None:
         recording = record.recording(options.job_id)
@@ -85,4 +85,4 @@ def reported(record: SubjectRecord, options: ReportOptions) -> Reported:
     result, level, action, quality = recording.job.result, recording.level, recording.action, recording.quality
     if result is None or level is None or action is None or quality is None:
         raise ValueError("This recording has no result yet, so there is nothing to print.")
-    return Reported(record, recording, options, result, level, action, quality)
+    return ReportInput(record, recording, options, result, level, action, quality)

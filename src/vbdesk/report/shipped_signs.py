@@ -1,4 +1,4 @@
-"""What a report says about a sign beyond its reading: cuts, evidence, how often healthy speakers are flagged."""
+"""Signs of the shipped calibration: score cut points of the levels, evidence, flag rates of healthy speakers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
-EVIDENCE_WORDS = {
+EVIDENCE_TEXTS = {
     "A": "Confirmed prospectively",
     "B": "Fair research support, not clinically validated",
     "C": "Limited research support",
@@ -18,14 +18,14 @@ EVIDENCE_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class SignReference:
-    """One sign of the calibration shipped with the product.
+class ShippedSign:
+    """One sign of the shipped calibration.
 
     Attributes:
-        version: of the calibration; readings of another version have other cuts.
-        score_cuts: lowest score of each level above none, up to the highest level that the sign may reach.
+        version: of the calibration; other versions have other cut points.
+        score_cuts: lowest score of each level above none, up to the highest level of the sign.
         placeholder: no feature of the sign has a confirmed direction.
-        known: what research says, in words.
+        known: what research says.
         confounders: everyday causes that can sound the same.
     """
 
@@ -36,16 +36,16 @@ class SignReference:
     known: str
     confounders: tuple[str, ...]
 
-    def evidence_words_for(self, grade: str | None = None) -> str:
-        """The evidence grade for people: that of a reading, where it says one, else this calibration's."""
+    def evidence_text(self, grade: str | None = None) -> str:
+        """Text of the evidence grade: the reading's if it has one, else this calibration's."""
         if self.placeholder:
             return "No confirmed voice marker, shown for completeness"
-        return EVIDENCE_WORDS.get(grade or self.evidence_grade, EVIDENCE_WORDS[self.evidence_grade])
+        return EVIDENCE_TEXTS.get(grade or self.evidence_grade, EVIDENCE_TEXTS[self.evidence_grade])
 
 
 @cache
-def sign_references() -> Mapping[str, SignReference]:
-    """Every sign of the shipped calibration by name. Reads a file once; call it first on a worker."""
+def shipped_signs() -> Mapping[str, ShippedSign]:
+    """Every sign of the shipped calibration by name. Reads a file once; make the first call on a worker."""
     data = read_toml(resource("signs", "signs.toml"))
     version = data["meta"]["version"]
     return {name: _reference(version, entry) for name, entry in data["sign"].items()}
@@ -53,14 +53,14 @@ def sign_references() -> Mapping[str, SignReference]:
 
 @cache
 def healthy_flagged_share() -> Mapping[str, float]:
-    """Share of healthy native speakers whose recording this model flags, by model name."""
+    """Share of healthy native speakers flagged by a model, by model name."""
     data = read_toml(resource("signs", "signs.toml"))
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 
-def _reference(version: str, entry: Mapping[str, Any]) -> SignReference:
+def _reference(version: str, entry: Mapping[str, Any]) -> ShippedSign:
     highest = LEVEL_ORDER.index(Level(entry["max_level"]))
-    return SignReference(
+    return ShippedSign(
         version=version,
         evidence_grade=entry["evidence_grade"],
         placeholder=entry["placeholder"],

@@ -1,20 +1,18 @@
-"""What reports and charts say."""
+"""Texts of reports and charts, from `resources/report/wording.toml`."""
 
-from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from typing import Annotated
 
 from pydantic import Field
 
-from vbdesk.contract.timestamps import bounded, in_zone
 from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.resource_files import resource
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
 
 
-class ChartWords(StrictDataModel):
-    """The charts over time."""
+class ChartTexts(StrictDataModel):
+    """Texts of the trajectory charts."""
 
     title: str
     sign: str
@@ -37,8 +35,8 @@ class ChartWords(StrictDataModel):
     consider: str
 
 
-class FactWords(StrictDataModel):
-    """Labels and values at the head."""
+class FactTexts(StrictDataModel):
+    """Labels and values at the top of the first page."""
 
     subject: str
     recorded: str
@@ -56,15 +54,15 @@ class FactWords(StrictDataModel):
     issues: str
 
 
-class OverallWords(StrictDataModel):
-    """The card of the overall level."""
+class OverallLevelTexts(StrictDataModel):
+    """Texts of the overall level."""
 
     title: str
     caption: str
 
 
-class SignalWords(StrictDataModel):
-    """The table of signals."""
+class SignalTexts(StrictDataModel):
+    """Texts of the table of signals."""
 
     title: str
     signal: str
@@ -81,8 +79,8 @@ class SignalWords(StrictDataModel):
     strip: str
 
 
-class CautionWords(StrictDataModel):
-    """What a reader must know."""
+class CautionTexts(StrictDataModel):
+    """Cautions for the reader."""
 
     title: str
     what: str
@@ -90,8 +88,8 @@ class CautionWords(StrictDataModel):
     flagged_unknown: str
 
 
-class ReaderWords(StrictDataModel):
-    """The sign-off."""
+class ReaderTexts(StrictDataModel):
+    """Texts of the sign-off."""
 
     title: str
     name: str
@@ -101,8 +99,8 @@ class ReaderWords(StrictDataModel):
     unsigned: str
 
 
-class DetailWords(StrictDataModel):
-    """The pages behind the first."""
+class DetailTexts(StrictDataModel):
+    """Texts of the detail pages."""
 
     title: str
     over_time: str
@@ -150,16 +148,16 @@ class DetailWords(StrictDataModel):
     job: str
 
 
-class AttachmentWords(StrictDataModel):
-    """What the attached files are."""
+class AttachmentTexts(StrictDataModel):
+    """Descriptions of the attached files."""
 
     csv: str
     dictionary: str
     fhir: str
 
 
-class ReportWords(StrictDataModel):
-    """All of wording.toml; `language` is its BCP 47 tag."""
+class ReportTexts(StrictDataModel):
+    """All texts of wording.toml; `language` is their BCP 47 tag."""
 
     language: str
     title: str
@@ -170,14 +168,14 @@ class ReportWords(StrictDataModel):
     recordings: str
     months: Months
     months_short: Months
-    chart: ChartWords
-    fact: FactWords
-    overall: OverallWords
-    signals: SignalWords
-    caution: CautionWords
-    reader: ReaderWords
-    details: DetailWords
-    attachment: AttachmentWords
+    chart: ChartTexts
+    fact: FactTexts
+    overall: OverallLevelTexts
+    signals: SignalTexts
+    caution: CautionTexts
+    reader: ReaderTexts
+    details: DetailTexts
+    attachment: AttachmentTexts
 
     def counted(self, count: int) -> str:
         """`1 recording`, `38 recordings`."""
@@ -185,36 +183,6 @@ class ReportWords(StrictDataModel):
 
 
 @cache
-def report_words() -> ReportWords:
-    """The words of wording.toml, none missing and none unknown."""
-    return ReportWords.model_validate(read_toml(resource("report", "wording.toml")))
-
-
-def moment_words(moment: datetime, zone: tzinfo) -> str:
-    """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
-    local = in_zone(moment, zone)
-    month = report_words().months[local.month - 1]  # never %B: a window sets the language of the whole process
-    return f"{local.day} {month} {local:%Y, %H:%M} ({zone_words(moment, zone)})"
-
-
-def short_moment(moment: datetime, zone: tzinfo) -> str:
-    """`21 Nov 2026, 10:41 +01:00`, for tables."""
-    local = in_zone(moment, zone)
-    offset = zone_words(moment, zone).removeprefix("UTC") or "UTC"
-    return f"{local.day} {report_words().months_short[local.month - 1]} {local:%Y, %H:%M}\u00a0{offset}"
-
-
-def zone_words(moment: datetime, zone: tzinfo) -> str:
-    """`UTC` or `UTC+01:00`: the zone's offset at a moment."""
-    offset = in_zone(moment, zone).utcoffset() or timedelta(0)
-    minutes = round(offset.total_seconds() / 60)
-    if not minutes:
-        return "UTC"
-    hours, rest = divmod(abs(minutes), 60)
-    return f"UTC{'+' if minutes > 0 else '−'}{hours:02d}:{rest:02d}"
-
-
-def duration_words(seconds: float) -> str:
-    """`42 s`, `3 min 05 s`."""
-    whole = round(bounded(seconds))
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+def report_texts() -> ReportTexts:
+    """The texts of wording.toml, validated."""
+    return ReportTexts.model_validate(read_toml(resource("report", "wording.toml")))

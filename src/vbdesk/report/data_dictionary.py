@@ -1,4 +1,4 @@
-"""The data dictionary: which tables there are, and what each column holds."""
+"""Data dictionary of the exports: tables, columns, units."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,14 +12,14 @@ from vbdesk.resource_files import resource
 ColumnType = Literal["text", "code", "integer", "number", "boolean", "time"]
 
 
-class Column(StrictDataModel):
-    """One column.
+class DictionaryColumn(StrictDataModel):
+    """One column of a table.
 
     Attributes:
-        unit: UCUM code of its numbers; empty where there is none.
-        values: every code that may stand in it; empty where any may.
-        research: written only where scores are asked for.
-        about: what it holds, for a reader of the data.
+        unit: UCUM code of its numbers; empty without a unit.
+        values: the allowed codes; empty if any value is allowed.
+        research: written only with raw scores.
+        about: description for a reader of the data.
     """
 
     name: str
@@ -31,20 +31,20 @@ class Column(StrictDataModel):
 
 
 class TableDefinition(StrictDataModel):
-    """One table; `keys` name its rows."""
+    """One table; `keys` are the columns that identify a row."""
 
     title: str
     keys: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[DictionaryColumn, ...]
 
     @model_validator(mode="after")
     def _consistent(self) -> "TableDefinition":
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names) or not set(self.keys) <= set(names):
-            raise ValueError("a column stands twice, or a key is no column")
+            raise ValueError("a column is defined twice, or a key is not a column")
         return self
 
-    def columns_for(self, *, scores: bool) -> tuple[Column, ...]:
+    def columns_for(self, *, scores: bool) -> tuple[DictionaryColumn, ...]:
         """The columns to write, with or without raw scores."""
         return tuple(column for column in self.columns if scores or not column.research)
 
@@ -61,7 +61,7 @@ def table_definitions() -> Mapping[str, TableDefinition]:
 
 @cache
 def cohort_definition() -> TableDefinition:
-    """The table of many subjects' newest readings: cohort_table.toml."""
+    """The table of the newest readings of many subjects: cohort_table.toml."""
     return TableDefinition.model_validate(read_toml(resource("report", "cohort_table.toml")))
 
 
@@ -70,9 +70,9 @@ def _units() -> Mapping[str, str]:
     return _UNITS.validate_python(read_toml(resource("report", "units.toml")))
 
 
-def ucum(unit: str) -> str:
-    """The UCUM code of a unit as the service names it; an annotation in braces where there is no such unit."""
+def ucum_code(unit: str) -> str:
+    """UCUM code of a unit of the service; an annotation in braces if UCUM has no such unit."""
     if not unit:
         return "1"
-    plain = "".join(letter for letter in unit if "!" <= letter <= "~" and letter not in "{}")
-    return _units().get(unit, f"{{{plain}}}" if plain else "1")
+    printable = "".join(letter for letter in unit if "!" <= letter <= "~" and letter not in "{}")
+    return _units().get(unit, f"{{{printable}}}" if printable else "1")

@@ -1,4 +1,4 @@
-"""Fonts that are embedded: which one has a letter, how wide text is, where a line breaks."""
+"""Embedded fonts: font of each letter, width of text, line breaks."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from vbdesk.resource_files import resource
 
-MISSING = "\u25a1"  # an empty square, where no font has the letter
+MISSING = "\u25a1"  # an empty square for a letter that no font has
 ELLIPSIS = "…"
 _FACES = {False: ("Inter-Regular", "DejaVuSans-Regular"), True: ("Inter-SemiBold", "DejaVuSans-Bold")}
 _UNSEEN = frozenset("\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufe0e\ufe0f")
@@ -18,7 +18,7 @@ _HARD_BREAKS = ("\r\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
 
 @cache
 def _fonts(strong: bool) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Name of each font of a weight and the letters that it has; registered with the PDF writer at first use."""
+    """Name and letters of each font of a weight; registered with the PDF writer at first use."""
     fonts = []
     for name in _FACES[strong]:
         font = TTFont(name, str(resource("fonts", f"{name}.ttf")))
@@ -28,13 +28,13 @@ def _fonts(strong: bool) -> tuple[tuple[str, frozenset[int]], ...]:
 
 
 def first_font() -> str:
-    """The font that a page begins with."""
+    """Name of the default font."""
     return _fonts(False)[0][0]
 
 
 @lru_cache(maxsize=4096)
 def font_runs(words: str, strong: bool) -> tuple[tuple[str, str], ...]:
-    """`words` cut into stretches that one font has, each with that font's name."""
+    """Split `words` into runs of one font, each with the font's name."""
     runs: list[tuple[str, str]] = []
     for font, letter in filter(None, (_set_in(letter, strong) for letter in words)):
         if runs and runs[-1][0] == font:
@@ -45,7 +45,7 @@ def font_runs(words: str, strong: bool) -> tuple[tuple[str, str], ...]:
 
 
 def _set_in(letter: str, strong: bool) -> tuple[str, str] | None:
-    """The font that has a letter, and what to set; None for letters that only tell a layout what to do."""
+    """Font and character to draw for a letter; None for invisible layout characters."""
     if letter in _UNSEEN:
         return None
     seen = " " if letter < " " else letter
@@ -56,7 +56,7 @@ def _set_in(letter: str, strong: bool) -> tuple[str, str] | None:
 
 
 def missing_letters(words: str) -> str:
-    """The letters of `words` that no font has, each once; a document shows an empty square for them."""
+    """Letters of `words` that no font has, each once; a document shows squares for them."""
     fonts = [letters for _, letters in _fonts(False)]
     seen = (letter for letter in dict.fromkeys(words) if letter >= " " and letter not in _UNSEEN)
     return "".join(letter for letter in seen if not any(ord(letter) in letters for letters in fonts))
@@ -73,7 +73,7 @@ def text_width(words: str, size: float, strong: bool = False) -> float:
 
 
 def wrapped(words: str, size: float, width: float, strong: bool = False) -> list[str]:
-    """Lines no wider than `width`; words that are wider break where they must. At least one line."""
+    """Break text into lines of at most `width`; a wider word breaks inside. At least one line."""
     for separator in _HARD_BREAKS:
         words = words.replace(separator, "\n")
     lines = [line for paragraph in words.split("\n") for line in _wrapped(paragraph, size, width, strong)]
@@ -82,7 +82,7 @@ def wrapped(words: str, size: float, width: float, strong: bool = False) -> list
 
 def _wrapped(words: str, size: float, width: float, strong: bool) -> Iterator[str]:
     line = ""
-    for word in filter(None, re.split(r"[ \t]+", words)):  # other blanks hold together what they part
+    for word in filter(None, re.split(r"[ \t]+", words)):  # other spaces do not break
         longer = f"{line} {word}" if line else word
         if text_width(longer, size, strong) <= width:
             line = longer
@@ -96,7 +96,7 @@ def _wrapped(words: str, size: float, width: float, strong: bool) -> Iterator[st
 
 
 def _broken(word: str, size: float, width: float, strong: bool) -> Iterator[str]:
-    """A word in pieces that fit; one letter at least in each."""
+    """Split a word into pieces that fit, at least one letter each."""
     piece = ""
     for letter in word:
         if piece and text_width(piece + letter, size, strong) > width:
@@ -107,7 +107,7 @@ def _broken(word: str, size: float, width: float, strong: bool) -> Iterator[str]
 
 
 def shortened(words: str, size: float, width: float, strong: bool = False) -> str:
-    """`words` in one line, its middle left out where it does not fit."""
+    """`words` on one line; its middle is replaced by an ellipsis if it does not fit."""
     words = " ".join(words.split())
     if text_width(words, size, strong) <= width:
         return words

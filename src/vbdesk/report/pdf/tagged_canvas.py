@@ -1,7 +1,7 @@
-"""Tagged pages: whatever is drawn belongs to an element that a screen reader finds, or is mere decoration.
+"""Tagged PDF pages: all drawing belongs to a structure element for screen readers, or is an artifact.
 
-The PDF writer knows no tags, attachments or XMP; they are put together here from its objects (ISO 32000-1, 14.7 to 14.9
-and 7.11.4; the relationship of an attached file as in PDF/A-3).
+reportlab has no tags, attachments or XMP. They are built here from its objects (ISO 32000-1, 14.7 to 14.9 and 7.11.4;
+the relationship of an attached file as in PDF/A-3).
 """
 
 import io
@@ -15,16 +15,16 @@ from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFObject
 from reportlab.pdfgen.canvas import Canvas
 
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.report.drawing.letters import first_font, font_runs, text_width
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
+from vbdesk.report.drawing.bidi_text import visual_order
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, TextLine
+from vbdesk.report.drawing.text_layout import first_font, font_runs, text_width
 from vbdesk.report.pdf.attachments import Attachment, attach, xmp_stream
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 
 
 @dataclass(frozen=True, slots=True)
-class PaperInfo:
-    """What the document says about itself; `made_at` is aware."""
+class DocumentInfo:
+    """Metadata of the document; `made_at` is aware."""
 
     title: str
     subject: str
@@ -43,10 +43,10 @@ class _Element:
     children: list["_Element | tuple[int, int]"] = field(default_factory=list)  # (page, mark)
 
 
-class Paper:
+class TaggedCanvas:
     """Pages of one size, lengths in points, origin at the top left. Draw within `element`, `tagged` or `decoration`."""
 
-    def __init__(self, width: float, height: float, info: PaperInfo) -> None:
+    def __init__(self, width: float, height: float, info: DocumentInfo) -> None:
         self.width, self.height = width, height
         self._info = info
         self._bytes = io.BytesIO()
@@ -78,10 +78,10 @@ class Paper:
 
         Args:
             role: of PDF: P, H1, TD, ...
-            alternative: what a figure shows, in words.
+            alternative: text alternative of a figure.
             language: BCP 47 tag of its text, where it is not the document's.
         """
-        element = _Element(role, plain(alternative), language)
+        element = _Element(role, safe_text(alternative), language)
         self._open[-1].children.append(element)
         marks = self._marks[-1]
         element.children.append((len(self._marks) - 1, len(marks)))
@@ -92,16 +92,16 @@ class Paper:
 
     @contextmanager
     def decoration(self) -> Iterator[None]:
-        """Drawing that says nothing: edges, tints, running heads."""
+        """Artifacts, which screen readers skip: borders, tints, running headers."""
         self._code("/Artifact BMC")
         yield
         self._code("EMC")
 
     def bookmark(self, title: str, level: int = 0) -> None:
-        """An entry of the outline that leads to this page."""
+        """Add an outline entry for this page."""
         key = f"{len(self._marks)}-{len(self._marks[-1])}"
         self._canvas.bookmarkPage(key)
-        self._canvas.addOutlineEntry(plain(title), key, level=level)
+        self._canvas.addOutlineEntry(safe_text(title), key, level=level)
 
     def next_page(self) -> None:
         """End this page and begin another."""
@@ -126,11 +126,11 @@ class Paper:
                 y = self._y(top + shape.y + shape.height)
                 self._painted(shape.paint)
                 self._canvas.roundRect(left + shape.x, y, shape.width, shape.height, shape.radius, **_ways(shape.paint))
-            case Text():
+            case TextLine():
                 self._text(shape, left, top)
 
     def finish(self, attachments: Sequence[Attachment]) -> bytes:
-        """The document with its structure, its metadata and the files it carries."""
+        """Finish the document with structure, metadata and attachments."""
         self._end_page()
         canvas, info, document = self._canvas, self._info, self._canvas._doc
         canvas.setTitle(info.title)
@@ -187,13 +187,13 @@ class Paper:
             path.close()
         self._canvas.drawPath(path, **_ways(shape.paint))
 
-    def _text(self, shape: Text, left: float, top: float) -> None:
+    def _text(self, shape: TextLine, left: float, top: float) -> None:
         width = text_width(shape.words, shape.size, shape.strong)
         x = left + shape.at[0] - width * {"left": 0.0, "middle": 0.5, "right": 1.0}[shape.align]
         canvas = self._canvas
         canvas.setFillColor(shape.colour)
         canvas.setFillAlpha(1.0)
-        for font, part in font_runs(in_order_of_the_eye(shape.words), shape.strong):
+        for font, part in font_runs(visual_order(shape.words), shape.strong):
             canvas.setFont(font, shape.size)
             canvas.drawString(x, self._y(top + shape.at[1]), part)
             x += canvas.stringWidth(part, font, shape.size)
@@ -255,7 +255,7 @@ def _ways(paint: Paint) -> dict[str, int]:
 
 
 def _stamp(moment: datetime) -> TimeStamp:
-    """The moment as the PDF writer keeps it; it would ask the clock itself."""
+    """The moment as reportlab's time stamp, which would otherwise be the current time."""
     stamp = TimeStamp(invariant=1)
     stamp.YMDhms = in_zone(moment, UTC).timetuple()[:6]
     stamp.dhh = stamp.dmm = 0
