@@ -29,6 +29,7 @@ LOCKS = {job: ROOT / "packaging" / "locks" / f"{job}.txt" for job in ("run", "te
 # Tests generate clients from the API description. The generators' requirements conflict with ours.
 GENERATORS = ROOT / "tests" / "service" / "generated"
 GENERATORS_VENV = VENV / "generators"
+PLATFORM_TYPES = ROOT / "packaging" / "platform_types.py"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
 # Tests of these folders drive real windows and microphones, where most of the time is waiting.
@@ -235,14 +236,16 @@ def test_everything(pytest_args: list[str]) -> int:
     compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     failed = run_static_checks()
     compiling.wait()
-    parts: list[tuple[str, tuple[str, ...], list[str]]] = [
-        ("pytest, tests that may share the processors", SHARING, [f"--ignore={folder}" for folder in WAITING_FOLDERS]),
-        ("pytest, real windows and microphones", WAITING, list(WAITING_FOLDERS)),
-    ]
-    for name, distribution, chosen in parts:
-        say(name)
-        if start(pytest, *distribution, *chosen):
-            failed.append(name)
+    say("pytest, tests that may share the processors")
+    if start(pytest, *SHARING, *(f"--ignore={folder}" for folder in WAITING_FOLDERS)):
+        failed.append("pytest, tests that may share the processors")
+    # the next tests leave the processors idle half of the time
+    types = subprocess.Popen([str(venv_bin("python")), str(PLATFORM_TYPES)])
+    say("pytest, real windows and microphones; types on other platforms")
+    if start(pytest, *WAITING, *WAITING_FOLDERS):
+        failed.append("pytest, real windows and microphones")
+    if types.wait():
+        failed.append("types on other platforms")
     return report(failed)
 
 

@@ -20,27 +20,9 @@ SOURCES = ROOT / "src" / "vbdesk"
 DESK = SOURCES / "desk"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-KNOWN_FILE_CYCLES: list[set[str]] = [
-    {
-        "vbdesk.desk.ui.style_sheet",
-        "vbdesk.desk.ui.theme",
-    },
-    {
-        "vbdesk.service.encryption.data_keys",
-        "vbdesk.service.encryption.file_format",
-        "vbdesk.service.encryption.keys",
-        "vbdesk.service.encryption.recording_files",
-        "vbdesk.service.kernel.encrypted_text",
-        "vbdesk.service.kernel.settings",
-        "vbdesk.service.kernel.store_location",
-        "vbdesk.service.storage.store",
-    },
-]
+KNOWN_FILE_CYCLES: list[set[str]] = [{"vbdesk.desk.ui.style_sheet", "vbdesk.desk.ui.theme"}]
 KNOWN_PACKAGE_CYCLES: list[set[str]] = [
-    {
-        "vbdesk.outbox.imports",
-        "vbdesk.outbox.library",
-    },
+    {"vbdesk.outbox.imports", "vbdesk.outbox.library"},
     {
         "vbdesk.desk.account",
         "vbdesk.desk.cohort",
@@ -54,29 +36,6 @@ KNOWN_PACKAGE_CYCLES: list[set[str]] = [
         "vbdesk.desk.subject",
         "vbdesk.desk.subjects",
         "vbdesk.desk.unlock",
-    },
-    {
-        "vbdesk.service.composition",
-        "vbdesk.service.health",
-    },
-    {
-        "vbdesk.service.accounts",
-        "vbdesk.service.catalog",
-        "vbdesk.service.console",
-        "vbdesk.service.credits",
-        "vbdesk.service.encryption",
-        "vbdesk.service.erasure",
-        "vbdesk.service.groups",
-        "vbdesk.service.http",
-        "vbdesk.service.jobs",
-        "vbdesk.service.kernel",
-        "vbdesk.service.limits",
-        "vbdesk.service.maintenance",
-        "vbdesk.service.observability",
-        "vbdesk.service.ports",
-        "vbdesk.service.storage",
-        "vbdesk.service.uploads",
-        "vbdesk.service.webhooks",
     },
 ]
 
@@ -367,11 +326,10 @@ ADAPTERS = {"SystemClock"}
 """Real implementations of one protocol, named after it in several packages."""
 KNOWN_REPEATED_CLASSES = set(
     """
-    Account AddressRefused AnalysisTarget Bucket Cancelled Change Choice Clock Colours Column Conflict
-    Connection Damaged Deed Encryption Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest
-    Kind LevelBadge LevelColours LevelMark LevelMeter Listing MigrationFailed NewAccount NoRoom NotFound Page
-    Part Phase RateLimited Recording RecordingRow Refusal Remedy Sample Sent Session Setting SignRow Source Span
-    Step Submitted Target Task Text Unauthorized Words
+    Account AddressRefused AnalysisTarget Bucket Cancelled Change Choice Clock Conflict Connection Damaged Deed
+    Encryption Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest Kind LevelMeter Listing
+    MigrationFailed NewAccount NoRoom NotFound Page Part Phase RateLimited Recording RecordingRow Refusal Remedy
+    Sample Sent Session SignRow Source Span Step Submitted Target Task Unauthorized
     """.split()  # noqa: SIM905
 )
 
