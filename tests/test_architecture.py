@@ -211,7 +211,46 @@ def test_the_audio_callback_only_hands_on_a_copy():
         assert calls <= CALLS_OF_AUDIO_CALLBACK
 
 
-# Rule 5: one clock, one reader of TOML, one reader of JSON lines.
+# Rule 5: ports have a real and an in-memory implementation; one clock, one reader of TOML, one of JSON lines.
+
+PORTS = {
+    "DeviceLister": ("PortAudioLister", "FileMicrophone"),
+    "Microphone": ("PortAudioMicrophone", "FileMicrophone"),
+    "Network": ("SystemNetwork", "ManualNetwork"),
+    "ObjectStore": ("RemoteObjectStore", "LocalObjectStore"),
+    "Player": ("PortAudioPlayer", "SilentPlayer"),
+    "RateWindows": ("SharedRateWindows", "MemoryRateWindows"),
+    "Vault": ("KeyringVault", "MemoryVault"),
+}
+"""The real implementation of every outside thing, and the one that needs nothing outside the process."""
+
+
+@cache
+def classes_by_name() -> Mapping[str, ast.ClassDef]:
+    nodes = (node for path in MODULES.values() for node in ast.walk(tree_of(path)))
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def members(cls: ast.ClassDef) -> set[str]:
+    """Names of the public methods and attributes of a class and its bases."""
+    found = {item.name for item in cls.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in ast.walk(cls):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {name_of(target) for target in targets if node in cls.body or isinstance(target, ast.Attribute)}
+    for base in cls.bases:
+        if name_of(base) != "Protocol" and name_of(base) in classes_by_name():
+            found |= members(classes_by_name()[name_of(base)])
+    return {name for name in found if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_every_port_has_a_real_and_an_in_memory_implementation(port):
+    protocol = classes_by_name()[port]
+    assert [name_of(base) for base in protocol.bases] == ["Protocol"]
+    for implementation in PORTS[port]:
+        assert members(protocol) <= members(classes_by_name()[implementation]), implementation
+
 
 SYSTEM_CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("time", "time"), ("time", "monotonic")}
 FILES_THAT_READ_THE_CLOCK_AT_MOST = 42
