@@ -22,7 +22,7 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.chart_picture import save_picture
 from vbdesk.desk.charts.trajectory_data import chart_of
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Scheme, Theme, app_theme
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
 from vbdesk.report.shipped_signs import shipped_signs
 
@@ -77,7 +77,7 @@ def made_up() -> TrajectoryRead:
 
 if __name__ == "__main__":
     application = QApplication(sys.argv)
-    theme.install(theme.Theme(theme.Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     read = made_up()
     DATA.write_text(read.model_dump_json())
-    save_picture(chart_of(read, CUTS), PICTURE)
+    save_picture(app_theme(), chart_of(read, CUTS), PICTURE)

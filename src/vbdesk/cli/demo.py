@@ -239,13 +239,14 @@ def _draw(read: "TrajectoryRead") -> None:
 
     from vbdesk.desk.charts.chart_picture import save_picture
     from vbdesk.desk.charts.trajectory_data import chart_of
-    from vbdesk.desk.ui import theme
+    from vbdesk.desk.ui.theme import Scheme, Theme
     from vbdesk.report.shipped_signs import shipped_signs
 
     QApplication.instance() or QApplication(sys.argv[:1])
-    theme.install(theme.Theme(theme.Scheme.LIGHT))
+    theme = Theme(Scheme.LIGHT)
+    theme.install()
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
-    save_picture(chart_of(read, cuts), CHART, note=NOTE)
+    save_picture(theme, chart_of(read, cuts), CHART, note=NOTE)
     console.print(f"Chart written to {CHART.absolute()}")
 
 

@@ -13,7 +13,7 @@ import pytest
 from vbdesk.contract.catalog import ModelName
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
-from vbdesk.signs.engine import AnalysisTarget, RecordingMeasurements, measure_recording, score_recording
+from vbdesk.signs.engine import RecordingMeasurements, ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[2] / "data"
@@ -84,7 +84,7 @@ class Bench:
             run = JobLifecycle.of(context).start(connection, job_id, "bench", 120)
             assert run is not None
             kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
-            result = score_recording(self.heard[run.diarize], AnalysisTarget(kind, str(run.target.analysed)))
+            result = score_recording(self.heard[run.diarize], ScoringTarget(kind, str(run.target.analysed)))
             JobLifecycle.of(context).analysed(connection, job_id, result.model_dump_json())
 
     def fail(self, job_id: str) -> None:

@@ -225,6 +225,10 @@ def _level(item: RecordingItem, levels: dict[str, Level], room: list[int]) -> Le
     return known
 
 
+KEPT_AS = "subjects"
+"""The name of the stored list among the responses of a library."""
+
+
 @dataclass(frozen=True)
 class KeptList:
     """The list as it was last shown, to be shown again at once."""

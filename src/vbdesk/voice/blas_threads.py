@@ -1,7 +1,7 @@
-"""One thread for small matrices.
+"""Limit BLAS to one thread for small matrices.
 
-A recurrent step multiplies matrices so small that a second BLAS thread only waits for the first, and where cores are
-shared it waits long: a second of work took fifteen.
+A recurrent step multiplies small matrices, where a second BLAS thread only waits for the first. On shared cores one
+second of work took fifteen.
 """
 
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Hold numpy's BLAS to one thread inside the `with`; it holds for the whole process meanwhile."""
+    """Limit numpy's BLAS to one thread inside the `with` block, for the whole process."""
     return cast(AbstractContextManager[object], _controller().limit(limits=1, user_api="blas"))
 
 

@@ -9,7 +9,7 @@ from vbdesk.voice.denoise import denoise
 from vbdesk.voice.errors import ModelUnavailable
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.lstm import multiply, run_lstm
-from vbdesk.voice.models import load_weights, read_weights
+from vbdesk.voice.model_weights import load_weights, read_weights
 from vbdesk.voice.recording import Recording
 from vbdesk.voice.speaker_embedding import MEL_BANDS, embed_windows, mel_energies, mel_filters
 
@@ -25,7 +25,7 @@ def test_shipped_weights_are_the_ones_described(name: str) -> None:
     assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in weights.values())
 
 
-def test_a_changed_model_is_refused(models_folder: Path) -> None:
+def test_a_changed_model_is_rejected(models_folder: Path) -> None:
     content = bytearray((models_folder / "dtln.npz").read_bytes())
     content[1000] ^= 1
     (models_folder / "dtln.npz").write_bytes(content)
@@ -59,7 +59,7 @@ def test_a_recurrent_layer_follows_its_definition() -> None:
         assert np.abs(state - hidden).max() < 1e-5
 
 
-def test_the_denoiser_takes_noise_out_and_leaves_speech(kathleen: Recording) -> None:
+def test_the_denoiser_removes_noise_and_keeps_speech(kathleen: Recording) -> None:
     clean = kathleen.samples[: 6 * 16_000] * np.float32(0.05 / active_rms(kathleen.samples))
     noise = 0.02 * np.random.default_rng(5).standard_normal(len(clean)).astype(np.float32)
     cleaned, untouched = denoise(np.stack([clean + noise, clean]))
@@ -92,7 +92,7 @@ def test_embeddings_are_unit_vectors_nearer_to_their_own_voice(kathleen: Recordi
     assert (woman @ woman.T).mean() > (woman @ man.T).mean() + 0.1
 
 
-def test_a_product_in_blocks_is_the_product() -> None:
+def test_a_blockwise_product_equals_the_product() -> None:
     generator = np.random.default_rng(2)
     matrix = generator.standard_normal((20, 7)).astype(np.float32)
     for shape in ((0, 20), (3, 20), (700, 2, 20)):

@@ -1,4 +1,4 @@
-"""A sign of a lab's own is read by the rules of every sign."""
+"""A plug-in sign is scored by the rules of every sign."""
 
 import json
 from pathlib import Path
@@ -62,21 +62,21 @@ def at(index):
         (3.0, Level.MODERATE, None),  # held by max_level
     ],
 )
-def test_the_level_follows_the_cut_points_of_the_file(read, made_passage, index, level, score):
-    signal = read(made_passage(at(index)), made_sign())
+def test_the_level_follows_the_cut_points_of_the_file(read, make_passage, index, level, score):
+    signal = read(make_passage(at(index)), made_sign())
     assert (signal.level, signal.flagged) == (level, LEVEL_ORDER.index(level) >= 2)
     assert score is None or signal.score == pytest.approx(score, abs=1e-3)
     assert (signal.name, signal.label, signal.sign_version) == ("slow-speech", "Slow Speech", "1.0")
 
 
-def test_the_interval_comes_from_resampled_speech(read, made_passage):
-    steady = read(made_passage(at(1.0), replicates=[at(1.0), at(1.0)]), made_sign())
+def test_the_interval_comes_from_resampled_speech(read, make_passage):
+    steady = read(make_passage(at(1.0), replicates=[at(1.0), at(1.0)]), made_sign())
     assert steady.score_interval == (steady.score, steady.score)
     short = read(
-        made_passage(at(1.0), replicates=[]), made_sign()
+        make_passage(at(1.0), replicates=[]), made_sign()
     )  # nothing to resample: as sure as a second recording
     assert short.score_interval[1] - short.score_interval[0] > 0.3
-    moving = read(made_passage(at(1.0), replicates=[at(0.6), at(1.0), at(1.4)]), made_sign())
+    moving = read(make_passage(at(1.0), replicates=[at(0.6), at(1.0), at(1.4)]), made_sign())
     assert moving.score_interval[0] < moving.score < moving.score_interval[1]
 
 
@@ -87,34 +87,34 @@ def test_the_interval_comes_from_resampled_speech(read, made_passage):
         RecordingConditions(40.0, 29.0, 95.0, 0.0),
     ],
 )
-def test_too_little_speech_is_inconclusive(read, made_passage, conditions):
-    signal = read(made_passage(at(3.0)), made_sign(), conditions)
+def test_too_little_speech_is_inconclusive(read, make_passage, conditions):
+    signal = read(make_passage(at(3.0)), made_sign(), conditions)
     assert signal.level is Level.INCONCLUSIVE
     assert signal.score_interval is not None
 
 
-def test_noise_matters_only_to_a_sign_that_it_could_imitate(read, made_passage):
+def test_noise_affects_only_a_noise_sensitive_sign(read, make_passage):
     noisy = RecordingConditions(40.0, 80.0, 40.0, 0.0)
-    assert read(made_passage(at(3.0)), made_sign(), noisy).level is Level.MODERATE
+    assert read(make_passage(at(3.0)), made_sign(), noisy).level is Level.MODERATE
     sensitive = made_sign({"voice_jitter": 0.5, "speech_rate": -0.5})
-    assert read(made_passage({"voice_jitter": 3.0}), sensitive, noisy).level is Level.INCONCLUSIVE
-    assert read(made_passage({"voice_jitter": 3.0}), sensitive).level is Level.MODERATE
+    assert read(make_passage({"voice_jitter": 3.0}), sensitive, noisy).level is Level.INCONCLUSIVE
+    assert read(make_passage({"voice_jitter": 3.0}), sensitive).level is Level.MODERATE
 
 
-def test_a_sign_whose_features_were_not_measured_says_nothing(read, made_passage):
-    half = read(made_passage(at(3.0), without=["speech_rate"]), made_sign())
+def test_a_sign_without_measured_features_is_inconclusive(read, make_passage):
+    half = read(make_passage(at(3.0), without=["speech_rate"]), made_sign())
     assert half.level is Level.INCONCLUSIVE
-    nothing = read(made_passage(without=["speech_rate", "pause_ratio"]), made_sign())
+    nothing = read(make_passage(without=["speech_rate", "pause_ratio"]), made_sign())
     assert (nothing.level, nothing.score, nothing.score_interval) == (Level.INCONCLUSIVE, 0.2, None)
 
 
-def test_a_model_that_fails_on_a_recording_says_which_sign_it_is(read, made_passage):
+def test_a_failing_model_names_its_sign(read, make_passage):
     sign = made_sign(scorer=lambda z: z["no such feature"])
     with pytest.raises(PluginError, match="The sign slow-speech cannot be read: its model fails: KeyError"):
-        read(made_passage(), sign)
+        read(make_passage(), sign)
 
 
-def test_a_real_recording_gives_a_result_of_the_form_of_every_sign(request):
+def test_a_real_recording_gives_a_result_like_a_shipped_sign(request):
     recording = decode(request.path.parents[1] / "data" / "speech_male_20s.flac")
     result = analyze_plugin(recording, made_sign())
     assert 0 < result.signal.score_interval[0] < result.signal.score < result.signal.score_interval[1] < 1
@@ -123,9 +123,11 @@ def test_a_real_recording_gives_a_result_of_the_form_of_every_sign(request):
     assert analyze_plugin(recording, made_sign()) == result
 
 
-def test_every_speaker_is_read_when_speakers_are_told_apart(request):
-    heard = measure_recording(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
-    result = score_plugin(heard, made_sign())
+def test_every_speaker_is_scored_after_diarization(request):
+    measurements = measure_recording(
+        decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True
+    )
+    result = score_plugin(measurements, made_sign())
     assert [speaker.speaker for speaker in result.speakers] == ["speaker_1", "speaker_2"]
     assert result.speakers[0].signal == result.signal
     assert result.speakers[1].signal != result.signal

@@ -1,11 +1,11 @@
-"""FLAC files that are small to send and long to decode: every block says one value for all of its samples."""
+"""Small FLAC files that decode to many samples: every block holds one constant value."""
 
 import struct
 
 MOST_BLOCK_FRAMES = 65_535
 
 
-def cheap_flac(
+def constant_flac(
     *, seconds: float, sample_rate: int = 44_100, channels: int = 1, said_seconds: float | None = None, value: int = 0
 ) -> bytes:
     """A FLAC file of one constant `value`, 16 bits.

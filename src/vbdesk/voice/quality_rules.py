@@ -1,4 +1,4 @@
-"""The thresholds of resources/quality.toml, checked when they are read."""
+"""The thresholds of resources/quality.toml, validated at load."""
 
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ class _Speakers(_Rules):
 
 
 class ClarityRules(_Rules):
-    """How clarity is measured and put on its scale of 0 to 100."""
+    """How clarity is measured and scaled to 0 to 100."""
 
     high_pass_hz: float = Field(gt=0, lt=1000)
     window_s: float = Field(ge=1, le=30)
@@ -62,7 +62,7 @@ class _Dropouts(_Rules):
 
 
 class ReverberationRules(_Rules):
-    """When falls are slow enough, by themselves and beside the rises, to be those of a room."""
+    """Thresholds on the falls of the level, absolute and relative to the rises."""
 
     fall_db_per_s_below: float = Field(gt=0)
     fall_to_rise_below: float = Field(gt=0, le=1)
@@ -73,7 +73,7 @@ class _MultipleSpeakers(_Rules):
 
 
 class IssueRules(_Rules):
-    """From where on each issue is reported."""
+    """The threshold of each issue."""
 
     high_background_noise: _ClarityBelow
     noise_limits_voice_quality: _ClarityBelow
@@ -96,15 +96,15 @@ class QualityRules(_Rules):
 
 
 def read_quality_rules(path: Path) -> QualityRules:
-    """Read and check `path`.
+    """Read and validate `path`.
 
     Raises:
-        pydantic.ValidationError: a number is missing, unknown or out of its range.
+        pydantic.ValidationError: a number is missing, unknown or out of range.
     """
     return QualityRules.model_validate(read_toml(path))
 
 
 @cache
 def quality_rules() -> QualityRules:
-    """The rules that ship with the product, read once per process."""
+    """The shipped rules, read once per process."""
     return read_quality_rules(resource("quality.toml"))

@@ -1,4 +1,4 @@
-"""Norms of a site's own in place of those that ship."""
+"""Site norms in place of the shipped norms."""
 
 import shutil
 import tomllib
@@ -10,7 +10,7 @@ import tomli_w
 from vbdesk.contract.catalog import SignName
 from vbdesk.data_files import DataFileError
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import AnalysisTarget, analyze, measure_recording
+from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording
 from vbdesk.signs.plugins.analysis import analyze_sign
 from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference_data import load_reference_data
@@ -21,8 +21,8 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture
-def own_norms(tmp_path):
-    """Write norms like those that ship, with changes."""
+def write_site_norms(tmp_path):
+    """Write the shipped norms with changes."""
 
     def write(change=lambda content: None, version="2.0+site"):
         content = tomllib.loads(resource("norms", "norms.toml").read_text(encoding="utf-8"))
@@ -41,13 +41,13 @@ def recording():
 
 
 def faster(content):
-    """A site where everybody speaks much faster."""
+    """A site where all speakers speak much faster."""
     for part in ("male", "female", "mixed"):
         content["feature"]["speech_rate"][part]["t_mean"] += content["feature"]["speech_rate"][part]["t_sd"]
 
 
-def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
-    path = own_norms(faster)
+def test_a_voice_is_compared_with_the_norms_of_the_site(write_site_norms, recording):
+    path = write_site_norms(faster)
     shipped, here = (measure_recording(recording, norms_file=norms).passages[0] for norms in (None, path))
     assert here.features == shipped.features
     inflation = load_reference_data().norms.features["speech_rate"].sd_inflation_free_speech
@@ -55,28 +55,30 @@ def test_a_voice_is_compared_with_the_norms_of_the_site(own_norms, recording):
     assert {name for name in here.z if here.z[name] != shipped.z[name]} == {"speech_rate"}
 
 
-def test_every_result_names_the_norms(own_norms, recording, tmp_path):
-    path, source = own_norms(faster), PluginSource(tmp_path / "own")
+def test_every_result_names_the_norms(write_site_norms, recording, tmp_path):
+    path, source = write_site_norms(faster), PluginSource(tmp_path / "own")
     source.folder.mkdir()
     shutil.copy(DATA / "slow-speech.toml", source.folder)
-    result = analyze(recording, AnalysisTarget.model("pulse"), norms_file=path)
+    result = analyze(recording, ScoringTarget.model("pulse"), norms_file=path)
     assert {signal.sign_version for signal in result.signals} == {"1.0.0+norms.2.0.site"}
     own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
     assert own.sign_version == "3.0+norms.2.0.site"
     assert analyze_sign(recording, "slow-speech", source).signal.sign_version == "3.0"
-    assert analyze(recording, AnalysisTarget.model("pulse")).signals[0].sign_version == "1.0.0"
+    assert analyze(recording, ScoringTarget.model("pulse")).signals[0].sign_version == "1.0.0"
 
 
-def test_the_same_numbers_under_another_version_give_the_same_levels(own_norms, recording):
-    here = analyze(recording, AnalysisTarget.model("haven"), norms_file=own_norms())
-    shipped = analyze(recording, AnalysisTarget.model("haven"))
+def test_the_same_numbers_under_another_version_give_the_same_levels(write_site_norms, recording):
+    here = analyze(recording, ScoringTarget.model("haven"), norms_file=write_site_norms())
+    shipped = analyze(recording, ScoringTarget.model("haven"))
     renamed = [signal.model_copy(update={"sign_version": "1.0.0"}) for signal in here.signals]
     assert renamed == shipped.signals
     assert here.summary == shipped.summary
 
 
-def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
-    path = own_norms(lambda content: content.update(sign_reference={"stress": {"mean": 0.1, "sd": 0.5, "n": 60}}))
+def test_the_sign_reference_of_site_norms_replaces_that_of_the_calibration(write_site_norms):
+    path = write_site_norms(
+        lambda content: content.update(sign_reference={"stress": {"mean": 0.1, "sd": 0.5, "n": 60}})
+    )
     signs = load_reference_data(norms_file=path).calibration.signs
     stress, shipped = signs[SignName.STRESS], load_reference_data().calibration.signs
     assert (stress.reference_mean, stress.reference_sd) == (0.1, 0.5)
@@ -94,11 +96,11 @@ def test_what_norms_say_of_a_sign_takes_the_place_of_its_reference(own_norms):
         (lambda content: content.update(sign_reference={"joy": {"mean": 0, "sd": 1}}), "2.0", "sign_reference.joy"),
     ],
 )
-def test_norms_that_will_not_do_are_refused(own_norms, change, version, reason):
+def test_unsuitable_norms_are_rejected(write_site_norms, change, version, reason):
     with pytest.raises(DataFileError, match=reason) as refused:
-        load_reference_data(norms_file=own_norms(change, version))
+        load_reference_data(norms_file=write_site_norms(change, version))
     assert "site.toml" in str(refused.value)
 
 
-def test_a_version_that_names_more_is_added_to():
+def test_a_version_with_build_metadata_is_extended():
     assert version_with_norms("1.0+fit.3", "2.0+measured.ab") == "1.0+fit.3.norms.2.0.measured.ab"

@@ -1,4 +1,4 @@
-"""The data files are checked as they are read, and the fault is named."""
+"""The data files are validated at load, and errors are named."""
 
 import tomllib
 from pathlib import Path
@@ -39,7 +39,7 @@ def edited(path, tmp_path, old, new):
         ("[meta]", "[meta", "not valid TOML"),
     ],
 )
-def test_a_fault_in_the_calibration_is_named(tmp_path, reference, old, new, fault):
+def test_an_error_in_the_calibration_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("signs", "signs.toml"), tmp_path, old, new)
     known = {
         "features": reference.norms.features,
@@ -64,7 +64,7 @@ def test_a_placeholder_may_not_reach_above_low(calibration):
         ('id = "pitch_mean"', 'id = "pitch"', "pitch is not among the features"),
     ],
 )
-def test_a_fault_in_the_metrics_is_named(tmp_path, reference, old, new, fault):
+def test_an_error_in_the_metrics_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("metrics", "metrics.toml"), tmp_path, old, new)
     with pytest.raises(DataFileError, match=f"metrics.toml.*{fault}"):
         read_data(path, MetricSet, {"features": reference.norms.features})
@@ -78,7 +78,7 @@ def test_a_fault_in_the_metrics_is_named(tmp_path, reference, old, new, fault):
         ("max_signals = 3", "max_signals = 0", "length.max_signals"),
     ],
 )
-def test_a_fault_in_the_rules_of_the_narrative_is_named(tmp_path, reference, old, new, fault):
+def test_an_error_in_the_narrative_rules_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("narrative", "narrative.toml"), tmp_path, old, new)
     with pytest.raises(DataFileError, match=f"narrative.toml.*{fault}"):
         read_data(path, NarrativeRules, {"norms": reference.norms, "calibration": reference.calibration})
@@ -94,21 +94,21 @@ def test_a_fault_in_the_rules_of_the_narrative_is_named(tmp_path, reference, old
         ('noise = "Not measurable', 'din = "Not measurable', "there are no words for noise"),
         ('"Dry air"', '"Dry air."', "cause.phrase.dry-air"),
         ('low = "There is', 'slight = "There is', "finding"),
-        ("the voice {clauses}.", "the voice stands out.", "features.heard"),
+        ("the voice {clauses}.", "the voice stands out.", "features.measurements"),
     ],
 )
-def test_a_fault_in_the_words_is_named(tmp_path, reference, old, new, fault):
+def test_an_error_in_the_narrative_texts_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("narrative", "en.toml"), tmp_path, old, new)
     with pytest.raises(DataFileError, match=f"en.toml.*{fault}"):
         read_data(path, NarrativeTexts, {"norms": reference.norms, "rules": reference.narrative.rules})
 
 
-def test_a_missing_file_is_said(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataFileError, match=r"norms\.toml cannot be read"):
         read_data(tmp_path / "norms.toml", Norms)
 
 
-def test_no_cause_is_written_for_nothing(reference):
+def test_every_cause_is_used(reference):
     confounders = {confounder for sign in reference.calibration.signs.values() for confounder in sign.confounders}
     causes = reference.narrative.rules.causes
     assert causes.unspoken | causes.in_noise.keys() | causes.always.keys() <= confounders
@@ -133,7 +133,7 @@ def test_every_citation_is_in_the_bibliography():
     assert len(keys) > 80
 
 
-def test_no_sign_of_weak_evidence_can_ask_for_escalation(calibration):
+def test_no_sign_with_weak_evidence_can_cause_escalation(calibration):
     highest = {"A": Level.ELEVATED, "B": Level.ELEVATED, "C": Level.MODERATE, "D": Level.CONSIDER}
     for name, sign in calibration.signs.items():
         expected = highest[sign.evidence_grade]
@@ -144,7 +144,7 @@ def test_no_sign_of_weak_evidence_can_ask_for_escalation(calibration):
         assert sign.max_level is expected, name
 
 
-def test_healthy_readers_are_expected_less_often_than_the_cuts_were_set_for(reference):
+def test_expected_rates_are_below_those_of_the_cuts(reference):
     for name, sign in reference.calibration.signs.items():
         rates = reference.calibration.expected_rates(name, reference.norms)
         nominal = reference.calibration.levels.expected_rate[sign.evidence_grade]

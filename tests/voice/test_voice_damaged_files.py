@@ -1,4 +1,4 @@
-"""A thousand broken files of the four formats: each is decoded or refused with a sentence, and nothing else happens."""
+"""A thousand damaged files of the four formats: each is decoded, or rejected with a sentence."""
 
 import io
 from collections import Counter
@@ -50,4 +50,4 @@ def test_broken_files_are_decoded_or_refused_with_a_sentence(tmp_path: Path, nam
             assert len(recording.samples) > 0
             outcomes["decoded"] += 1
     assert sum(outcomes.values()) == FILES_PER_FORMAT
-    assert outcomes["UnsupportedFormat"] > FILES_PER_FORMAT / 10  # else the damage is too mild to say anything
+    assert outcomes["UnsupportedAudio"] > FILES_PER_FORMAT / 10  # otherwise the damage is too mild

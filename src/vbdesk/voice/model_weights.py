@@ -1,4 +1,4 @@
-"""Weights that ship with the product, checked before use."""
+"""Shipped model weights, checked before use."""
 
 import hashlib
 import io
@@ -17,10 +17,10 @@ Weights = dict[str, NDArray[np.float32]]
 
 @cache
 def load_weights(name: str) -> Weights:
-    """Arrays of the model `name` of resources/models/models.toml, read once per process.
+    """Load the arrays of the model `name` of resources/models/models.toml, once per process.
 
     Raises:
-        ModelUnavailable: the file is missing, or is not the one that was shipped.
+        ModelUnavailable: the file is missing or changed.
     """
     try:
         folder = resource("models")
@@ -33,7 +33,7 @@ def read_weights(folder: Path, name: str) -> Weights:
     """Read and check the model `name` in `folder`.
 
     Raises:
-        ModelUnavailable: as `load_weights`.
+        ModelUnavailable: the file is missing or changed.
     """
     try:
         entry = read_toml(folder / "models.toml")[name]
