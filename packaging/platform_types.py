@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ERRORS_AT_MOST = {"win32": 25, "darwin": 0}
+ERRORS_AT_MOST = {"win32": 25, "darwin": 10}
 
 
 def main() -> int:

@@ -21,23 +21,7 @@ DESK = SOURCES / "desk"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 KNOWN_FILE_CYCLES: list[set[str]] = [{"vbdesk.desk.ui.style_sheet", "vbdesk.desk.ui.theme"}]
-KNOWN_PACKAGE_CYCLES: list[set[str]] = [
-    {"vbdesk.outbox.imports", "vbdesk.outbox.library"},
-    {
-        "vbdesk.desk.account",
-        "vbdesk.desk.cohort",
-        "vbdesk.desk.compare",
-        "vbdesk.desk.first_start",
-        "vbdesk.desk.models",
-        "vbdesk.desk.outbox",
-        "vbdesk.desk.record",
-        "vbdesk.desk.result",
-        "vbdesk.desk.shell",
-        "vbdesk.desk.subject",
-        "vbdesk.desk.subjects",
-        "vbdesk.desk.unlock",
-    },
-]
+KNOWN_PACKAGE_CYCLES: list[set[str]] = [{"vbdesk.outbox.imports", "vbdesk.outbox.library"}]
 
 
 def module_name(path: Path) -> str:
@@ -365,10 +349,10 @@ ADAPTERS = {"SystemClock"}
 """Real implementations of one protocol, named after it in several packages."""
 KNOWN_REPEATED_CLASSES = set(
     """
-    Account AddressRefused AnalysisTarget Bucket Cancelled Change Choice Clock Conflict Connection Damaged Deed
-    Encryption Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest Kind LevelMeter Listing
-    MigrationFailed NewAccount NoRoom NotFound Page Part Phase RateLimited Recording RecordingRow Refusal Remedy
-    Sample Sent Session SignRow Source Span Step Submitted Target Task Unauthorized
+    Account AddressRefused Bucket Cancelled Change Choice Clock Conflict Connection Damaged Deed Encryption
+    Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest Kind LevelMeter Listing
+    MigrationFailed NewAccount NoRoom NotFound Page Part Phase RateLimited Recording Refusal Remedy Sample Sent
+    Session SignRow Source Span Step Submitted Target Task Unauthorized
     """.split()  # noqa: SIM905
 )
 
