@@ -32,7 +32,7 @@ from vbdesk.desk.cohort.page import build_cohort_page
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.models.subject_list import AtService, KeptList, merged
 from vbdesk.desk.ports import Outside
-from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.subjects.page import build_subjects_page
 from vbdesk.desk.subjects.view_model import KEPT_AS
@@ -184,7 +184,7 @@ def main(count: int) -> int:
     slowness()
     Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
-    with tempfile.TemporaryDirectory() as here, GarbageCollector():
+    with tempfile.TemporaryDirectory() as here, MainThreadCollector():
         workspace = open_workspace(Path(here), tasks, count)
         figures = subjects(workspace, count)
         figures += cohort(workspace, count)

@@ -10,7 +10,7 @@ from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
-from vbdesk.desk.record.view_model import Phase, RecordViewModel
+from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
 
 sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
@@ -37,7 +37,7 @@ class User:
 
     def begins(self):
         self.page.model.press()
-        self.waits_for(lambda: self.page.model.phase is Phase.RECORDING)
+        self.waits_for(lambda: self.page.model.phase is RecordPhase.RECORDING)
 
     def speaks(self, seconds):
         before = self.page.model._recorder.elapsed_s

@@ -9,7 +9,7 @@ from vbdesk.report.wording import OTHER_ISSUE, result_words
 
 
 @dataclass(frozen=True, slots=True)
-class CursorWords:
+class CursorText:
     """One recording as seen from one sign.
 
     Attributes:
@@ -34,11 +34,11 @@ class CursorWords:
         return " ".join(part for part in (f"{self.when}. {self.sign}: {level}.", self.sentence, self.note) if part)
 
 
-def words_at(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> CursorWords:
+def cursor_text(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> CursorText:
     """Put the recording of a moment in words."""
     index = sign.reading_at(moment_s)
     recorded = chart.job_at(moment_s) is not None
-    return CursorWords(
+    return CursorText(
         when=_moment_words(moment_s),
         sign=sign.label,
         level=None if index is None else sign.readings.levels[index],

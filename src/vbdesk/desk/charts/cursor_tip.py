@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.charts.cursor_text import CursorWords
+from vbdesk.desk.charts.cursor_text import CursorText
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.buttons import ButtonSize, KeyCap
 from vbdesk.desk.ui.painting import antialiased, rounded
@@ -57,7 +57,7 @@ class CursorTip(QFrame):
         rounded(painter, QRectF(self.rect()), 10, self._theme.colour("surface"), self._theme.colour("control"))
         painter.end()
 
-    def show_beside(self, words: CursorWords, point: QPoint, area: QWidget) -> None:
+    def show_next_to(self, words: CursorText, point: QPoint, area: QWidget) -> None:
         """Say `words` at the side of `point` that has room, within `area`."""
         self._when.setText(words.when)
         self._sign.setText(words.sign)

@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from shiboken6 import VoidPtr
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.charts.marker_pixmaps import stamp_readings, stamp_unusual
-from vbdesk.desk.charts.trajectory_data import DAY_S, Course, Floats, SignChart
+from vbdesk.desk.charts.marker_pixmaps import draw_readings, draw_unusual
+from vbdesk.desk.charts.trajectory_data import DAY_S, EstimateSeries, Floats, SignChart
 from vbdesk.desk.ui.theme import Role, Theme
 
 ScoreRange = tuple[float, float]
@@ -22,7 +22,7 @@ _SILENT_HEIGHT = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ChartFrame:
     """Where a chart stands: pixels of its rectangle, moments at its left and right edge, scores at bottom and top."""
 
     rect: QRectF
@@ -57,7 +57,7 @@ class Frame:
         return slice(max(int(first) - 1, 0), int(last) + 1)
 
 
-def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame) -> None:
+def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame) -> None:
     """Paint everything but what moves: bands, baseline, estimate, readings, what stands out."""
     course = chart.course
     stretches = [part for part in (_seen_part(run, frame, course.t) for run in course.stretches()) if part]
@@ -77,11 +77,11 @@ def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame) 
         _paint_estimate(theme, painter, course, part, frame)
     if not crowded:
         _paint_readings(theme, painter, chart, frame, scale=1.0, alpha=0.62)
-    _paint_silent(theme, painter, chart.silent, frame)
+    _paint_missing(theme, painter, chart.silent, frame)
     _paint_unusual(theme, painter, chart, frame, _CROWDED_SCALE if crowded else 1.0)
 
 
-def paint_outside(theme: Theme, painter: QPainter, frame: Frame, window: tuple[float, float]) -> None:
+def paint_uncounted_time(theme: Theme, painter: QPainter, frame: ChartFrame, window: tuple[float, float]) -> None:
     """Shade the time that does not count, with a line where the window begins."""
     begins = frame.x_at(window[0])
     if begins <= frame.rect.left():
@@ -94,7 +94,7 @@ def paint_outside(theme: Theme, painter: QPainter, frame: Frame, window: tuple[f
     painter.drawLine(QLineF(sharp, frame.rect.top(), sharp, frame.rect.bottom()))
 
 
-def paint_gaps(theme: Theme, painter: QPainter, course: Course, frame: Frame) -> None:
+def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: ChartFrame) -> None:
     """Say in words how long nothing was recorded, where there is room for the words."""
     painter.setFont(theme.font(Role.CAPTION))
     painter.setPen(theme.colour("text3"))
@@ -137,7 +137,7 @@ def faded(theme: Theme, token: str, alpha: float) -> QColor:
     return colour
 
 
-def _seen_part(run: slice, frame: Frame, t: Floats) -> slice | None:
+def _seen_part(run: slice, frame: ChartFrame, t: Floats) -> slice | None:
     seen = frame.seen(t)
     start, stop = max(run.start, seen.start), min(run.stop, seen.stop)
     return slice(start, stop) if stop > start else None
@@ -154,7 +154,7 @@ def _polygon(x: Floats, y: Floats) -> QPolygonF:
     return polygon
 
 
-def _band(painter: QPainter, frame: Frame, t: Floats, low: Floats, high: Floats, fill: QColor) -> None:
+def _band(painter: QPainter, frame: ChartFrame, t: Floats, low: Floats, high: Floats, fill: QColor) -> None:
     x, low, high = frame.x(t), frame.y(low), frame.y(high)
     if len(x) == 1:
         x = np.array([x[0] - _LONE_HALF_WIDTH, x[0] + _LONE_HALF_WIDTH])
@@ -164,41 +164,41 @@ def _band(painter: QPainter, frame: Frame, t: Floats, low: Floats, high: Floats,
     painter.drawPolygon(_polygon(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])))
 
 
-def _line(painter: QPainter, frame: Frame, t: Floats, score: Floats, pen: QPen) -> None:
+def _line(painter: QPainter, frame: ChartFrame, t: Floats, score: Floats, pen: QPen) -> None:
     painter.setPen(pen)
     painter.drawPolyline(_polygon(frame.x(t), frame.y(score)))
 
 
-def _paint_estimate(theme: Theme, painter: QPainter, course: Course, part: slice, frame: Frame) -> None:
+def _paint_estimate(theme: Theme, painter: QPainter, course: EstimateSeries, part: slice, frame: ChartFrame) -> None:
     t = course.t[part]
     _band(painter, frame, t, course.interval_low[part], course.interval_high[part], faded(theme, "accent", 0.16))
     pen = QPen(theme.colour("accent"), 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.BevelJoin)
     _line(painter, frame, t, course.estimate[part], pen)
 
 
-def _crowded(t: Floats, frame: Frame) -> bool:
+def _crowded(t: Floats, frame: ChartFrame) -> bool:
     seen = frame.seen(t)
     return bool((seen.stop - seen.start) * _CROWDED_PX > frame.rect.width())
 
 
 def _paint_readings(
-    theme: Theme, painter: QPainter, chart: SignChart, frame: Frame, *, scale: float, alpha: float
+    theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame, *, scale: float, alpha: float
 ) -> None:
     readings = chart.readings
     seen = frame.seen(readings.t)
     x, y = frame.x(readings.t[seen]), frame.y(readings.score[seen])
-    stamp_readings(theme, painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
+    draw_readings(theme, painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
 
 
-def _paint_silent(theme: Theme, painter: QPainter, silent: Floats, frame: Frame) -> None:
+def _paint_missing(theme: Theme, painter: QPainter, silent: Floats, frame: ChartFrame) -> None:
     painter.setPen(QPen(theme.colour("control"), 1.25))
     bottom = frame.rect.bottom()
     for x in frame.x(silent[frame.seen(silent)]).tolist():
         painter.drawLine(QLineF(x, bottom - _SILENT_HEIGHT, x, bottom))
 
 
-def _paint_unusual(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame, scale: float) -> None:
+def _paint_unusual(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame, scale: float) -> None:
     readings, seen = chart.readings, frame.seen(chart.readings.t)
     unusual = [index for index in sorted(chart.unusual) if seen.start <= index < seen.stop]
     x, y = frame.x(readings.t[unusual]), frame.y(readings.score[unusual])
-    stamp_unusual(theme, painter, x, y, [readings.levels[index] for index in unusual], scale=scale)
+    draw_unusual(theme, painter, x, y, [readings.levels[index] for index in unusual], scale=scale)

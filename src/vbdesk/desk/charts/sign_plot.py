@@ -19,8 +19,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.charts.sign_painting import Frame, ScoreRange, paint_gaps, paint_outside, paint_sign
-from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
+from vbdesk.desk.charts.sign_painting import ChartFrame, ScoreRange, paint_gaps, paint_sign, paint_uncounted_time
+from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, SignChart
 from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.theme import app_theme
@@ -48,7 +48,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         super().__init__(background=None)
         self._window, self._course_t, self._course_estimate = window, np.empty(0), np.empty(0)
         self.wheel_zooms = True
-        self.view_box = TimeBox(mouse=True)
+        self.view_box = TimeViewBox(mouse=True)
         self.setCentralItem(self.view_box)
         self._item = _SignItem(says_gaps=says_gaps)
         self._cursor = pg.InfiniteLine(angle=90)
@@ -64,7 +64,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self.setMouseTracking(True)
         self.setMinimumWidth(120)
         self.scene().sigMouseClicked.connect(self._on_clicked)
-        window.join(self.view_box)
+        window.link(self.view_box)
         self._theme.changed.connect(self._paint_anew)
         self._paint_anew()
 
@@ -76,7 +76,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self._item.show_chart(chart, today_s, counts)
         self.view_box.setYRange(*scores, padding=0.0)
 
-    def place_cursor(self, moment_s: float | None) -> None:
+    def move_cursor(self, moment_s: float | None) -> None:
         """Stand the cursor at a moment; None takes it away."""
         self._cursor.setVisible(moment_s is not None)
         at = None
@@ -87,7 +87,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         if at is not None:
             self._cursor_dot.setData([self._course_t[at]], [self._course_estimate[at]])
 
-    def frame(self) -> Frame:
+    def frame(self) -> ChartFrame:
         """Where moments and scores are in this widget."""
         return self._item.frame()
 
@@ -97,7 +97,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
 
     def retire(self) -> None:
         """Let go of the shared time, before the chart goes."""
-        self._window.part(self.view_box)
+        self._window.unlink(self.view_box)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Tell which moment the pointer is at."""
@@ -168,11 +168,11 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
         self._picture = None
         self.update()
 
-    def frame(self) -> Frame:
+    def frame(self) -> ChartFrame:
         """Pixels of the view, and what it shows."""
         box = self.getViewBox()
         (start, end), scores = box.viewRange()
-        return Frame(box.mapRectToScene(box.rect()), start, end, (scores[0], scores[1]))
+        return ChartFrame(box.mapRectToScene(box.rect()), start, end, (scores[0], scores[1]))
 
     def boundingRect(self) -> QRectF:
         """What is seen, in moments and scores."""
@@ -194,7 +194,7 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
         painter.drawPixmap(frame.rect.topLeft(), self._picture)
         painter.restore()
 
-    def _painted(self, frame: Frame, ratio: float) -> QPixmap:
+    def _painted(self, frame: ChartFrame, ratio: float) -> QPixmap:
         picture = QPixmap((frame.rect.size() * ratio).toSize())
         picture.setDevicePixelRatio(ratio)
         picture.fill(self._theme.colour("surface"))
@@ -202,7 +202,7 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
             return picture
         painter = antialiased(QPainter(picture))
         painter.translate(-frame.rect.topLeft())
-        paint_outside(self._theme, painter, frame, self._counts)
+        paint_uncounted_time(self._theme, painter, frame, self._counts)
         paint_sign(self._theme, painter, self._chart, frame)
         if self._says_gaps:
             paint_gaps(self._theme, painter, self._chart.course, frame)

@@ -7,8 +7,8 @@ from vbdesk.desk.charts.sign_plot import LevelLadder, SignPlot
 from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
 from vbdesk.desk.ui.badges import LevelBadge
-from vbdesk.desk.ui.card import line
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.card import horizontal_line
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 NAME_WIDTH = 242
@@ -16,7 +16,7 @@ _PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
 _BESIDE, _LADDER_GAP, _RIGHT = 8, 8, 8
 
 
-class SignRow(QFrame):
+class SignChartRow(QFrame):
     """The name stands beside the chart, or above it where that would leave the chart too little room."""
 
     def __init__(self, window: TimeWindow, *, topmost: bool) -> None:
@@ -25,7 +25,7 @@ class SignRow(QFrame):
         self.chart: SignChart | None = None
         self.setObjectName("signRow")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._name = Elided(role=Role.BODY_STRONG)
+        self._name = ElidedText(role=Role.BODY_STRONG)
         self._badge = LevelBadge()
         self._trend = Text(role=Role.LABEL, ink="text2")
         standing = QHBoxLayout()
@@ -55,7 +55,7 @@ class SignRow(QFrame):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(self._parts, 1)
-        layout.addWidget(line())
+        layout.addWidget(horizontal_line())
         self.set_stacked(stacked=False)
 
     def set_stacked(self, *, stacked: bool) -> None:
@@ -89,7 +89,7 @@ class SignRow(QFrame):
         present = sign.explanation(len(sign.readings.t) - 1) if sign.present is not None else ""
         self.plot.setAccessibleDescription(" ".join(part for part in (sign.trend_detail, present) if part))
 
-    def set_lit(self, *, lit: bool) -> None:
+    def set_highlighted(self, *, lit: bool) -> None:
         """Show that the keyboard's cursor speaks of this sign."""
         self._name.set_ink("accent" if lit else "text")
 

@@ -9,10 +9,10 @@ from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.timestamps import from_unix_seconds
-from vbdesk.desk.charts.sign_painting import Frame
+from vbdesk.desk.charts.sign_painting import ChartFrame
 from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
-from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
-from vbdesk.desk.charts.trajectory_data import Mark, TrajectoryChart
+from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
+from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -25,7 +25,7 @@ _GAP = 10
 _ZONE_WIDTH = 190
 
 
-class MarkLane(QWidget):
+class NoteLane(QWidget):
     """A flag at every note.
 
     Signals:
@@ -41,7 +41,7 @@ class MarkLane(QWidget):
         super().__init__()
         self._window = window
         self._left, self._right = 0, 0
-        self._marks: tuple[Mark, ...] = ()
+        self._marks: tuple[NoteMarker, ...] = ()
         self.setMouseTracking(True)
         self.setAccessibleName("Notes")
         window.changed.connect(self.update)
@@ -52,12 +52,12 @@ class MarkLane(QWidget):
         self.setFixedHeight(self._theme.px(_LANE_HEIGHT))
         self.update()
 
-    def frame(self) -> Frame:
+    def frame(self) -> ChartFrame:
         """Where moments are in this widget."""
         rect = QRectF(self.rect()).adjusted(self._left, 0, -self._right, 0)
-        return Frame(rect, self._window.start, self._window.end, (0.0, 1.0))
+        return ChartFrame(rect, self._window.start, self._window.end, (0.0, 1.0))
 
-    def show_marks(self, marks: tuple[Mark, ...]) -> None:
+    def show_marks(self, marks: tuple[NoteMarker, ...]) -> None:
         """Show these; no row at all for none."""
         self._marks = marks
         self.setVisible(bool(marks))
@@ -106,8 +106,8 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self._theme = app_theme()
         super().__init__(background=None)
         self._left, self._right = 0, 0
-        self.view_box = TimeBox(mouse=False)
-        self._days = _Days(self.view_box)
+        self.view_box = TimeViewBox(mouse=False)
+        self._days = _TimeAxisItem(self.view_box)
         for item in (self.view_box, self._days):
             item.setParentItem(self.centralWidget)
         self.setFrameShape(self.Shape.NoFrame)
@@ -127,7 +127,7 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self.setFixedHeight(self._theme.px(_AXIS_HEIGHT) + line)
         self._arrange()
 
-    def frame(self) -> Frame:
+    def frame(self) -> ChartFrame:
         """Where moments are in this widget."""
         return self._days.frame()
 
@@ -153,10 +153,10 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self._days.setGeometry(QRectF(0, 0, self.width(), self.height()))
 
 
-class _Days(pg.AxisItem):  # type: ignore[misc]
+class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
     """Days, the day of the read, where the window begins that counts, and which local time it is."""
 
-    def __init__(self, box: TimeBox) -> None:
+    def __init__(self, box: TimeViewBox) -> None:
         self._theme = app_theme()
         super().__init__("bottom")
         self._box = box
@@ -179,10 +179,10 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         """Which zone, and what counts."""
         return f"{zone_words(self._read_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
 
-    def frame(self) -> Frame:
+    def frame(self) -> ChartFrame:
         """Where moments are."""
         start, end = self._box.viewRange()[0]
-        return Frame(self._box.geometry(), start, end, (0.0, 1.0))
+        return ChartFrame(self._box.geometry(), start, end, (0.0, 1.0))
 
     def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
         """Paint line, ticks and words."""
@@ -195,7 +195,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         self._paint_ticks(painter, frame, taken)
         self._paint_zone(painter, frame)
 
-    def _paint_read(self, painter: QPainter, frame: Frame) -> list[tuple[float, float]]:
+    def _paint_read(self, painter: QPainter, frame: ChartFrame) -> list[tuple[float, float]]:
         """The filled label; returns the stretches of pixels that are taken."""
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
@@ -210,7 +210,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
         return [(box.left() - _GAP, box.right() + _GAP)]
 
-    def _paint_window(self, painter: QPainter, frame: Frame, taken: list[tuple[float, float]]) -> None:
+    def _paint_window(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
         """Where the window begins: an edge on the axis, and what it is, where there is room."""
         x = frame.x_at(self._counts_from)
         if not frame.rect.left() <= x <= frame.rect.right():
@@ -225,7 +225,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
             painter.drawText(QPointF(x + 6, self._base_line(painter)), words)
             taken.append((x - _GAP, x + 6 + width + _GAP))
 
-    def _paint_ticks(self, painter: QPainter, frame: Frame, taken: list[tuple[float, float]]) -> None:
+    def _paint_ticks(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         metrics = painter.fontMetrics()
         for moment, words in ticks(frame.start, frame.end):
@@ -238,7 +238,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
                 painter.drawText(QPointF(x - half, self._base_line(painter)), words)
                 taken.append((x - half - _GAP, x + half + _GAP))
 
-    def _paint_zone(self, painter: QPainter, frame: Frame) -> None:
+    def _paint_zone(self, painter: QPainter, frame: ChartFrame) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
         words = zone_words(float(np.clip(self._read_s, frame.start, frame.end)))

@@ -9,7 +9,7 @@ SHORTEST_S = DAY_S
 _MARGIN_SHARE = 0.012  # of what is shown, left of the first and right of the last moment
 
 
-class TimeBox(pg.ViewBox):  # type: ignore[misc]
+class TimeViewBox(pg.ViewBox):  # type: ignore[misc]
     """A view box that shows exactly the time of those it is linked to; what they show scores by is their own."""
 
     def __init__(self, *, mouse: bool) -> None:
@@ -34,7 +34,7 @@ class TimeWindow(QObject):
     changed = Signal()
     moved = Signal()
 
-    def __init__(self, master: TimeBox, parent: QObject | None = None) -> None:
+    def __init__(self, master: TimeViewBox, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._master = master
         self._boxes = [master]
@@ -57,14 +57,14 @@ class TimeWindow(QObject):
         """How long the stretch is."""
         return self.end - self.start
 
-    def join(self, box: TimeBox) -> None:
+    def link(self, box: TimeViewBox) -> None:
         """Have a chart's view box show the same time."""
         self._boxes.append(box)
         self._prepare(box)
         box.sigRangeChangedManually.connect(self.moved)
         box.setXLink(self._master)
 
-    def part(self, box: TimeBox) -> None:
+    def unlink(self, box: TimeViewBox) -> None:
         """A chart's view box is going."""
         self._boxes.remove(box)
         box.setXLink(None)
@@ -95,7 +95,7 @@ class TimeWindow(QObject):
         start = max(least, min(start, most - length))
         self._master.setXRange(start, min(start + length, most), padding=0.0)
 
-    def bring_in(self, moment_s: float) -> None:
+    def scroll_to(self, moment_s: float) -> None:
         """Move just as far as it takes to see a moment."""
         margin = self.seconds * _MARGIN_SHARE
         if moment_s < self.start + margin:
@@ -103,7 +103,7 @@ class TimeWindow(QObject):
         elif moment_s > self.end - margin:
             self.pan(moment_s + margin - self.end)
 
-    def _prepare(self, box: TimeBox) -> None:
+    def _prepare(self, box: TimeViewBox) -> None:
         least, most = self._limits
         box.disableAutoRange()
         box.setLimits(xMin=least, xMax=most, minXRange=SHORTEST_S)

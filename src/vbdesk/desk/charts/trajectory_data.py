@@ -48,7 +48,7 @@ class Readings:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class EstimateSeries:
     """The smoothed estimate of one sign with its interval, the own baseline and normal range; one value a timepoint.
 
     Attributes:
@@ -102,7 +102,7 @@ class SignChart:
     trend: str
     trend_detail: str
     readings: Readings
-    course: Course
+    course: EstimateSeries
     cuts: Mapping[Level, float]
     episodes: tuple[AnomalyEpisode, ...]
     unusual: frozenset[int]
@@ -137,7 +137,7 @@ class SignChart:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class NoteMarker:
     """Something that was written down about a moment.
 
     Attributes:
@@ -174,7 +174,7 @@ class TrajectoryChart:
     times: Floats
     jobs: tuple[str, ...]
     issues: tuple[tuple[str, ...], ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[NoteMarker, ...] = ()
 
     @property
     def span(self) -> tuple[float, float]:
@@ -198,7 +198,7 @@ class TrajectoryChart:
 
 
 def chart_of(
-    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[Mark] = ()
+    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[NoteMarker] = ()
 ) -> TrajectoryChart:
     """Arrays for every sign of `read`; `cuts` per sign name, where known.
 
@@ -237,7 +237,7 @@ def _sign_chart(
 ) -> SignChart:
     heard = [(place, signal) for place, signal in spoken if signal.score is not None]
     readings = _readings(points, times, heard)
-    course = _course(sign)
+    course = _estimate_series(sign)
     conclusive = [level for level in readings.levels if level is not Level.INCONCLUSIVE]
     unusual = np.flatnonzero(np.isin(readings.t, course.t[course.anomaly]))
     return SignChart(
@@ -267,9 +267,9 @@ def _readings(points: Sequence[DataPoint], times: Floats, heard: Sequence[tuple[
     )
 
 
-def _course(sign: SignTrajectory) -> Course:
+def _estimate_series(sign: SignTrajectory) -> EstimateSeries:
     series = sign.series
-    return Course(
+    return EstimateSeries(
         t=np.array([point.t.timestamp() for point in series], dtype=np.float64),
         estimate=np.array([point.latest for point in series], dtype=np.float64),
         interval_low=np.array([point.latest_interval[0] for point in series], dtype=np.float64),

@@ -6,17 +6,17 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from vbdesk.contract.timestamps import from_unix_seconds, in_zone
-from vbdesk.desk.charts.cursor_text import words_at
+from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.cursor_tip import CursorTip
 from vbdesk.desk.charts.legend import Legend
 from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import SCORE_RANGE, ZOOM_STEP
-from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignRow, sign_row_margins
-from vbdesk.desk.charts.time_rows import MarkLane, TimeAxis
+from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignChartRow, sign_row_margins
+from vbdesk.desk.charts.time_rows import NoteLane, TimeAxis
 from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, Floats, TrajectoryChart
 from vbdesk.desk.ui.accessibility import announce
-from vbdesk.desk.ui.card import line, scrolled
+from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.ui.time_text import counted
 
@@ -41,7 +41,7 @@ class TrajectoryView(QWidget):
         self._theme = app_theme()
         super().__init__(parent)
         self._chart: TrajectoryChart | None = None
-        self._rows: list[SignRow] = []
+        self._rows: list[SignChartRow] = []
         self._moments: Floats = np.empty(0)
         self._unusual: Floats = np.empty(0)
         self._cursor: float | None = None
@@ -57,7 +57,7 @@ class TrajectoryView(QWidget):
         self._axis = TimeAxis()
         self.time = TimeWindow(self._axis.view_box, self)
         self.time.moved.connect(self._on_moved)
-        self._lane = MarkLane(self.time)
+        self._lane = NoteLane(self.time)
         self._lane.mark_pointed.connect(self._pointed)
         self._lane.mark_chosen.connect(self._chosen)
         self._charts = QVBoxLayout()
@@ -65,14 +65,14 @@ class TrajectoryView(QWidget):
         self._charts.setSpacing(0)
         content = QWidget()
         content.setLayout(self._charts)
-        self._area = scrolled(content)
+        self._area = scroll_area(content)
         self._area.viewport().installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._area, 1)
         self._legend = Legend()
-        for part in (self._lane, self._axis, line(), self._legend):
+        for part in (self._lane, self._axis, horizontal_line(), self._legend):
             layout.addWidget(part)
         self.tip = CursorTip(self)
         self._lane.hide()
@@ -102,7 +102,7 @@ class TrajectoryView(QWidget):
             self._sign = 0
             for row in self._rows:
                 row.hide()
-        self._stand_at(self._cursor if same and self._cursor in self._moments else None)
+        self._move_cursor(self._cursor if same and self._cursor in self._moments else None)
         self.setAccessibleDescription(f"{_in_words(chart)} {self._axis.words()}")
         if gradually:
             self._more.start()
@@ -119,12 +119,12 @@ class TrajectoryView(QWidget):
             first, last = self._chart.span
             self.time.show(first if days is None else last - days * DAY_S, last)
 
-    def stand_at(self, moment_s: float, sign: str) -> None:
+    def move_cursor_to(self, moment_s: float, sign: str) -> None:
         """Bring a recording into sight, with the cursor at it, speaking of a sign."""
         if self._chart is not None:
             names = [chart.name for chart in self._chart.signs]
             self._sign = names.index(sign) if sign in names else 0
-            self._walk_to(moment_s)
+            self._move_by_key(moment_s)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the axis under the charts when a scroll bar stands beside them."""
@@ -135,7 +135,7 @@ class TrajectoryView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._legend.setVisible(self.height() >= self._theme.px(_LEAST_WITH_LEGEND))
-        self._stand_at(self._cursor)
+        self._move_cursor(self._cursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move the cursor, the sign of which it speaks, and the time that is shown; see the page's help."""
@@ -162,10 +162,10 @@ class TrajectoryView(QWidget):
             case Qt.Key.Key_Left | Qt.Key.Key_Right:
                 self._step(self._unusual if control else self._moments, forward=key == Qt.Key.Key_Right)
             case Qt.Key.Key_Home | Qt.Key.Key_End:
-                self._walk_to(float(self._moments[0 if key == Qt.Key.Key_Home else -1]))
+                self._move_by_key(float(self._moments[0 if key == Qt.Key.Key_Home else -1]))
             case Qt.Key.Key_Up | Qt.Key.Key_Down if self._cursor is not None:
                 self._sign = min(max(self._sign + (1 if key == Qt.Key.Key_Down else -1), 0), len(self._rows) - 1)
-                self._walk_to(self._cursor)
+                self._move_by_key(self._cursor)
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal | Qt.Key.Key_Minus:
                 around = self._cursor if self._cursor is not None else self.time.end
                 self.time.zoom(ZOOM_STEP if key == Qt.Key.Key_Minus else 1 / ZOOM_STEP, around)
@@ -173,7 +173,7 @@ class TrajectoryView(QWidget):
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self._cursor is not None:
                 self._open(self._cursor)
             case Qt.Key.Key_Escape if self._cursor is not None:
-                self._stand_at(None)
+                self._move_cursor(None)
             case _:
                 return False
         return True
@@ -183,28 +183,28 @@ class TrajectoryView(QWidget):
         if not len(moments):
             announce(self, "No recording stands out.")
         elif self._cursor is None:
-            self._walk_to(float(moments[-1]))
+            self._move_by_key(float(moments[-1]))
         else:
             place = int(np.searchsorted(moments, self._cursor, side="right" if forward else "left"))
             place = place if forward else place - 1
-            self._walk_to(float(moments[min(max(place, 0), len(moments) - 1)]))
+            self._move_by_key(float(moments[min(max(place, 0), len(moments) - 1)]))
 
-    def _walk_to(self, moment_s: float) -> None:
+    def _move_by_key(self, moment_s: float) -> None:
         """By keyboard: into sight, and told."""
-        self.time.bring_in(moment_s)
-        self._stand_at(moment_s)
+        self.time.scroll_to(moment_s)
+        self._move_cursor(moment_s)
         row = self._row()
         if row is not None:
             self._area.ensureWidgetVisible(row, 0, 0)
         if self._chart is not None and row is not None and row.chart is not None:
-            announce(self, words_at(self._chart, row.chart, moment_s).spoken(), urgent=True)
+            announce(self, cursor_text(self._chart, row.chart, moment_s).spoken(), urgent=True)
 
     @Slot(float)
     def _pointed(self, moment_s: float) -> None:
         if len(self._moments):
             source = self.sender()
             self._sign = next((place for place, row in enumerate(self._rows) if row.plot is source), self._sign)
-            self._stand_at(float(self._moments[int(np.argmin(np.abs(self._moments - moment_s)))]))
+            self._move_cursor(float(self._moments[int(np.argmin(np.abs(self._moments - moment_s)))]))
 
     @Slot(float)
     def _chosen(self, moment_s: float) -> None:
@@ -214,7 +214,7 @@ class TrajectoryView(QWidget):
     @Slot()
     def _on_pointer_left(self) -> None:
         if not self.hasFocus():
-            self._stand_at(None)
+            self._move_cursor(None)
 
     @Slot()
     def _on_moved(self) -> None:
@@ -223,7 +223,7 @@ class TrajectoryView(QWidget):
 
     @Slot()
     def _on_time_changed(self) -> None:
-        self._stand_at(self._cursor)
+        self._move_cursor(self._cursor)
 
     def _open(self, moment_s: float) -> None:
         job_id = None if self._chart is None else self._chart.job_at(moment_s)
@@ -257,12 +257,12 @@ class TrajectoryView(QWidget):
             self._add_row()
         row = self._rows[self._shown]
         row.show_sign(chart, chart.signs[self._shown], _score_range(chart))
-        row.plot.place_cursor(self._cursor)
+        row.plot.move_cursor(self._cursor)
         row.show()
         self._shown += 1
 
     def _add_row(self) -> None:
-        row = SignRow(self.time, topmost=not self._rows)
+        row = SignChartRow(self.time, topmost=not self._rows)
         row.plot.moment_pointed.connect(self._pointed)
         row.plot.moment_chosen.connect(self._chosen)
         row.plot.pointer_left.connect(self._on_pointer_left)
@@ -277,14 +277,14 @@ class TrajectoryView(QWidget):
             self._charts.removeWidget(row)
             row.deleteLater()
 
-    def _row(self) -> SignRow | None:
+    def _row(self) -> SignChartRow | None:
         return self._rows[self._sign] if self._sign < min(self._shown, len(self._rows)) else None
 
-    def _stand_at(self, moment_s: float | None) -> None:
+    def _move_cursor(self, moment_s: float | None) -> None:
         self._cursor = moment_s
         for place, row in enumerate(self._rows):
-            row.plot.place_cursor(moment_s)
-            row.set_lit(lit=moment_s is not None and place == self._sign)
+            row.plot.move_cursor(moment_s)
+            row.set_highlighted(lit=moment_s is not None and place == self._sign)
         row_of_cursor = self._row()
         seen = moment_s is not None and self.time.start <= moment_s <= self.time.end
         if not seen or moment_s is None or self._chart is None or row_of_cursor is None or row_of_cursor.chart is None:
@@ -292,7 +292,7 @@ class TrajectoryView(QWidget):
             return
         x = row_of_cursor.plot.mapTo(self, QPoint(round(row_of_cursor.plot.x_of(moment_s)), 0)).x()
         y = row_of_cursor.mapTo(self, QPoint(0, 8)).y()
-        self.tip.show_beside(words_at(self._chart, row_of_cursor.chart, moment_s), QPoint(x, y), self)
+        self.tip.show_next_to(cursor_text(self._chart, row_of_cursor.chart, moment_s), QPoint(x, y), self)
 
 
 def _score_range(chart: TrajectoryChart) -> ScoreRange:

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.charts.span import Span
 from vbdesk.desk.charts.spectrogram import spectrogram_image
+from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -136,7 +136,7 @@ class TakeWaveform(QWidget):
 
     Signals:
         sought: (float) where a person put the cursor, in seconds.
-        trimmed: (Span) what a person left between the handles.
+        trimmed: (TrimRange) what a person left between the handles.
     """
 
     sought = Signal(float)
@@ -149,7 +149,7 @@ class TakeWaveform(QWidget):
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
         self._seconds = self._across_s = 0.0
         self._position = 0.0
-        self._span = Span(0.0, 0.0)
+        self._span = TrimRange(0.0, 0.0)
         self._segments: tuple[tuple[float, float], ...] = ()
         self._held: str | None = None
         self._shades: NDArray[np.uint8] | None = None
@@ -171,20 +171,20 @@ class TakeWaveform(QWidget):
         self.update()
 
     @property
-    def span(self) -> Span:
+    def span(self) -> TrimRange:
         """What lies between the handles."""
         return self._span
 
     def show_take(
-        self, envelope: Envelope, seconds: float, span: Span | None = None, across_s: float | None = None
+        self, envelope: Envelope, seconds: float, span: TrimRange | None = None, across_s: float | None = None
     ) -> None:
         """Show a recording of `seconds`; the whole width stands for `across_s`, by default for the recording."""
         self._envelope, self._seconds = envelope, seconds
         self._across_s = seconds if across_s is None else max(across_s, seconds)
-        self._span = span or Span(0.0, seconds)
+        self._span = span or TrimRange(0.0, seconds)
         self.show_position(self._span.start)
 
-    def show_span(self, span: Span) -> None:
+    def show_span(self, span: TrimRange) -> None:
         """Put the handles elsewhere."""
         self._span = span
         self.update()
@@ -347,6 +347,6 @@ class TakeWaveform(QWidget):
 
     def _move_handle(self, edge: str, seconds: float) -> None:
         if edge == "start":
-            self.show_span(Span(min(seconds, self._span.end), self._span.end))
+            self.show_span(TrimRange(min(seconds, self._span.end), self._span.end))
         else:
-            self.show_span(Span(self._span.start, max(seconds, self._span.start)))
+            self.show_span(TrimRange(self._span.start, max(seconds, self._span.start)))

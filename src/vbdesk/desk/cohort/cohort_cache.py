@@ -30,7 +30,7 @@ _SLACK = timedelta(seconds=1)  # services keep fewer digits of a moment
 _TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
 
 
-class CohortBooks:
+class CohortCache:
     """What is known of every subject. Safe to use from several threads."""
 
     def __init__(self, library: Library, now: Callable[[], datetime]) -> None:

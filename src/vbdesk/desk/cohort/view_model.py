@@ -7,14 +7,14 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client.errors import ClientError
-from vbdesk.desk.cohort.cohort_cache import CohortBooks
+from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.sync.forecast import about
@@ -59,7 +59,7 @@ class CohortViewModel(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._books = CohortBooks(workspace.library, workspace.outside.clock.now)
+        self._books = CohortCache(workspace.library, workspace.outside.clock.now)
         self.heat = CellTable(("Subject", ""), self)
         self.distributions = CellTable(("Sign", "Subjects at each level", "Flagged"), self)
         self.triage = CellTable(("Level", "Subject", ""), self)
@@ -123,7 +123,7 @@ class CohortViewModel(QObject):
         entries = () if self.reading is None else self.reading.summaries
         entry = next((entry for entry in entries if entry.group_id == group_id), None)
         if entry is not None:
-            place = Recording(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
+            place = RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
             self._workspace.navigator.open("result", place)
 
     def read_service(self) -> None:

@@ -9,7 +9,7 @@ from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_text import pretty
 from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.store import UnknownTake
 
@@ -25,7 +25,7 @@ class Found:
         job: the service's answer; None where it was not needed, or not asked yet.
     """
 
-    recording: Recording
+    recording: RecordingRoute
     item: RecordingItem | None
     job: Job | None = None
 
@@ -89,7 +89,7 @@ class ResultSource:
         self._workspace = workspace
         self._jobs: OrderedDict[str, Job] = OrderedDict()
 
-    def here(self, recording: Recording) -> Found:
+    def here(self, recording: RecordingRoute) -> Found:
         """What this computer knows, without the network."""
         item = self._item(recording)
         if item is not None:
@@ -116,7 +116,7 @@ class ResultSource:
                 self._jobs.popitem(last=False)
         return replace(found, job=job)
 
-    def _item(self, recording: Recording) -> RecordingItem | None:
+    def _item(self, recording: RecordingRoute) -> RecordingItem | None:
         library = self._workspace.library
         if recording.take_id is not None:
             try:

@@ -8,19 +8,19 @@ from vbdesk.client.errors import ClientError
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_source import Found, ResultSource
-from vbdesk.desk.models.result_state import Remedy, ResultView, first_view, view_of
-from vbdesk.desk.models.same_subject import Sibling, neighbours, siblings_of
+from vbdesk.desk.models.result_state import ResultRemedy, ResultView, first_view, view_of
+from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
 from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, Lane, TaskContext
-from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.profiles.vault import VaultError
 
 _ASK_AGAIN_MS = 3000
 _KEPT_VIEWS = 50
 
-Siblings = tuple[tuple[Sibling, ...], tuple[Sibling, ...]]
+SameSubject = tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]
 """The subject's recordings before the one that is shown, and those after it; the nearest first in both."""
 
 
@@ -34,12 +34,12 @@ class ResultViewModel(QObject):
     Signals:
         shown: (ResultView) something else is to be shown.
         failed: (str) why nothing newer can be shown.
-        siblings_changed: (Siblings) what the recording can be compared with.
+        siblings_changed: (SameSubject) what the recording can be compared with.
     """
 
     shown = Signal(object)
     failed = Signal(str)
-    siblings_changed = Signal(object)
+    same_subject_changed = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,11 +47,11 @@ class ResultViewModel(QObject):
         self._source = ResultSource(workspace)
         self._reads = Lane(workspace.tasks, self)  # an older state must not be shown after a newer one
         self.export = ResultExport(workspace, self._source, self)
-        self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
-        self._asked_for: Recording | None = None
+        self._kept: OrderedDict[RecordingRoute, ResultView] = OrderedDict()
+        self._asked_for: RecordingRoute | None = None
         self._loaded: str | None = None
         self.view: ResultView | None = None
-        self.siblings: Siblings = ((), ())
+        self.same_subject: SameSubject = ((), ())
         self.playback = Playback(workspace.tasks, workspace.outside.player, self)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
@@ -59,11 +59,11 @@ class ResultViewModel(QObject):
         self._again.timeout.connect(self.reload)
         workspace.library_changed.connect(self._on_library)
 
-    def open(self, recording: Recording) -> None:
+    def open(self, recording: RecordingRoute) -> None:
         """Show another recording: what was last known of it at once, the rest as it comes."""
         self.leave()
         self._asked_for, self._loaded = recording, None
-        self.siblings = ((), ())
+        self.same_subject = ((), ())
         self.view = self._kept.get(recording) or first_view(recording)
         self.shown.emit(self.view)
         self._load_sound(self.view)
@@ -76,7 +76,7 @@ class ResultViewModel(QObject):
         if recording is None:
             return
 
-        def work(context: TaskContext) -> tuple[Recording, Found, ResultView]:
+        def work(context: TaskContext) -> tuple[RecordingRoute, Found, ResultView]:
             found = self._source.here(recording)
             return recording, found, view_of(found)
 
@@ -99,12 +99,12 @@ class ResultViewModel(QObject):
         """Go to the list of subjects."""
         self._workspace.navigator.open("subjects")
 
-    def compare_with(self, other: Sibling | None = None) -> None:
+    def compare_with(self, other: SameSubjectRecording | None = None) -> None:
         """Show the recording beside another one; beside the one before it, or else the one after it, if None."""
-        before, after = self.siblings
+        before, after = self.same_subject
         other = other or next(iter((*before, *after)), None)
         if other is not None and self.view is not None:
-            self._workspace.navigator.open("compare", Comparison(other.recording, self.view.recording))
+            self._workspace.navigator.open("compare", ComparisonRoute(other.recording, self.view.recording))
 
     @Slot()
     def remedy(self) -> None:
@@ -113,11 +113,11 @@ class ResultViewModel(QObject):
         if view is None:
             return
         take_id = view.recording.take_id
-        if view.remedy is Remedy.OUTBOX:
+        if view.remedy is ResultRemedy.OUTBOX:
             self._workspace.navigator.open("outbox")
-        elif take_id is not None and view.remedy is Remedy.REVIEW:
-            self._workspace.navigator.open("record", ReviewTake(take_id))
-        elif take_id is not None and view.remedy is Remedy.SEND_AGAIN:
+        elif take_id is not None and view.remedy is ResultRemedy.REVIEW:
+            self._workspace.navigator.open("record", ReviewRoute(take_id))
+        elif take_id is not None and view.remedy is ResultRemedy.SEND_AGAIN:
             self._workspace.tasks.start(
                 lambda context: self._workspace.library.retry(take_id), None, self._on_failed, name="retry"
             )
@@ -136,8 +136,8 @@ class ResultViewModel(QObject):
             self._kept[asked_for] = view
             while len(self._kept) > _KEPT_VIEWS:
                 self._kept.popitem(last=False)
-            if first or self.siblings == ((), ()):
-                self._look_for_siblings(view)
+            if first or self.same_subject == ((), ()):
+                self._look_for_same_subject(view)
 
     def _load_sound(self, view: ResultView) -> None:
         take_id, library = view.take_id, self._workspace.library
@@ -145,18 +145,18 @@ class ResultViewModel(QObject):
             self._loaded = take_id
             self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
 
-    def _look_for_siblings(self, view: ResultView) -> None:
+    def _look_for_same_subject(self, view: ResultView) -> None:
         asked_for = self._asked_for
 
-        def work(context: TaskContext) -> tuple[Recording | None, Siblings]:
-            return asked_for, self._siblings(view)
+        def work(context: TaskContext) -> tuple[RecordingRoute | None, SameSubject]:
+            return asked_for, self._same_subject(view)
 
-        self._workspace.tasks.start(work, self._on_siblings, name="siblings")
+        self._workspace.tasks.start(work, self._on_same_subject, name="siblings")
 
-    def _siblings(self, view: ResultView) -> Siblings:
+    def _same_subject(self, view: ResultView) -> SameSubject:
         """On a worker; the service is asked for the subject's history only where this computer knows no other."""
         library = self._workspace.library
-        found = neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        found = neighbours(same_subject_recordings(library, view.group_id), view.recording, view.recorded_at)
         if any(found) or not view.group_id:
             return found
         try:
@@ -168,10 +168,10 @@ class ResultViewModel(QObject):
             return found
         with library.store.changing():
             library.store.keep_trajectory(view.group_id, read.model_dump_json(by_alias=True).encode())
-        return neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        return neighbours(same_subject_recordings(library, view.group_id), view.recording, view.recorded_at)
 
     @Slot(object)
-    def _on_here(self, read: tuple[Recording, Found, ResultView]) -> None:
+    def _on_here(self, read: tuple[RecordingRoute, Found, ResultView]) -> None:
         recording, found, view = read
         if recording != self._asked_for:
             return
@@ -179,13 +179,13 @@ class ResultViewModel(QObject):
         if not found.asked_of_service:
             return
 
-        def ask(context: TaskContext) -> tuple[Recording, ResultView]:
+        def ask(context: TaskContext) -> tuple[RecordingRoute, ResultView]:
             return recording, view_of(self._source.ask(found))
 
         self._workspace.tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
 
     @Slot(object)
-    def _on_asked(self, read: tuple[Recording, ResultView]) -> None:
+    def _on_asked(self, read: tuple[RecordingRoute, ResultView]) -> None:
         recording, view = read
         if recording == self._asked_for:
             self._show(view)
@@ -193,11 +193,11 @@ class ResultViewModel(QObject):
                 self._again.start()
 
     @Slot(object)
-    def _on_siblings(self, found: tuple[Recording | None, Siblings]) -> None:
-        recording, siblings = found
+    def _on_same_subject(self, found: tuple[RecordingRoute | None, SameSubject]) -> None:
+        recording, same_subject = found
         if recording == self._asked_for:
-            self.siblings = siblings
-            self.siblings_changed.emit(siblings)
+            self.same_subject = same_subject
+            self.same_subject_changed.emit(same_subject)
 
     @Slot()
     def _on_library(self) -> None:

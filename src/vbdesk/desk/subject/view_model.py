@@ -12,7 +12,7 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subject_of
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
@@ -114,7 +114,7 @@ class SubjectViewModel(QObject):
         rows = () if self.reading is None else self.reading.rows
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
         self.workspace.navigator.open(
-            "result", Recording(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at)
+            "result", RecordingRoute(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at)
         )
 
     def record(self) -> None:

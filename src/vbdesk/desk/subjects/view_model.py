@@ -40,7 +40,7 @@ _LOOK_AGAIN_MS = 5000
 
 
 @dataclass(frozen=True)
-class Listing:
+class SubjectListing:
     """How far the service's list was read.
 
     Attributes:
@@ -61,9 +61,9 @@ class Listing:
         """Whether every page was read."""
         return self.pages_read >= self.pages
 
-    def begun_anew(self) -> "Listing":
+    def begun_anew(self) -> "SubjectListing":
         """Before the first page; what is known stays known."""
-        return Listing(self.groups, listed_at=self.listed_at)
+        return SubjectListing(self.groups, listed_at=self.listed_at)
 
 
 class SubjectsViewModel(QObject):
@@ -89,10 +89,10 @@ class SubjectsViewModel(QObject):
         self.only, self.tag, self.order = Only.ALL, "", Order.NEWEST
         self._search = ""
         self._rows: list[SubjectRow] = []
-        self._service = Listing({})
+        self._service = SubjectListing({})
         self._levels: dict[str, Level] = {}
         self._busy = self._reading_here = self._read_here = self._again = self._seen = self._known = False
-        self._kept: tuple[datetime, Listing | None] = (workspace.outside.clock.now(), None)
+        self._kept: tuple[datetime, SubjectListing | None] = (workspace.outside.clock.now(), None)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_LOOK_AGAIN_MS)
@@ -204,21 +204,21 @@ class SubjectsViewModel(QObject):
         self._reading_here, self._again = True, False
         service = self._service
 
-        def work(context: TaskContext) -> tuple[Listing, list[SubjectRow]]:
+        def work(context: TaskContext) -> tuple[SubjectListing, list[SubjectRow]]:
             return service, self._merged(service)
 
         self._workspace.tasks.start(work, self._on_rows, self._on_failed_here, name="subjects")
 
-    def _fetch(self, before: Listing) -> None:
+    def _fetch(self, before: SubjectListing) -> None:
         self._busy = True
 
-        def work(context: TaskContext) -> tuple[Listing, list[SubjectRow], str]:
+        def work(context: TaskContext) -> tuple[SubjectListing, list[SubjectRow], str]:
             service, fault = self._read_pages(before, context)
             return service, self._merged(service), fault
 
         self._workspace.tasks.start(work, self._on_service, self._on_failed, name="groups")
 
-    def _read_pages(self, before: Listing, context: TaskContext) -> tuple[Listing, str]:
+    def _read_pages(self, before: SubjectListing, context: TaskContext) -> tuple[SubjectListing, str]:
         """On a worker: the next pages, while there is room for them; what was read stays when one fails."""
         groups, seen = dict(before.groups), set(before.seen)
         read, pages, fault = before.pages_read, before.pages, ""
@@ -235,9 +235,9 @@ class SubjectsViewModel(QObject):
         except ClientError as error:
             fault = error.sentence
         if read < pages or fault:
-            return Listing(groups, frozenset(seen), read, pages, before.listed_at), fault
+            return SubjectListing(groups, frozenset(seen), read, pages, before.listed_at), fault
         left = {key: group for key, group in groups.items() if key in seen}  # others were deleted there
-        return Listing(left, frozenset(seen), read, pages, self._now()), ""
+        return SubjectListing(left, frozenset(seen), read, pages, self._now()), ""
 
     def _read_kept(self, context: TaskContext) -> KeptList | None:
         """On a worker: the list as it was last kept."""
@@ -247,7 +247,7 @@ class SubjectsViewModel(QObject):
         notes = SubjectNotes(self._workspace.library.store)
         return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
 
-    def _merged(self, service: Listing) -> list[SubjectRow]:
+    def _merged(self, service: SubjectListing) -> list[SubjectRow]:
         """On a worker: the service's groups and this computer's, one row each; kept for the next time."""
         library = self._workspace.library
         notes = SubjectNotes(library.store)
@@ -303,13 +303,13 @@ class SubjectsViewModel(QObject):
     def _on_kept(self, kept: KeptList | None) -> None:
         if kept is not None and not self._known:
             self._levels |= kept.levels
-            self._service = Listing(kept.groups, listed_at=kept.listed_at)
+            self._service = SubjectListing(kept.groups, listed_at=kept.listed_at)
             self._take(kept.rows)
         self.refresh()
         self._ask_unless_fresh()
 
     @Slot(object)
-    def _on_rows(self, read: tuple[Listing, list[SubjectRow]]) -> None:
+    def _on_rows(self, read: tuple[SubjectListing, list[SubjectRow]]) -> None:
         self._reading_here, self._read_here = False, True
         service, rows = read
         current = service is self._service  # else the service answered meanwhile, and the rows lack its groups
@@ -319,7 +319,7 @@ class SubjectsViewModel(QObject):
             self.refresh()
 
     @Slot(object)
-    def _on_service(self, read: tuple[Listing, list[SubjectRow], str]) -> None:
+    def _on_service(self, read: tuple[SubjectListing, list[SubjectRow], str]) -> None:
         self._busy, self._read_here = False, True
         self._service, rows, fault = read
         self._take(rows)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QWidget
 _SCROLL_AREAS = ("QScrollArea", "QAbstractScrollArea")
 
 
-def install_scroll_area_mend() -> None:
+def install_scroll_area_workaround() -> None:
     """Describe scroll areas by Qt's interface of plain widgets; call once, after the application is made.
 
     WORKAROUND for Qt 6 (6.11.3 too; no report in its tracker is known to us): `QAccessibleAbstractScrollArea::child` in
@@ -15,7 +15,7 @@ def install_scroll_area_mend() -> None:
     shows, so a reader that counted two children, and asks for the second after the page went out of sight, made Qt read
     past the end of a list and crash. `QAccessibleWidget` counts hidden children too, and checks.
     """
-    QAccessible.installFactory(_plain_for_scroll_areas)
+    QAccessible.installFactory(_scroll_area_interface)
 
 
 def announce(where: QWidget, sentence: str, *, urgent: bool = False) -> None:
@@ -26,7 +26,7 @@ def announce(where: QWidget, sentence: str, *, urgent: bool = False) -> None:
     QAccessible.updateAccessibility(event)
 
 
-def _plain_for_scroll_areas(class_name: str, about: QObject | None) -> QAccessibleInterface | None:
+def _scroll_area_interface(class_name: str, about: QObject | None) -> QAccessibleInterface | None:
     """Qt asks for each class of an object in turn, the most derived first; None leaves it to Qt."""
     if class_name in _SCROLL_AREAS and isinstance(about, QWidget):
         return QAccessibleWidget(about, QAccessible.Role.Client)

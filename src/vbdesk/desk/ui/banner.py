@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.buttons import Button, Kind
+from vbdesk.desk.ui.buttons import Button, ButtonKind
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
@@ -50,9 +50,9 @@ class Banner(QWidget):
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
         self._sentence = Text("", Role.BODY, "text", wrap=True)
-        self._button = Button("", Kind.QUIET)
+        self._button = Button("", ButtonKind.QUIET)
         self._button.clicked.connect(self._act)
-        self._other = Button("", Kind.QUIET)
+        self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self.other_acted)
         words = QVBoxLayout()
         words.setSpacing(2)
@@ -94,7 +94,7 @@ class Banner(QWidget):
         self._sentence.setText(sentence)
         self._sentence.set_ink("text2" if title else "text")
         self._button.setText(action)
-        self._button.set_kind(Kind.LINK if tone is Tone.INFO else Kind.QUIET)
+        self._button.set_kind(ButtonKind.LINK if tone is Tone.INFO else ButtonKind.QUIET)
         self._button.setVisible(bool(action))
         self._other.setText(other)
         self._other.setVisible(bool(other))

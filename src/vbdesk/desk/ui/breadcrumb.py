@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 from vbdesk.desk.ui.theme import Role, app_theme
 
 
-class Crumb(QAbstractButton):
+class Breadcrumb(QAbstractButton):
     """A small link."""
 
     def __init__(self, text: str = "") -> None:

@@ -38,7 +38,7 @@ _GAP = 8
 _KEY_PAD = 6
 
 
-class Kind(StrEnum):
+class ButtonKind(StrEnum):
     """How much a button asks for attention."""
 
     PRIMARY = "primary"
@@ -54,7 +54,7 @@ class Button(QAbstractButton):
     def __init__(
         self,
         text: str,
-        kind: Kind = Kind.SECONDARY,
+        kind: ButtonKind = ButtonKind.SECONDARY,
         *,
         icon: str = "",
         key: str = "",
@@ -73,7 +73,7 @@ class Button(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setProperty("ringRadius", _MEASURES[size].radius)
 
-    def set_kind(self, kind: Kind) -> None:
+    def set_kind(self, kind: ButtonKind) -> None:
         """Change how much the button asks for attention."""
         self._kind = kind
         self.update()
@@ -147,17 +147,17 @@ class Button(QAbstractButton):
         c = self._theme.colours
         state = {"hovered": self.underMouse() and self.isEnabled(), "pressed": self.isDown()}
         if not self.isEnabled():
-            quiet = self._kind in (Kind.QUIET, Kind.LINK)
+            quiet = self._kind in (ButtonKind.QUIET, ButtonKind.LINK)
             return (None if quiet else QColor(c.sunken)), None, QColor(c.text3)
-        if self._kind is Kind.PRIMARY:
+        if self._kind is ButtonKind.PRIMARY:
             return hover_fill(self._theme, c.accentfill, **state), None, QColor(c.on_accent)
-        if self._kind is Kind.STOP:
+        if self._kind is ButtonKind.STOP:
             return hover_fill(self._theme, c.rec, **state), None, QColor(c.on_rec)
-        if self._kind is Kind.SECONDARY:
+        if self._kind is ButtonKind.SECONDARY:
             return hover_fill(self._theme, c.surface, **state), QColor(c.control), QColor(c.text)
         tint = self._theme.colour("text")
         tint.setAlphaF(0.12 if self.isDown() else 0.06 if state["hovered"] else 0.0)
-        return tint, None, QColor(c.accent if self._kind is Kind.LINK else c.text2)
+        return tint, None, QColor(c.accent if self._kind is ButtonKind.LINK else c.text2)
 
     def _font(self) -> QFont:
         return self._theme.font(_MEASURES[self._size].role)
@@ -202,7 +202,7 @@ class RoundButton(QAbstractButton):
         self._diameter = diameter
         self.updateGeometry()
 
-    def show_act(self, text: str, icon: str) -> None:
+    def show_action(self, text: str, icon: str) -> None:
         """Say and show another act."""
         self._icon = icon
         self.setText(text)
@@ -266,14 +266,14 @@ class KeyCap(QWidget):
 
 def primary_button(text: str, *, icon: str = "", key: str = "", size: ButtonSize = ButtonSize.NORMAL) -> Button:
     """The one main act of a screen."""
-    return Button(text, Kind.PRIMARY, icon=icon, key=key, size=size)
+    return Button(text, ButtonKind.PRIMARY, icon=icon, key=key, size=size)
 
 
 def secondary_button(text: str, *, icon: str = "", key: str = "", size: ButtonSize = ButtonSize.NORMAL) -> Button:
     """Another act."""
-    return Button(text, Kind.SECONDARY, icon=icon, key=key, size=size)
+    return Button(text, ButtonKind.SECONDARY, icon=icon, key=key, size=size)
 
 
 def quiet_button(text: str, *, icon: str = "", key: str = "", size: ButtonSize = ButtonSize.NORMAL) -> Button:
     """An act that stands back: words only."""
-    return Button(text, Kind.QUIET, icon=icon, key=key, size=size)
+    return Button(text, ButtonKind.QUIET, icon=icon, key=key, size=size)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.page_head import PageHead
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 
@@ -31,19 +31,19 @@ class Card(QFrame):
             self.body.addLayout(head)
 
 
-def headed(title: str, *controls: QWidget) -> Card:
+def card_with_header(title: str, *controls: QWidget) -> Card:
     """A card whose controls go below its title where there is no room beside it."""
     words = QHBoxLayout()
     words.addWidget(Text(title, Role.CARD_TITLE))
     words.addStretch(1)
-    head = PageHead(words, *controls, words_width=_TITLE_WIDTH)
+    head = PageHeader(words, *controls, words_width=_TITLE_WIDTH)
     head.setMinimumWidth(1)  # it arranges itself for the width there is, so it may not ask for one
     card = Card(padding=20)
     card.body.addWidget(head)
     return card
 
 
-def line() -> QFrame:
+def horizontal_line() -> QFrame:
     """A 1 px line between rows."""
     frame = QFrame()
     frame.setObjectName("line")
@@ -51,7 +51,7 @@ def line() -> QFrame:
     return frame
 
 
-def upright_line() -> QFrame:
+def vertical_line() -> QFrame:
     """A 1 px line between columns."""
     frame = QFrame()
     frame.setObjectName("line")
@@ -59,7 +59,7 @@ def upright_line() -> QFrame:
     return frame
 
 
-def scrolled(content: QWidget) -> QScrollArea:
+def scroll_area(content: QWidget) -> QScrollArea:
     """`content` in an area that scrolls vertically, never sideways."""
     area = QScrollArea()
     content.setObjectName(content.objectName() or "scrolled")

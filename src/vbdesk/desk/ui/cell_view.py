@@ -28,8 +28,18 @@ from PySide6.QtWidgets import (
 
 from vbdesk.desk.ui.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
 from vbdesk.desk.ui.cell_table import CellRole, CellTable
-from vbdesk.desk.ui.cells import Act, Cell, Heat, LevelMark, Moving, Stacked, StateMark, TwoLines, Words
-from vbdesk.desk.ui.heat_map import paint_heat, paint_stacked
+from vbdesk.desk.ui.cells import (
+    ButtonCell,
+    Cell,
+    HeatCell,
+    LevelCell,
+    LevelCountsCell,
+    ProgressCell,
+    StateCell,
+    TextCell,
+    TwoLineCell,
+)
+from vbdesk.desk.ui.heat_map import paint_heat, paint_level_counts
 from vbdesk.desk.ui.painting import antialiased, hover_fill, paint_tick_box, rounded
 from vbdesk.desk.ui.progress import paint_progress
 from vbdesk.desk.ui.state_chip import STATE_LOOKS
@@ -280,7 +290,7 @@ class CellView(QTableView):
     def _button_at(self, point: QPoint) -> QRect | None:
         index = self.indexAt(point)
         cell = index.data(CellRole.CELL) if index.isValid() else None
-        if not isinstance(cell, Act) or not cell.text:
+        if not isinstance(cell, ButtonCell) or not cell.text:
             return None
         rect = button_rect(self._theme, cell, QRectF(self.visualRect(index)), last=True).toRect()
         return rect if rect.contains(point) else None
@@ -311,26 +321,26 @@ class _CellDelegate(QStyledItemDelegate):
             paint_tick_box(self._theme, painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
         cell: Cell = index.data(CellRole.CELL)
         match cell:
-            case Words():
-                _paint_words(self._theme, painter, cell, area)
-            case TwoLines():
+            case TextCell():
+                _paint_text(self._theme, painter, cell, area)
+            case TwoLineCell():
                 _paint_two_lines(self._theme, painter, cell, area)
-            case StateMark():
+            case StateCell():
                 paint_chip(
                     self._theme,
                     painter,
                     STATE_LOOKS[cell.state],
                     _centred(area, chip_size(self._theme, STATE_LOOKS[cell.state])),
                 )
-            case LevelMark():
+            case LevelCell():
                 _paint_level(self._theme, painter, cell, area)
-            case Moving():
-                _paint_moving(self._theme, painter, cell, area)
-            case Heat():
+            case ProgressCell():
+                _paint_progress_cell(self._theme, painter, cell, area)
+            case HeatCell():
                 paint_heat(self._theme, painter, cell, rect)
-            case Stacked():
-                paint_stacked(self._theme, painter, cell, area)
-            case Act() if cell.text:
+            case LevelCountsCell():
+                paint_level_counts(self._theme, painter, cell, area)
+            case ButtonCell() if cell.text:
                 box = button_rect(self._theme, cell, rect, last=last)
                 over = hovered and box.contains(self._view.pointer)
                 _paint_button(self._theme, painter, cell, box, hovered=over)
@@ -345,7 +355,7 @@ class _CellDelegate(QStyledItemDelegate):
             painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
 
 
-def button_rect(theme: Theme, act: Act, cell: QRectF, *, last: bool) -> QRectF:
+def button_rect(theme: Theme, act: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
     """Where the button of a cell stands: at its right edge."""
     px = theme.px
     width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
@@ -357,14 +367,14 @@ def _centred(area: QRectF, size: QSize) -> QRectF:
     return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
 
 
-def _paint_level(theme: Theme, painter: QPainter, cell: LevelMark, area: QRectF) -> None:
+def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF) -> None:
     if cell.level is None:
-        _paint_words(theme, painter, Words(cell.words, "text3"), area)
+        _paint_text(theme, painter, TextCell(cell.words, "text3"), area)
     else:
         paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
 
 
-def _paint_words(theme: Theme, painter: QPainter, cell: Words, area: QRectF) -> None:
+def _paint_text(theme: Theme, painter: QPainter, cell: TextCell, area: QRectF) -> None:
     """One line where it fits, else two; what is longer ends in an ellipsis and is said in full to a screen reader."""
     font = theme.font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
     metrics = QFontMetricsF(font)
@@ -394,7 +404,7 @@ def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
     return first, " ".join(words[count:])
 
 
-def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLines, area: QRectF) -> None:
+def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: QRectF) -> None:
     """A long caption takes as many lines as the row is high enough for."""
     first, second = theme.line_height(Role.LABEL_STRONG), theme.line_height(Role.CAPTION)
     caption = QFontMetricsF(theme.font(Role.CAPTION))
@@ -416,7 +426,7 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLines, area: QRec
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
 
 
-def _paint_moving(theme: Theme, painter: QPainter, cell: Moving, area: QRectF) -> None:
+def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, area: QRectF) -> None:
     height = theme.line_height(Role.LABEL)
     top = area.center().y() - height + 2
     strong = theme.font(Role.LABEL_STRONG)
@@ -433,7 +443,7 @@ def _paint_moving(theme: Theme, painter: QPainter, cell: Moving, area: QRectF) -
     paint_progress(theme, painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), cell.share)
 
 
-def _paint_button(theme: Theme, painter: QPainter, act: Act, box: QRectF, *, hovered: bool) -> None:
+def _paint_button(theme: Theme, painter: QPainter, act: ButtonCell, box: QRectF, *, hovered: bool) -> None:
     colours = theme.colours
     fill: QColor | None = hover_fill(theme, colours.surface, hovered=hovered, pressed=False)
     edge: QColor | None = theme.colour("control")

@@ -8,7 +8,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextCell:
     """A sentence or a figure.
 
     Attributes:
@@ -24,7 +24,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoLines:
+class TwoLineCell:
     """A name over a caption."""
 
     first: str
@@ -37,7 +37,7 @@ class TwoLines:
 
 
 @dataclass(frozen=True, slots=True)
-class StateMark:
+class StateCell:
     """The state of a recording in the outbox."""
 
     state: OutboxState
@@ -49,7 +49,7 @@ class StateMark:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelMark:
+class LevelCell:
     """A level; None where there is none to tell, with `words` in its place."""
 
     level: Level | None
@@ -62,7 +62,7 @@ class LevelMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class ProgressCell:
     """How far something is: figures, what else there is to say, and a bar."""
 
     figures: str
@@ -76,7 +76,7 @@ class Moving:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ButtonCell:
     """A button; empty `text` for none. `quiet` ones are words only."""
 
     text: str
@@ -84,7 +84,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatCell:
     """A cell of a heat map.
 
     Attributes:
@@ -103,7 +103,7 @@ class Heat:
 
 
 @dataclass(frozen=True, slots=True)
-class Stacked:
+class LevelCountsCell:
     """How many there are of each level, as a bar of `total`."""
 
     counts: tuple[tuple[Level, int], ...]
@@ -115,7 +115,7 @@ class Stacked:
         return ", ".join(f"{level.value} {count}" for level, count in self.counts if count) or "nothing yet"
 
 
-Cell = Words | TwoLines | StateMark | LevelMark | Moving | Act | Heat | Stacked
+Cell = TextCell | TwoLineCell | StateCell | LevelCell | ProgressCell | ButtonCell | HeatCell | LevelCountsCell
 
 
 class Row(Protocol):

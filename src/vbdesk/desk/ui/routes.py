@@ -5,7 +5,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordingRoute:
     """A recording whose result is to be shown: one of this computer, a job of the service, or both.
 
     Attributes:
@@ -19,15 +19,15 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonRoute:
     """Two recordings of one subject, to be shown side by side."""
 
-    left: Recording
-    right: Recording
+    left: RecordingRoute
+    right: RecordingRoute
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewTake:
+class ReviewRoute:
     """A recording of this computer whose check is to be shown again."""
 
     take_id: str

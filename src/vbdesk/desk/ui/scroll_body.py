@@ -3,7 +3,7 @@
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.card import scrolled
+from vbdesk.desk.ui.card import scroll_area
 
 SCROLL_BAR = 16
 """Width of a scroll bar; it stands in the page's margin, so that cards keep their edges."""
@@ -21,7 +21,7 @@ class ScrollBody(QWidget):
         around.setContentsMargins(0, 0, SCROLL_BAR, 0)
         around.addLayout(self.body)
         around.addStretch(1)
-        self._around, self._area = around, scrolled(content)
+        self._around, self._area = around, scroll_area(content)
         self._area.viewport().installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -51,7 +51,7 @@ class _Option(QAbstractButton):
             event.accept()
 
 
-class Segment(QWidget):
+class SegmentedChoice(QWidget):
     """One of a few choices; arrow keys move between them.
 
     Signals:

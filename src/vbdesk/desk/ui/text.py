@@ -61,7 +61,7 @@ class Text(QLabel):
         self.setMinimumHeight(self._theme.line_height(self._role))
 
 
-class Elided(Text):
+class ElidedText(Text):
     """One line that gives way where room is short; whoever points at it or reads it by ear gets all of it."""
 
     def minimumSizeHint(self) -> QSize:  # noqa: D102
@@ -76,7 +76,7 @@ class Elided(Text):
         painter.end()
 
 
-class Prompt(QLabel):
+class PromptLabel(QLabel):
     """Text that a person reads aloud: large, with generous lines."""
 
     def __init__(self, role: Role = Role.PROMPT, parent: QWidget | None = None) -> None:

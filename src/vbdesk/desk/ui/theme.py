@@ -21,8 +21,8 @@ from vbdesk.desk.ui.tokens import (
     LIGHT,
     LIGHT_LEVELS,
     TYPE_SCALE,
-    Colours,
-    LevelColours,
+    LevelPalette,
+    Palette,
     Role,
 )
 from vbdesk.resource_files import resource
@@ -74,7 +74,7 @@ class Theme(QObject):
         return self._dark
 
     @property
-    def colours(self) -> Colours:
+    def colours(self) -> Palette:
         """The colour tokens in use."""
         return DARK if self._dark else LIGHT
 
@@ -92,7 +92,7 @@ class Theme(QObject):
         """A colour token by its name."""
         return QColor(getattr(self.colours, token))
 
-    def level(self, level: Level) -> LevelColours:
+    def level(self, level: Level) -> LevelPalette:
         """Colours of a level."""
         return (DARK_LEVELS if self._dark else LIGHT_LEVELS)[level]
 
@@ -238,7 +238,7 @@ def _base_font() -> QFont:
     return font
 
 
-def _qt_palette(colours: Colours) -> QPalette:
+def _qt_palette(colours: Palette) -> QPalette:
     """What Qt itself paints with: menus, selections, disabled text."""
     roles = {
         QPalette.ColorRole.Window: colours.bg,

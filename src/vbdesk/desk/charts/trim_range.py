@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TrimRange:
     """A part of a recording, in seconds from its start."""
 
     start: float

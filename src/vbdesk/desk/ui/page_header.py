@@ -9,7 +9,7 @@ from vbdesk.desk.ui.theme import app_theme
 _GAP = 12
 
 
-class PageHead(QWidget):
+class PageHeader(QWidget):
     """Two parts, side by side or one below the other."""
 
     def __init__(self, words: QLayout, *controls: QWidget, words_width: int = 300) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind
-from vbdesk.desk.ui.text import Elided
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
+from vbdesk.desk.ui.text import ElidedText
 from vbdesk.desk.ui.theme import Role
 
 
-class ChoiceBar(QWidget):
+class ActionBar(QWidget):
     """A sentence at the left, buttons at the right; only those that apply are shown.
 
     Signals:
@@ -19,23 +19,23 @@ class ChoiceBar(QWidget):
 
     acted = Signal(str)
 
-    def __init__(self, deeds: Sequence[tuple[str, str, str]]) -> None:
-        """`deeds` are (key, words, icon), in the order in which they stand."""
+    def __init__(self, actions: Sequence[tuple[str, str, str]]) -> None:
+        """`actions` are (key, words, icon), in the order in which they stand."""
         super().__init__()
-        self._words = Elided("", Role.LABEL, "text2")
+        self._words = ElidedText("", Role.LABEL, "text2")
         row = QHBoxLayout(self)
         row.setContentsMargins(20, 8, 12, 8)
         row.setSpacing(8)
         row.addWidget(self._words, 1)
         self._buttons: dict[str, Button] = {}
-        for key, words, icon in deeds:
-            button = Button(words, Kind.QUIET, icon=icon, size=ButtonSize.ROW)
-            button.setProperty("deed", key)
+        for key, words, icon in actions:
+            button = Button(words, ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW)
+            button.setProperty("action", key)
             button.clicked.connect(self._on_clicked)
             self._buttons[key] = button
             row.addWidget(button)
 
-    def show_deeds(self, words: str, shown: dict[str, str]) -> None:
+    def show_actions(self, words: str, shown: dict[str, str]) -> None:
         """Say `words`, and show the buttons named in `shown`, each with its accessible name."""
         self._words.setText(words)
         for key, button in self._buttons.items():
@@ -54,4 +54,4 @@ class ChoiceBar(QWidget):
     def _on_clicked(self) -> None:
         sender = self.sender()
         if isinstance(sender, Button):
-            self.acted.emit(str(sender.property("deed")))
+            self.acted.emit(str(sender.property("action")))
