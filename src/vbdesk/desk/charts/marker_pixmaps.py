@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from pyqtgraph.Qt.internals import PrimitiveArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
+from shiboken6 import wrapInstance
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import Flags, Floats
@@ -21,6 +21,7 @@ _SIZES = 8
 _HEAVIEST = 1.5  # weights above it are drawn alike
 _CELL = 2.0 * (RING_RADIUS + 2.0)
 _LEVELS = tuple(Level)
+_FRAGMENT_FIELDS = 10  # of QPainter.PixmapFragment: centre, source rectangle, scale, rotation, opacity
 
 Cells = NDArray[np.intp]
 
@@ -67,19 +68,18 @@ def _paint_unusual(painter: QPainter, at: QPointF, level: Level, shape: str, col
 
 def _draw_markers(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: QPixmap) -> None:
     """Stamp cells of a strip around points; x and y are centres."""
-    ratio, side = strip.devicePixelRatio(), strip.height()
-    marks = PrimitiveArray(QPainter.PixmapFragment, 10)
-    marks.resize(len(x))
     if not len(x):
         return
-    fields = marks.ndarray()
+    side = strip.height()
+    fields = np.empty((len(x), _FRAGMENT_FIELDS))
     fields[:, 0], fields[:, 1] = x, y
     fields[:, 2], fields[:, 3] = side * cells, 0.0
     fields[:, 4:6] = side
-    fields[:, 6:8] = 1.0 / ratio
+    fields[:, 6:8] = 1.0 / strip.devicePixelRatio()
     fields[:, 8], fields[:, 9] = 0.0, 1.0
+    first = wrapInstance(fields.ctypes.data, QPainter.PixmapFragment)  # the array is read in place
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    painter.drawPixmapFragments(*marks.drawargs(), strip)  # type: ignore[call-arg]  # an array, as pyqtgraph gives it
+    painter.drawPixmapFragments(first, len(x), strip)
 
 
 @lru_cache(maxsize=8)
