@@ -1,4 +1,4 @@
-"""What the marks of the trajectory charts mean."""
+"""Legend of the trajectory charts."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ _MARK_HEIGHT, _MARK_GAP = 18, 8
 
 
 class Legend(QWidget):
-    """Marks and words in as many lines as they need."""
+    """Markers with texts, wrapped into lines."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -44,7 +44,7 @@ class Legend(QWidget):
         self._theme.changed.connect(self._place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break into lines anew."""
+        """Wrap the entries again."""
         super().resizeEvent(event)
         self._place()
 
@@ -61,7 +61,7 @@ class Legend(QWidget):
 
 
 class _Mark(QWidget):
-    """One mark, as the charts draw it."""
+    """One marker, as the charts draw it."""
 
     def __init__(self, paint: Paint, width: int) -> None:
         self._theme = app_theme()

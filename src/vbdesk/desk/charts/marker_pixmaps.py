@@ -1,4 +1,4 @@
-"""Marks of the charts, painted once into a strip and stamped wherever one is due: thousands cost a millisecond."""
+"""Chart markers, painted once into a pixmap strip and copied: thousands cost a millisecond."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,7 +18,7 @@ from vbdesk.desk.ui.tokens import Palette
 RING_RADIUS = 7.5
 _GLYPH = 9.0
 _SIZES = 8
-_HEAVIEST = 1.5  # weights above it are drawn alike
+_HEAVIEST = 1.5  # larger weights are drawn with this size
 _CELL = 2.0 * (RING_RADIUS + 2.0)
 _LEVELS = tuple(Level)
 _FRAGMENT_FIELDS = 10  # of QPainter.PixmapFragment: centre, source rectangle, scale, rotation, opacity
@@ -37,7 +37,7 @@ def draw_readings(
     scale: float,
     alpha: float,
 ) -> None:
-    """Dots sized by weight; rings where the recording had quality issues."""
+    """Draw dots sized by weight; rings for recordings with quality issues."""
     size = np.rint(np.clip(weight, 0.0, _HEAVIEST) / _HEAVIEST * (_SIZES - 1)).astype(np.intp)
     colours, ratio = theme.colours, painter.device().devicePixelRatioF()
     _draw_markers(
@@ -46,7 +46,7 @@ def draw_readings(
 
 
 def draw_unusual(theme: Theme, painter: QPainter, x: Floats, y: Floats, levels: list[Level], *, scale: float) -> None:
-    """Rings around the glyph of each reading's level."""
+    """Draw the level glyph of each reading in a ring."""
     cells = np.array([_LEVELS.index(level) for level in levels], dtype=np.intp)
     ratio = painter.device().devicePixelRatioF()
     shapes = tuple(theme.level(level).shape for level in _LEVELS)
@@ -54,7 +54,7 @@ def draw_unusual(theme: Theme, painter: QPainter, x: Floats, y: Floats, levels: 
 
 
 def paint_unusual_marker(theme: Theme, painter: QPainter, at: QPointF, level: Level) -> None:
-    """A ring around the glyph of the level: the shape says it without colour."""
+    """Paint the glyph of a level in a ring."""
     _paint_unusual(painter, at, level, theme.level(level).shape, theme.colours)
 
 
@@ -67,7 +67,7 @@ def _paint_unusual(painter: QPainter, at: QPointF, level: Level, shape: str, col
 
 
 def _draw_markers(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: QPixmap) -> None:
-    """Stamp cells of a strip around points; x and y are centres."""
+    """Draw cells of a strip; x and y are centres."""
     if not len(x):
         return
     side = strip.height()
@@ -77,7 +77,7 @@ def _draw_markers(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: 
     fields[:, 4:6] = side
     fields[:, 6:8] = 1.0 / strip.devicePixelRatio()
     fields[:, 8], fields[:, 9] = 0.0, 1.0
-    first = wrapInstance(fields.ctypes.data, QPainter.PixmapFragment)  # the array is read in place
+    first = wrapInstance(fields.ctypes.data, QPainter.PixmapFragment)  # reads the array in place
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
     painter.drawPixmapFragments(first, len(x), strip)
 

@@ -1,4 +1,4 @@
-"""How the chart of one sign is painted, from arrays, into a rectangle."""
+"""Painting functions for the chart of one sign."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +15,15 @@ from vbdesk.desk.ui.theme import Role, Theme
 
 ScoreRange = tuple[float, float]
 
-_LONE_HALF_WIDTH = 2.0  # px, of the bands of a timepoint that stands alone
-_CROWDED_PX = 5.0  # less room than this for a reading, and all stand back behind the estimate
+_LONE_HALF_WIDTH = 2.0  # px; bands of a single timepoint
+_CROWDED_PX = 5.0  # with less space for each reading, readings move behind the estimate
 _CROWDED_SCALE = 0.62
 _SILENT_HEIGHT = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChartFrame:
-    """Where a chart stands: pixels of its rectangle, moments at its left and right edge, scores at bottom and top."""
+    """Maps a chart's moments and scores to pixels of its rectangle."""
 
     rect: QRectF
     start: float
@@ -52,13 +52,13 @@ class ChartFrame:
         return self.start + (x - self.rect.left()) * (self.end - self.start) / self.rect.width()
 
     def seen(self, t: Floats) -> slice:
-        """The part of ordered moments that can be seen, and one more at either side."""
+        """Slice of ordered moments that are visible, plus one at either side."""
         first, last = np.searchsorted(t, (self.start, self.end))
         return slice(max(int(first) - 1, 0), int(last) + 1)
 
 
 def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame) -> None:
-    """Paint everything but what moves: bands, baseline, estimate, readings, what stands out."""
+    """Paint bands, baseline, estimate, readings and unusual readings."""
     course = chart.course
     stretches = [part for part in (_seen_part(run, frame, course.t) for run in course.stretches()) if part]
     colours = theme.colours
@@ -82,7 +82,7 @@ def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFr
 
 
 def paint_uncounted_time(theme: Theme, painter: QPainter, frame: ChartFrame, window: tuple[float, float]) -> None:
-    """Shade the time that does not count, with a line where the window begins."""
+    """Shade the time before the window that counts, with a line at its start."""
     begins = frame.x_at(window[0])
     if begins <= frame.rect.left():
         return
@@ -95,7 +95,7 @@ def paint_uncounted_time(theme: Theme, painter: QPainter, frame: ChartFrame, win
 
 
 def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: ChartFrame) -> None:
-    """Say in words how long nothing was recorded, where there is room for the words."""
+    """Write the length of each gap between recordings, where the text fits."""
     painter.setFont(theme.font(Role.CAPTION))
     painter.setPen(theme.colour("text3"))
     metrics = painter.fontMetrics()
@@ -110,28 +110,28 @@ def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: C
 
 
 def dotted(colour: str) -> QPen:
-    """The line of a cut."""
+    """Pen of a level cut."""
     pen = QPen(QColor(colour), 1.0)
     pen.setDashPattern([2, 4])
     return pen
 
 
 def dashed(colour: str) -> QPen:
-    """The line of the baseline."""
+    """Pen of the baseline."""
     pen = QPen(QColor(colour), 1.25)
     pen.setDashPattern([6, 3])
     return pen
 
 
 def shade(theme: Theme) -> QColor:
-    """What lies over time that does not count."""
+    """Overlay colour of time that does not count."""
     colour = theme.colour("sunken")
     colour.setAlphaF(0.7)
     return colour
 
 
 def faded(theme: Theme, token: str, alpha: float) -> QColor:
-    """A colour token that lets through what is behind it."""
+    """A colour token with transparency."""
     colour = theme.colour(token)
     colour.setAlphaF(alpha)
     return colour
@@ -144,7 +144,7 @@ def _seen_part(run: slice, frame: ChartFrame, t: Floats) -> slice | None:
 
 
 def _polygon(x: Floats, y: Floats) -> QPolygonF:
-    """Points of two arrays, copied at once."""
+    """Polygon from two arrays, copied in one step."""
     polygon = QPolygonF()
     polygon.resize(len(x))
     if len(x):

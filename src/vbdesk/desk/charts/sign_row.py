@@ -17,7 +17,7 @@ _BESIDE, _LADDER_GAP, _RIGHT = 8, 8, 8
 
 
 class SignChartRow(QFrame):
-    """The name stands beside the chart, or above it where that would leave the chart too little room."""
+    """The name is left of the chart, or above it in narrow windows."""
 
     def __init__(self, window: TimeWindow, *, topmost: bool) -> None:
         self._theme = app_theme()
@@ -35,13 +35,13 @@ class SignChartRow(QFrame):
         standing.addStretch(1)
         self._names = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._names.setSpacing(6)
-        self._names.addStretch(1)  # above the name, where it stands beside the chart
+        self._names.addStretch(1)  # px above the name
         self._names.addWidget(self._name)
         self._names.addLayout(standing)
         self._names.addStretch(1)
         self._column = QWidget()
         self._column.setLayout(self._names)
-        self.plot = SignPlot(window, says_gaps=topmost)
+        self.plot = SignPlot(window, shows_gap_texts=topmost)
         self.ladder = LevelLadder()
         charts = QHBoxLayout()
         charts.setSpacing(_LADDER_GAP)
@@ -59,7 +59,7 @@ class SignChartRow(QFrame):
         self.set_stacked(stacked=False)
 
     def set_stacked(self, *, stacked: bool) -> None:
-        """Put the name above the chart, or beside it; also after the text size changed."""
+        """Put the name above or left of the chart; call again after the text size changed."""
         px = self._theme.px
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(2 if stacked else _BESIDE)
@@ -90,7 +90,7 @@ class SignChartRow(QFrame):
         self.plot.setAccessibleDescription(" ".join(part for part in (sign.trend_detail, present) if part))
 
     def set_highlighted(self, *, lit: bool) -> None:
-        """Show that the keyboard's cursor speaks of this sign."""
+        """Highlight the row that the keyboard cursor is in."""
         self._name.set_ink("accent" if lit else "text")
 
 

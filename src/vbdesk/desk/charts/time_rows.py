@@ -1,4 +1,4 @@
-"""What stands under the charts: the notes on recordings, and the shared time axis."""
+"""Rows under the charts: notes and the shared time axis."""
 
 from datetime import UTC, datetime
 
@@ -26,11 +26,11 @@ _ZONE_WIDTH = 190
 
 
 class NoteLane(QWidget):
-    """A flag at every note.
+    """A row with a flag at every note.
 
     Signals:
         mark_pointed: (float) epoch seconds of the note under the pointer.
-        mark_chosen: (float) of the note that was clicked.
+        mark_chosen: (float) epoch seconds of the note that was clicked.
     """
 
     mark_pointed = Signal(float)
@@ -47,18 +47,18 @@ class NoteLane(QWidget):
         window.changed.connect(self.update)
 
     def set_margins(self, left: int, right: int) -> None:
-        """Leave as much room at both sides as the charts do."""
+        """Use the same margins as the charts."""
         self._left, self._right = left, right
         self.setFixedHeight(self._theme.px(_LANE_HEIGHT))
         self.update()
 
     def frame(self) -> ChartFrame:
-        """Where moments are in this widget."""
+        """Mapping of moments to this widget's pixels."""
         rect = QRectF(self.rect()).adjusted(self._left, 0, -self._right, 0)
         return ChartFrame(rect, self._window.start, self._window.end, (0.0, 1.0))
 
     def show_marks(self, marks: tuple[NoteMarker, ...]) -> None:
-        """Show these; no row at all for none."""
+        """Show notes; hide the row if there are none."""
         self._marks = marks
         self.setVisible(bool(marks))
         self.setAccessibleDescription(" ".join(f"{mark.words}." for mark in marks))
@@ -82,13 +82,13 @@ class NoteLane(QWidget):
         painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which note the pointer is at."""
+        """Emit the note under the pointer."""
         near = self._near(event.position().x())
         if near is not None:
             self.mark_pointed.emit(near)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell which note was clicked."""
+        """Emit the note that was clicked."""
         near = self._near(event.position().x())
         if near is not None:
             self.mark_chosen.emit(near)
@@ -100,7 +100,7 @@ class NoteLane(QWidget):
 
 
 class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
-    """The axis under the charts, and the view box to which theirs are linked."""
+    """The axis under the charts; their view boxes are linked to its own."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -112,15 +112,15 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
             item.setParentItem(self.centralWidget)
         self.setFrameShape(self.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the trajectory view has the keyboard focus
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Time axis")
         self.sigDeviceRangeChanged.connect(self._arrange)
-        self._theme.changed.connect(self._paint_anew)
-        self._paint_anew()
+        self._theme.changed.connect(self._repaint)
+        self._repaint()
 
     def set_margins(self, left: int, right: int) -> None:
-        """Leave as much room at both sides as the charts do; without a column at the left the zone stands below."""
+        """Use the charts' margins; without a left column, the time zone is below the axis."""
         self._left, self._right = left, right
         self._days.zone_below = left < self._theme.px(_ZONE_WIDTH)
         line = self._theme.line_height(Role.CAPTION) if self._days.zone_below else 0
@@ -128,20 +128,20 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self._arrange()
 
     def frame(self) -> ChartFrame:
-        """Where moments are in this widget."""
+        """Mapping of moments to this widget's pixels."""
         return self._days.frame()
 
     def show_chart(self, chart: TrajectoryChart) -> None:
-        """Show when the chart was read, and what it rests on."""
+        """Show when the chart was read, and the window that counts."""
         self._days.show_chart(chart)
         self.setAccessibleDescription(self.words())
 
     def words(self) -> str:
-        """Which zone, and what counts."""
+        """Time zone and the window that counts, for screen readers."""
         return self._days.words()
 
     @Slot()
-    def _paint_anew(self) -> None:
+    def _repaint(self) -> None:
         self.setBackground(self._theme.colour("surface"))
         self._days.update()
 
@@ -154,7 +154,7 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
 
 
 class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
-    """Days, the day of the read, where the window begins that counts, and which local time it is."""
+    """Paints ticks, the day of the read, the start of the window that counts, and the time zone."""
 
     def __init__(self, box: TimeViewBox) -> None:
         self._theme = app_theme()
@@ -167,7 +167,7 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         self.linkToView(box)
 
     def show_chart(self, chart: TrajectoryChart) -> None:
-        """Show when the chart was read, and what it rests on."""
+        """Show when the chart was read, and the window that counts."""
         self._read_s, self._counts_from, self._counts_days = (
             chart.as_of.timestamp(),
             chart.window[0],
@@ -176,16 +176,16 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         self.update()
 
     def words(self) -> str:
-        """Which zone, and what counts."""
+        """Time zone and the window that counts, for screen readers."""
         return f"{zone_words(self._read_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
 
     def frame(self) -> ChartFrame:
-        """Where moments are."""
+        """Mapping of moments to pixels."""
         start, end = self._box.viewRange()[0]
         return ChartFrame(self._box.geometry(), start, end, (0.0, 1.0))
 
     def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
-        """Paint line, ticks and words."""
+        """Paint line, ticks and texts."""
         antialiased(painter)
         frame = self.frame()
         painter.setPen(QPen(self._theme.colour("control"), 1.0))
@@ -196,7 +196,7 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         self._paint_zone(painter, frame)
 
     def _paint_read(self, painter: QPainter, frame: ChartFrame) -> list[tuple[float, float]]:
-        """The filled label; returns the stretches of pixels that are taken."""
+        """Paint the label of the read; return the pixel ranges that it occupies."""
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
@@ -211,7 +211,7 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         return [(box.left() - _GAP, box.right() + _GAP)]
 
     def _paint_window(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
-        """Where the window begins: an edge on the axis, and what it is, where there is room."""
+        """Paint the start of the window that counts, with a text if it fits."""
         x = frame.x_at(self._counts_from)
         if not frame.rect.left() <= x <= frame.rect.right():
             return
@@ -232,7 +232,7 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
             x, half = frame.x_at(moment), metrics.horizontalAdvance(words) / 2
             painter.setPen(QPen(self._theme.colour("control"), 1.0))
             painter.drawLine(QLineF(x, 0, x, _TICK))
-            x = max(x, half + 4)  # whole, where the charts begin at the edge
+            x = max(x, half + 4)  # not cut off at the left edge
             if all(x + half < left or x - half > right for left, right in taken):
                 painter.setPen(self._theme.colour("text3"))
                 painter.drawText(QPointF(x - half, self._base_line(painter)), words)

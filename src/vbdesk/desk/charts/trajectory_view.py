@@ -1,4 +1,4 @@
-"""A subject's small multiples: one row a sign, one time axis, one cursor through all."""
+"""The charts of a subject: one row for each sign, one time axis, one cursor."""
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal, Slot
@@ -20,9 +20,9 @@ from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.ui.time_text import counted
 
-_LEAST_CHART = 400  # px beside the names at 100 % text; below that the names stand above
-_LEAST_WITH_LEGEND = 340  # px at 100 % text; in a lower window the charts need the room
-_DOT_ROOM, _RING_ROOM = 0.07, 0.12  # score; the radius of the cursor's dot, and of a ring, in the lowest row
+_LEAST_CHART = 400  # px; with less chart width at 100 % text, names are above the charts
+_LEAST_WITH_LEGEND = 340  # px at 100 % text; lower windows need the space for charts
+_DOT_ROOM, _RING_ROOM = 0.07, 0.12  # score; room for markers in the lowest row
 _PAN_SHARE = 0.25
 
 
@@ -31,7 +31,7 @@ class TrajectoryView(QWidget):
 
     Signals:
         recording_chosen: (str) job id of the recording to open.
-        moved: a person moved the time that is shown away from the range that was chosen.
+        moved: the user moved the visible time away from the chosen range.
     """
 
     recording_chosen = Signal(str)
@@ -45,9 +45,9 @@ class TrajectoryView(QWidget):
         self._moments: Floats = np.empty(0)
         self._unusual: Floats = np.empty(0)
         self._cursor: float | None = None
-        self._sign = 0  # row of which the cursor speaks
+        self._sign = 0  # row of the cursor
         self._days: float | None = None
-        self._follows = True  # nobody moved the time away from the range
+        self._follows = True  # the visible time is the chosen range
         self._shown = 0  # rows that are up to date
         self._more = QTimer(self)
         self._more.setInterval(0)
@@ -80,11 +80,11 @@ class TrajectoryView(QWidget):
         self._theme.changed.connect(self._fit)
 
     def show_chart(self, chart: TrajectoryChart, *, gradually: bool = False) -> None:
-        """Show another subject or newer data; the range, the place and the cursor that were chosen stay.
+        """Show another subject or newer data; range, position and cursor stay.
 
         Args:
             chart: what to show.
-            gradually: one row at a time, so that a window stays responsive meanwhile.
+            gradually: one row at a time, to keep the window responsive.
         """
         same = self._chart is not None and self._chart.group_id == chart.group_id
         self._chart = chart
@@ -120,14 +120,14 @@ class TrajectoryView(QWidget):
             self.time.show(first if days is None else last - days * DAY_S, last)
 
     def move_cursor_to(self, moment_s: float, sign: str) -> None:
-        """Bring a recording into sight, with the cursor at it, speaking of a sign."""
+        """Scroll to a recording and put the cursor at one of its signs."""
         if self._chart is not None:
             names = [chart.name for chart in self._chart.signs]
             self._sign = names.index(sign) if sign in names else 0
             self._move_by_key(moment_s)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the axis under the charts when a scroll bar stands beside them."""
+        """Keep the axis aligned with the charts when a scroll bar appears."""
         if event.type() == QEvent.Type.Resize:
             self._fit()
         return False
@@ -138,18 +138,18 @@ class TrajectoryView(QWidget):
         self._move_cursor(self._cursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the cursor, the sign of which it speaks, and the time that is shown; see the page's help."""
+        """Move the cursor in time and between signs, and the visible time; see the page's help."""
         if self._chart is None or not len(self._moments) or not self._press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
 
     @property
     def drawing(self) -> bool:
-        """Whether rows are still to be drawn."""
+        """Whether some rows are not drawn yet."""
         return self._more.isActive()
 
     @property
     def cursor_moment(self) -> float | None:
-        """Where the cursor stands, epoch seconds."""
+        """Position of the cursor, epoch seconds."""
         return self._cursor
 
     def _press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
@@ -179,7 +179,7 @@ class TrajectoryView(QWidget):
         return True
 
     def _step(self, moments: Floats, *, forward: bool) -> None:
-        """To the next of `moments`; from nowhere, to the newest."""
+        """Move the cursor to the next of `moments`; without a cursor, to the newest."""
         if not len(moments):
             announce(self, "No recording stands out.")
         elif self._cursor is None:
@@ -190,7 +190,7 @@ class TrajectoryView(QWidget):
             self._move_by_key(float(moments[min(max(place, 0), len(moments) - 1)]))
 
     def _move_by_key(self, moment_s: float) -> None:
-        """By keyboard: into sight, and told."""
+        """Move the cursor by keyboard: scroll to it and announce it."""
         self.time.scroll_to(moment_s)
         self._move_cursor(moment_s)
         row = self._row()
@@ -232,7 +232,7 @@ class TrajectoryView(QWidget):
 
     @Slot()
     def _fit(self) -> None:
-        """Give rows and axis the room that the text size and the width ask for."""
+        """Size rows and axis for the text size and width."""
         width = self._area.viewport().width()
         stacked = width < self._theme.px(NAME_WIDTH) + _LEAST_CHART
         for row in self._rows:
@@ -248,7 +248,7 @@ class TrajectoryView(QWidget):
 
     @Slot()
     def _show_next(self) -> None:
-        """Bring one more row up to date."""
+        """Update one more row."""
         chart = self._chart
         if chart is None or self._shown >= len(chart.signs):
             self._more.stop()
@@ -273,7 +273,7 @@ class TrajectoryView(QWidget):
     def _drop_rows(self, count: int) -> None:
         while len(self._rows) > count:
             row = self._rows.pop()
-            row.plot.retire()
+            row.plot.unlink()
             self._charts.removeWidget(row)
             row.deleteLater()
 
@@ -296,7 +296,7 @@ class TrajectoryView(QWidget):
 
 
 def _score_range(chart: TrajectoryChart) -> ScoreRange:
-    """The common range, wider only where a value would fall out of it."""
+    """The common score range, widened for values outside it."""
     low, high = SCORE_RANGE
     for sign in chart.signs:
         unusual = sign.readings.score[sorted(sign.unusual)]
@@ -311,7 +311,7 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
 
 
 def _in_words(chart: TrajectoryChart) -> str:
-    """The charts for a screen reader."""
+    """Description of the charts for screen readers."""
     until = in_zone(from_unix_seconds(chart.span[1]))
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
     left_out = " Older recordings are left out." if chart.truncated else ""

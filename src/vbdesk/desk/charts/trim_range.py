@@ -1,4 +1,4 @@
-"""A part of a recording."""
+"""The trimmed part of a recording."""
 
 from dataclasses import dataclass
 
@@ -12,5 +12,5 @@ class TrimRange:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Duration."""
         return self.end - self.start

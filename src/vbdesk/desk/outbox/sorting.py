@@ -74,10 +74,10 @@ class SortedOutbox:
             return SortedOutbox._sort_all(changes.version, items)
         after = SortedOutbox(changes.version, items, self.order[:], self._counts.copy(), self._done_at[:])
         for take_id in {*(item.take_id for item in moved), *gone} & self.items.keys():
-            after._take_out(self.items[take_id])
+            after._remove(self.items[take_id])
         for item in moved:
             if item.take_id in items:
-                after._put_in(item)
+                after._insert(item)
         return after
 
     def figures(self, now: datetime) -> Figures:
@@ -115,13 +115,13 @@ class SortedOutbox:
             or (rank_of(before) != rank_of(item))
         )
 
-    def _take_out(self, item: RecordingItem) -> None:
+    def _remove(self, item: RecordingItem) -> None:
         del self.order[bisect_left(self.order, rank_of(item))]
         self._counts[item.state] -= 1
         if item.state is _S.DONE:
             del self._done_at[bisect_left(self._done_at, item.updated_at.timestamp())]
 
-    def _put_in(self, item: RecordingItem) -> None:
+    def _insert(self, item: RecordingItem) -> None:
         insort(self.order, rank_of(item))
         self._counts[item.state] += 1
         if item.state is _S.DONE:

@@ -1,4 +1,4 @@
-"""The foot of a list whose rows can be chosen: how many are, and what can be done with them."""
+"""The bar below a list with selectable rows: how many are selected, and the actions for them."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from vbdesk.desk.ui.theme import Role
 
 
 class ActionBar(QWidget):
-    """A sentence at the left, buttons at the right; only those that apply are shown.
+    """A sentence at the left and buttons at the right; only buttons that apply are shown.
 
     Signals:
         acted: (str) key of the button that was pressed.
@@ -20,7 +20,7 @@ class ActionBar(QWidget):
     acted = Signal(str)
 
     def __init__(self, actions: Sequence[tuple[str, str, str]]) -> None:
-        """`actions` are (key, words, icon), in the order in which they stand."""
+        """Make a button for each of `actions`: (key, text, icon)."""
         super().__init__()
         self._words = ElidedText("", Role.LABEL, "text2")
         row = QHBoxLayout(self)
@@ -36,7 +36,7 @@ class ActionBar(QWidget):
             row.addWidget(button)
 
     def show_actions(self, words: str, shown: dict[str, str]) -> None:
-        """Say `words`, and show the buttons named in `shown`, each with its accessible name."""
+        """Show the sentence `words` and the buttons named in `shown`, with their accessible names."""
         self._words.setText(words)
         for key, button in self._buttons.items():
             button.setVisible(key in shown)
@@ -47,7 +47,7 @@ class ActionBar(QWidget):
         return self._buttons[key]
 
     def words(self) -> str:
-        """What stands at the left."""
+        """The sentence at the left."""
         return self._words.text()
 
     @Slot()

@@ -1,4 +1,4 @@
-"""What can stand in a cell of a table; one delegate knows how to paint them all."""
+"""Cell types of tables; one delegate paints them all."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,12 +9,12 @@ from vbdesk.outbox.library.states import OutboxState
 
 @dataclass(frozen=True, slots=True)
 class TextCell:
-    """A sentence or a figure.
+    """A sentence or a number.
 
     Attributes:
         ink: colour token.
         strong: in a heavier weight.
-        right: figures stand at the right edge.
+        right: aligned to the right edge.
     """
 
     text: str
@@ -32,7 +32,7 @@ class TwoLineCell:
 
     @property
     def text(self) -> str:
-        """Both, as a screen reader says them."""
+        """Both lines, for a screen reader."""
         return f"{self.first}, {self.second}" if self.second else self.first
 
 
@@ -50,7 +50,7 @@ class StateCell:
 
 @dataclass(frozen=True, slots=True)
 class LevelCell:
-    """A level; None where there is none to tell, with `words` in its place."""
+    """A level, or `words` if there is none."""
 
     level: Level | None
     words: str = ""
@@ -63,7 +63,7 @@ class LevelCell:
 
 @dataclass(frozen=True, slots=True)
 class ProgressCell:
-    """How far something is: figures, what else there is to say, and a bar."""
+    """Progress: numbers, more text, and a bar."""
 
     figures: str
     more: str
@@ -71,13 +71,13 @@ class ProgressCell:
 
     @property
     def text(self) -> str:
-        """What stands above the bar."""
+        """The text above the bar."""
         return f"{self.figures} {self.more}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class ButtonCell:
-    """A button; empty `text` for none. `quiet` ones are words only."""
+    """A button; no button if `text` is empty. A quiet button is text only."""
 
     text: str
     quiet: bool = False
@@ -88,11 +88,11 @@ class HeatCell:
     """A cell of a heat map.
 
     Attributes:
-        text: what it says, for who cannot see it.
-        level: paints the cell in its colour, with its shape; None for one without.
-        icon: in place of the shape, on a quiet ground.
-        figure: a number in place of the shape.
-        strong: out of the ordinary, so it wears an edge.
+        text: for screen readers.
+        level: colour and shape of the cell; None for neither.
+        icon: shown instead of the shape, on a neutral background.
+        figure: a number shown instead of the shape.
+        strong: with a border, since the value is unusual.
     """
 
     text: str
@@ -104,7 +104,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class LevelCountsCell:
-    """How many there are of each level, as a bar of `total`."""
+    """Counts of each level, as a stacked bar of `total`."""
 
     counts: tuple[tuple[Level, int], ...]
     total: int
@@ -123,8 +123,8 @@ class Row(Protocol):
 
     @property
     def key(self) -> str:
-        """What tells the row from all others, whatever its content."""
+        """Unique key of the row, independent of its content."""
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """One cell a column; asked for when the row is painted."""
+        """One cell for each column; read when the row is painted."""

@@ -1,4 +1,4 @@
-"""Cells of a heat map and bars of levels: colour, shape and word together."""
+"""Cells of a heat map and stacked bars of levels."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
@@ -64,7 +64,7 @@ def _paint_ground(theme: Theme, painter: QPainter, cell: HeatCell, box: QRectF) 
 
 
 def paint_level_counts(theme: Theme, painter: QPainter, cell: LevelCountsCell, area: QRectF) -> None:
-    """Paint how many there are of each level, side by side; a part that has room wears the level's shape."""
+    """Paint a stacked bar of level counts; parts that are wide enough show the level's shape."""
     px = theme.px
     bar = QRectF(area.left(), area.center().y() - px(_BAR_HEIGHT) / 2, area.width(), px(_BAR_HEIGHT))
     rounded(painter, bar, 2, theme.colour("sunken"))
@@ -83,7 +83,7 @@ def paint_level_counts(theme: Theme, painter: QPainter, cell: LevelCountsCell, a
 
 
 def paint_heat_ground(theme: Theme, painter: QPainter, level: Level, part: QRectF) -> None:
-    """The ground of a level; dashed where nothing could be read."""
+    """Paint the background of a level; dashed if inconclusive."""
     fill = QColor(theme.level(level).heat)
     painter.fillRect(part, fill)
     if level is Level.INCONCLUSIVE:
@@ -94,7 +94,7 @@ def paint_heat_ground(theme: Theme, painter: QPainter, level: Level, part: QRect
 
 
 class HeatLegend(QWidget):
-    """Which colour and shape is which level."""
+    """Colour and shape of each level."""
 
     def __init__(self, columns: int = 6) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a page is asked to show: the arguments of `Navigator.open` that are more than a text."""
+"""Page arguments of `Navigator.open` that are more than a text."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,10 +6,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class RecordingRoute:
-    """A recording whose result is to be shown: one of this computer, a job of the service, or both.
+    """The recording whose result to show: one on this computer, a job of the service, or both.
 
     Attributes:
-        recorded_at: when it was made, where the caller knows; a job does not tell.
+        recorded_at: if the caller knows it; a job does not contain it.
     """
 
     take_id: str | None = None
@@ -20,7 +20,7 @@ class RecordingRoute:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRoute:
-    """Two recordings of one subject, to be shown side by side."""
+    """Two recordings of one subject to compare."""
 
     left: RecordingRoute
     right: RecordingRoute
@@ -28,6 +28,6 @@ class ComparisonRoute:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRoute:
-    """A recording of this computer whose check is to be shown again."""
+    """A recording on this computer whose check to show again."""
 
     take_id: str

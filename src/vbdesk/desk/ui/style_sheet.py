@@ -1,4 +1,4 @@
-"""The application's style sheet, made from the theme: surfaces, fields, menus, tables."""
+"""The application's style sheet, made from the theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens of the look: colours of both themes, levels, type, corners. The only module that holds a colour value."""
+"""Design tokens: colours of both themes, levels, type, corners. The only module with colour values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,12 +8,12 @@ from vbdesk.contract.levels import Level
 
 FAMILY: Final = "Inter"
 BODY_PX: Final = 14.0
-LEAST_SCALE, LARGEST_SCALE = 0.9, 2.0  # what a person may set; 100 % is the design's
+LEAST_SCALE, LARGEST_SCALE = 0.9, 2.0  # limits of the user's choice; 1.0 is the design's
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colour tokens; what each is for is said once, in the style sheet and the widget that uses it."""
+    """Colour tokens; the style sheet and the widgets show what each is used for."""
 
     bg: str
     sidebar: str
@@ -147,7 +147,7 @@ class TypeStyle:
 
 
 class Role(StrEnum):
-    """What a piece of text is for."""
+    """Purpose of a text; determines its type style."""
 
     PROMPT = "prompt"
     PROMPT_SPEAKER = "prompt_speaker"
@@ -200,5 +200,5 @@ TYPE_SCALE: Final[dict[Role, TypeStyle]] = {
 
 
 RADIUS: Final = {"row": 6, "control": 8, "large": 10, "card": 12}  # corners in pixels, at any text size
-WITHIN_A_CONTROL: Final = 12  # up to here space is set by eye
+WITHIN_A_CONTROL: Final = 12  # smaller distances are free
 SPACING: Final = (14, 16, 18, 20, 22, 24, 28, 32, 36, 40)  # pixels between controls, cards and the edges of a page
