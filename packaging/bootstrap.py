@@ -31,26 +31,8 @@ GENERATORS = ROOT / "tests" / "service" / "generated"
 GENERATORS_VENV = VENV / "generators"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
-# The other test folders drive real windows and microphones, where most of the time is waiting.
-SHARED_FOLDERS = (
-    *(
-        f"tests/{folder}"
-        for folder in (
-            "contract",
-            "voice",
-            "signs",
-            "longitudinal",
-            "simulation",
-            "service",
-            "client",
-            "report",
-            "outbox",
-            "cli",
-            "desk",
-        )
-    ),
-    *(f"tests/{path.name}" for path in sorted((ROOT / "tests").glob("test_*.py"))),
-)
+# Tests of these folders drive real windows and microphones, where most of the time is waiting.
+WAITING_FOLDERS = ("tests/capture", "tests/e2e")
 # Many tests wait for processes that they start, so there are two workers more than processors.
 PROCESSORS = os.cpu_count() or 1
 SHARING = ("-n", str(PROCESSORS + 2), "--dist", "worksteal")
@@ -253,10 +235,9 @@ def test_everything(pytest_args: list[str]) -> int:
     compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     failed = run_static_checks()
     compiling.wait()
-    others = [f"--ignore={folder}" for folder in SHARED_FOLDERS]
     parts: list[tuple[str, tuple[str, ...], list[str]]] = [
-        ("pytest, tests that may share the processors", SHARING, list(SHARED_FOLDERS)),
-        ("pytest, real windows and microphones", WAITING, others),
+        ("pytest, tests that may share the processors", SHARING, [f"--ignore={folder}" for folder in WAITING_FOLDERS]),
+        ("pytest, real windows and microphones", WAITING, list(WAITING_FOLDERS)),
     ]
     for name, distribution, chosen in parts:
         say(name)

@@ -27,7 +27,16 @@ settings.load_profile("any machine")
 
 
 # Every httpx client reads the certificates of all authorities, which takes 20 ms: here one reading serves all clients.
-httpx._transports.default.create_ssl_context = functools.cache(httpx._transports.default.create_ssl_context)
+_read_certificates = functools.cache(lambda _files, **options: _new_ssl_context(**options))
+_new_ssl_context = httpx._transports.default.create_ssl_context
+
+
+def _ssl_context(**options):
+    files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return _read_certificates(files, **options)
+
+
+httpx._transports.default.create_ssl_context = _ssl_context
 
 
 def pytest_collection_finish():

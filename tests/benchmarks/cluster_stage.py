@@ -26,7 +26,6 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
 from vbdesk.service.jobs.history_record import parse_result, reading_of
 from vbdesk.service.kernel.clock import SystemClock
@@ -34,7 +33,7 @@ from vbdesk.service.kernel.db.credits import credit_entries
 from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.signs.plugins.source import PluginSource

@@ -21,13 +21,13 @@ sys.path.append(str(ROOT / "tests" / "service" / "support"))
 
 from served import Served  # noqa: E402
 
-from vbdesk.service.composition.open_context import open_database  # noqa: E402
 from vbdesk.service.encryption.data_keys import open_data_keys  # noqa: E402
 from vbdesk.service.encryption.keys import create_key_file, new_key  # noqa: E402
 from vbdesk.service.encryption.recording_files import RecordingFiles  # noqa: E402
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file, prepare  # noqa: E402
 from vbdesk.service.engine.slot import _in_memory  # noqa: E402
 from vbdesk.service.kernel.db.migrate import upgrade  # noqa: E402
+from vbdesk.service.kernel.db.session import open_database  # noqa: E402
 from vbdesk.service.kernel.settings import load_settings  # noqa: E402
 
 SPEECH = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"

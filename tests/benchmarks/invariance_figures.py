@@ -19,12 +19,12 @@ from figures import AUDIO, DATA, Row, judged, show
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import AnalysisTarget, measure_recording, score_recording
+from vbdesk.signs.engine import ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 
 TOPIC = "What must not matter"
-MODELS = [AnalysisTarget("model", name.value) for name in ModelName]
+MODELS = [ScoringTarget("model", name.value) for name in ModelName]
 Made = tuple[str, str, float, Callable[[Samples, Path], Path]]
 
 

@@ -26,14 +26,14 @@ from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.errors import AudioError
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.quality import assess_quality
+from vbdesk.voice.quality_rules import quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE
 from vbdesk.voice.reverberation import is_reverberant
 from vbdesk.voice.speakers import voice_similarity
 from vbdesk.voice.sustained import find_sustained_vowels
-from vbdesk.voice.thresholds import quality_rules
 
 sys.path.append(str(Path(__file__).parents[1] / "voice"))
-from test_voice_hostile import FILES_PER_FORMAT, broken_files, sound_in
+from test_voice_damaged_files import FILES_PER_FORMAT, broken_files, sound_in
 
 CLARITY, ACTIVITY, ISSUES, FILES = "Clarity", "Speech activity", "Issue codes", "Broken files"
 SNRS_DB = (-5, 0, 5, 10, 15, 20, 30)

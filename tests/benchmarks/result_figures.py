@@ -28,9 +28,8 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk.compare.page import build_compare_page
 from vbdesk.desk.ports import Outside
-from vbdesk.desk.result.page import build_result_page
+from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
@@ -106,7 +105,7 @@ def opening(
         live(0.3)
         sounded.append(1000 * (time.perf_counter() - waited_s() - asked))
         stalls.append(beat.stop())
-        page.left()
+        page.closed()
         until(lambda: not work.busy)
     return [
         (f"{name} painted, the first time", painted[0], 2 * PAINT_MS),

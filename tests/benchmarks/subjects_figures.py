@@ -28,14 +28,12 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
-from vbdesk.desk.cohort.page import build_cohort_page
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
-from vbdesk.desk.models.subject_list import AtService, KeptList, merged
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
-from vbdesk.desk.subjects.page import build_subjects_page
-from vbdesk.desk.subjects.view_model import KEPT_AS
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
@@ -151,7 +149,7 @@ def subjects(workspace: Workspace, count: int) -> list[Figure]:
     figures.append(timed("search cleared", lambda: page.search.clear(), STALL_MS))
     for order in ("By name", "Highest level", "Newest first"):
         figures.append(timed(f"sorted {order.lower()}", lambda order=order: page.order.setCurrentText(order), OPEN_MS))
-    page.left()
+    page.closed()
     page.deleteLater()
     return figures
 
@@ -173,7 +171,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
     page.resize(1080, 768)
     page.show()
     figures = opening(page, page.heat, count, COHORT_MS) + scrolling(page, page.heat)
-    page.left()
+    page.closed()
     page.deleteLater()
     return figures
 

@@ -33,16 +33,17 @@ from service_benchmark import PLENTY
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition.open_context import close_context, open_context, open_database
-from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.webhooks.service import WebhookService
 
 CALLERS = 100
 TURNS = 5
@@ -215,7 +216,7 @@ def owe(context: Context, account_id: str, url: str) -> None:
             account_id=account_id,
             job_id=job_id,
             url=url,
-            secret=webhooks_of(context).seal("s"),
+            secret=WebhookService.of(context).seal("s"),
             now=now,
         )
 

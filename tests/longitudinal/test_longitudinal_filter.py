@@ -10,7 +10,7 @@ from vbdesk.longitudinal.parameters import PersonalScaleRule, shipped_parameters
 PARAMETERS = shipped_parameters()
 
 
-def test_the_recursion_is_dense_gaussian_conditioning():
+def test_the_recursion_equals_dense_gaussian_conditioning():
     """With no fading, no clipping and the personal scale held at 1, the filter is exact."""
     generator = np.random.default_rng(3)
     n = 40
@@ -37,7 +37,7 @@ def test_the_recursion_is_dense_gaussian_conditioning():
 
 
 @pytest.mark.parametrize("class_name", ["fast", "slow"])
-def test_null_variances_are_what_unchanged_subjects_scatter_by(class_name):
+def test_null_variances_are_exact_for_unchanged_subjects(class_name):
     """Exact, by linearity: the estimate is a linear map of the readings, whose null covariance is known."""
     generator = np.random.default_rng(4)
     n = 40

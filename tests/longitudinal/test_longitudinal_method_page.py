@@ -1,4 +1,4 @@
-"""The method's page says what the shipped numbers are."""
+"""docs/method-longitudinal.md matches the shipped parameters and tables."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ def told(value):
 
 
 def shipped():
-    """Every number of the method as the page tells it."""
+    """Every parameter as the page shows it."""
     sections = shipped_parameters().model_dump(exclude={"method", "signs", "classes"})
     numbers = {f"{section}.{name}": told(value) for section, rule in sections.items() for name, value in rule.items()}
     classes = {name: shipped_parameters().classes[name].model_dump(exclude={"time_scale"}) for name in CLASSES}
@@ -33,7 +33,7 @@ def shipped():
     }
 
 
-def test_the_page_tells_every_number_of_the_method():
+def test_the_page_lists_every_parameter():
     table = PAGE.split("## Every number and why")[1].split("##")[0]
     assert dict(ROW.findall(table)) == shipped()
     assert shipped_parameters().method in PAGE

@@ -1,4 +1,4 @@
-"""Signs that the parameters do not name."""
+"""Signs that the parameters do not list."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ HISTORY = [entry(day, score) for day, score in enumerate(SCORES)]
 
 
 @pytest.mark.parametrize(("time_scale", "like"), [("fast", "stress"), ("slow", "mood-disruption")])
-def test_a_sign_of_ones_own_is_followed_like_those_of_its_time_scale(time_scale, like):
+def test_an_own_sign_has_the_class_of_its_time_scale(time_scale, like):
     parameters = shipped_parameters().with_signs({"our-own": time_scale})
     estimates = job_estimates(HISTORY, HISTORY[-1].job_id, parameters)
     assert estimates["our-own"] == estimates[like]
@@ -39,7 +39,7 @@ def test_a_sign_of_ones_own_is_followed_like_those_of_its_time_scale(time_scale,
     assert levels["our-own"] == levels[like]
 
 
-def test_a_history_in_a_file_may_say_how_soon_a_sign_changes():
+def test_a_history_file_may_set_time_scales():
     jobs = [
         {
             "job_id": e.job_id,

@@ -587,7 +587,9 @@ class _Game:
                 and item.state in (OutboxState.WAITING, OutboxState.UPLOADING)
                 and not pending[take_id]["asked_at"]
             )
-            self.holds((row.deed is RowAction.CANCEL) == can_cancel, f"{row.deed} is offered for what is {item.state}")
+            self.holds(
+                (row.action is RowAction.CANCEL) == can_cancel, f"{row.action} is offered for what is {item.state}"
+            )
         line = sorted((item.recorded_at, key) for key, item in items.items() if item.state is OutboxState.WAITING)
         shown_line = self.arranged.of_states({OutboxState.WAITING})
         self.holds([key for _, key in line] == shown_line, "the page shows the line in another order")

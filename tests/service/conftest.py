@@ -28,17 +28,18 @@ from sqlalchemy import Connection
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.app import create_app
-from vbdesk.service.composition.open_context import close_context, open_context, open_database
+from vbdesk.service.composition.embedded_origin import embedded_origin
+from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import create_key_file
 from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.http.slow_clients import ClientTimeouts
 from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import audio_rejected
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
 from vbdesk.service.ports.context import Context
-from vbdesk.service.storage.embedded import embedded_origin
 
 sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
 
@@ -347,7 +348,7 @@ def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], Non
 
     def end() -> None:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the service did not stop"
 
     return end

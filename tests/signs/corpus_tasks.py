@@ -1,4 +1,4 @@
-"""What the processes of a test do with a recording instead of measuring it; they import it by name."""
+"""Tasks for worker processes in tests, in place of the measurement; imported by name."""
 
 import os
 

@@ -24,8 +24,8 @@ def read(reference, name, measured, conditions):
     return score_sign(name, calibration.signs[name], calibration.scoring, z, replace(conditions, female_share=share))
 
 
-def test_substance_use_pattern_by_hand(reference, made_features, quiet):
-    measured = made_features(
+def test_substance_use_pattern_agrees_with_a_manual_calculation(reference, make_features, quiet):
+    measured = make_features(
         pitch_mean=119.0,
         formant_3_mean=2300.0,  # male-typical to five decimals
         pause_duration_variability=0.3,  # z = (ln 0.3 + 1.9176) / (0.52316 * 1.3)  =  1.04929
@@ -40,8 +40,8 @@ def test_substance_use_pattern_by_hand(reference, made_features, quiet):
     assert reading.level is Level.NONE  # under 1.751
 
 
-def test_dry_mouth_by_hand(reference, made_features, quiet):
-    measured = made_features(
+def test_dry_mouth_agrees_with_a_manual_calculation(reference, make_features, quiet):
+    measured = make_features(
         pitch_mean=200.0,
         formant_3_mean=2760.0,  # female-typical: p = 0.9999
         voice_jitter=4.0,  # z = (ln 4 - 0.75101) / (0.22151 * 1.1)           =  2.60715
@@ -136,7 +136,7 @@ def test_each_limit_alone_makes_a_sign_inconclusive(calibration, quiet, name, ch
         (SignName.ELEVATED_ANDROGENS, {"female_share": 0.9}),
     ],
 )
-def test_at_the_limit_a_sign_is_read(calibration, quiet, name, change):
+def test_a_sign_is_scored_at_the_limit(calibration, quiet, name, change):
     sign = calibration.signs[name]
     assert is_conclusive(calibration.scoring, sign, full(sign), replace(quiet, **change))
 

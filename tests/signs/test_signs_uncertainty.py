@@ -1,4 +1,4 @@
-"""The interval of a score: what it rests on, and that it is the same wherever the recording is analysed."""
+"""The interval of a score: its basis, and its reproducibility on any computer."""
 
 import math
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
-from vbdesk.signs.engine import AnalysisTarget, analyze, measure_recording
+from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording
 from vbdesk.signs.scoring import Reading, index_to_score
 from vbdesk.signs.uncertainty import add_score_interval, index_error
 from vbdesk.voice.decode import decode
@@ -20,9 +20,9 @@ SPOKEN = "speech_male_20s.flac"
 PRINT_RESULT = """
 import sys
 from pathlib import Path
-from vbdesk.signs.engine import AnalysisTarget, analyze
+from vbdesk.signs.engine import ScoringTarget, analyze
 from vbdesk.voice.decode import decode
-print(analyze(decode(Path(sys.argv[1])), AnalysisTarget("model", "haven")).model_dump_json())
+print(analyze(decode(Path(sys.argv[1])), ScoringTarget("model", "haven")).model_dump_json())
 """
 
 
@@ -33,7 +33,7 @@ def recording_path(request):
 
 @pytest.fixture(scope="module")
 def haven(recording_path):
-    return analyze(decode(recording_path), AnalysisTarget("model", "haven")).model_dump_json()
+    return analyze(decode(recording_path), ScoringTarget("model", "haven")).model_dump_json()
 
 
 def test_the_error_is_the_spread_of_the_index_over_resampled_speech(calibration):
@@ -44,7 +44,7 @@ def test_the_error_is_the_spread_of_the_index_over_resampled_speech(calibration)
     assert error == pytest.approx(abs(first.weight) / sign.reference_sd)
 
 
-def test_signs_of_voice_quality_are_less_sure_than_phrases_tell(calibration):
+def test_noise_sensitive_signs_have_a_larger_error_than_their_phrases(calibration):
     rules = calibration.scoring
     assert rules.error_factor(calibration.signs[SignName.HYPERVIGILANCE].weights) == 1
     assert rules.error_factor(calibration.signs[SignName.DRY_MOUTH].weights) == pytest.approx(1.7)
@@ -87,9 +87,7 @@ def test_more_speech_gives_a_narrower_interval(recording_path, calibration):
 def test_threads_at_the_same_time_give_the_same_bits(recording_path, haven):
     recording = decode(recording_path)
     with ThreadPoolExecutor(3) as threads:
-        results = threads.map(
-            lambda _: analyze(recording, AnalysisTarget("model", "haven")).model_dump_json(), range(3)
-        )
+        results = threads.map(lambda _: analyze(recording, ScoringTarget("model", "haven")).model_dump_json(), range(3))
         assert set(results) == {haven}
 
 

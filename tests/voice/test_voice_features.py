@@ -74,7 +74,7 @@ def test_measuring_twice_gives_the_same_numbers_to_the_bit(speech):
     assert extract_features(speech) == extract_features(speech.copy())
 
 
-def test_samples_are_left_as_they_were(speech):
+def test_samples_are_not_modified(speech):
     before = speech.copy()
     extract_features(speech)
     assert np.array_equal(before, speech)
@@ -96,7 +96,7 @@ def test_leading_silence_and_a_shift_against_the_frames_change_little(speech):
     assert largest_deviation(usual, shifted) < (0.35, "")
 
 
-def test_noise_marks_what_it_spoils_and_nothing_else(speech):
+def test_noise_removes_only_the_affected_features(speech):
     frames = analyse_frames(speech)
     clear, noisy = summarise_features(frames), summarise_features(frames, reliable_voice_quality=False)
     spoiled = {name for name in FEATURES if noisy[name] != clear[name]}
@@ -110,7 +110,7 @@ def test_one_part_that_covers_everything_equals_the_whole(speech):
     assert summarise_features(frames, [(0.0, 1000.0)]) == summarise_features(frames)
 
 
-def test_parts_are_found_in_their_place(speech):
+def test_parts_have_the_values_of_their_position(speech):
     frames = analyse_frames(speech)
     half = speech.size / ANALYSIS_RATE / 2
     part = summarise_features(frames, [(0.0, half)])
@@ -136,7 +136,7 @@ def test_resampled_phrases_scatter_around_the_whole(speech):
     assert min(rates) < whole["speech_rate"].value < max(rates)
 
 
-def test_a_part_without_a_pause_says_so(speech):
+def test_a_part_without_a_pause_reports_too_few_pauses(speech):
     frames = analyse_frames(speech)
     longest = frames.phrases.times[np.argmax(frames.phrases.values)]
     part = summarise_features(frames, [(longest - 0.5, longest + 0.5)])

@@ -1,4 +1,4 @@
-"""Features of made sounds, whose truth is known by construction."""
+"""Features of synthetic sounds with known truth."""
 
 from itertools import product
 
@@ -62,7 +62,7 @@ def test_harmonicity_of_made_vowels_is_near_the_truth():
     assert np.mean(errors) < 0.8
 
 
-def test_harmonicity_beside_digital_silence_is_no_number_or_low():
+def test_harmonicity_next_to_digital_silence_is_nan_or_low():
     vowel = make_vowel(160, "a").samples
     cut = np.concatenate([vowel[: ANALYSIS_RATE + 7], np.zeros(ANALYSIS_RATE, np.float32)])
     moments = np.arange(0.9, 1.1, 0.001)
@@ -90,7 +90,7 @@ def test_f0_of_made_speech_follows_its_contour():
     assert np.mean(error > 0.2) < 0.01
 
 
-def test_voicing_of_made_speech_is_told_from_its_noise_and_its_pauses():
+def test_voicing_of_synthetic_speech_excludes_noise_and_pauses():
     made = make_speech(seed=4)
     track = track_f0(made.samples)
     assert np.mean((made.f0_at(track.times) > 0) != (track.frequency > 0)) < 0.065
@@ -133,7 +133,7 @@ def test_balance_of_two_tones_is_the_difference_of_their_levels():
 
 
 def bursts(lengths_and_pauses: list[tuple[float, float]]) -> Samples:
-    """A buzz at 120 Hz that sounds and pauses, over faint noise."""
+    """A 120 Hz buzz with pauses, over faint noise."""
     parts = []
     for sounding, pause in lengths_and_pauses:
         parts += [np.ones(int(sounding * ANALYSIS_RATE)), np.zeros(int(pause * ANALYSIS_RATE))]
@@ -155,7 +155,7 @@ def test_pauses_of_a_made_signal_are_counted_and_measured():
     assert features["phrase_length"].value == pytest.approx(1.5, abs=0.07)
 
 
-def test_gaps_shorter_than_a_pause_do_not_part_speech():
+def test_gaps_shorter_than_a_pause_do_not_split_speech():
     features = summarise_features(analyse_frames(bursts([(0.5, 0.12)] * 6)))
     assert features["pause_rate"].value == 0
     assert features["pause_ratio"].value == 0

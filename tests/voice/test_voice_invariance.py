@@ -1,4 +1,4 @@
-"""What must not matter to features, and what must move them in a known direction."""
+"""Changes that must not affect features, and changes that must move them in a known direction."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -35,7 +35,7 @@ def assert_same(features: FeatureSet, usual: FeatureSet, tolerance: float, names
     assert far == {}
 
 
-def test_a_voice_turned_upside_down_is_the_same_voice(kathleen: Recording, usual: FeatureSet) -> None:
+def test_inverting_the_samples_changes_nothing(kathleen: Recording, usual: FeatureSet) -> None:
     assert_same(extract_features(-kathleen.samples), usual, 1e-3)
 
 
@@ -49,9 +49,7 @@ def test_a_stereo_copy_is_the_mono_recording(kathleen: Recording, usual: Feature
 
 
 @pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
-def test_the_depth_of_the_samples_hardly_matters(
-    kathleen: Recording, usual: FeatureSet, tmp_path: Path, subtype: str
-) -> None:
+def test_the_bit_depth_hardly_matters(kathleen: Recording, usual: FeatureSet, tmp_path: Path, subtype: str) -> None:
     path = tmp_path / "copy.wav"
     sf.write(path, kathleen.samples, ANALYSIS_RATE, subtype=subtype)
     assert_same(extract_features(decode(path).samples), usual, 1e-2)
@@ -63,7 +61,7 @@ def test_a_higher_sampling_rate_hardly_matters(kathleen: Recording, usual: Featu
 
 
 @pytest.mark.parametrize("coded", ["speech_kathleen_20s.mp3", "speech_kathleen_20s.m4a"])
-def test_64_kbit_per_second_leave_the_steady_features(usual: FeatureSet, data_folder: Path, coded: str) -> None:
+def test_a_64_kbit_codec_preserves_the_steady_features(usual: FeatureSet, data_folder: Path, coded: str) -> None:
     assert_same(extract_features(decode(data_folder / coded).samples), usual, 3e-2, STEADY)
 
 
@@ -78,7 +76,7 @@ def median_f0(samples: Samples) -> float:
     return float(np.median(frequency[frequency > 0]))
 
 
-def test_more_jitter_more_shimmer_and_more_noise_are_read_as_more() -> None:
+def test_more_jitter_shimmer_and_noise_give_higher_values() -> None:
     def read(feature: str, **voice: float) -> float:
         return extract_features(make_vowel(150, "a", seed=1, **voice).samples)[feature].value
 

@@ -11,8 +11,8 @@ from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.quality import assess_quality
+from vbdesk.voice.quality_rules import read_quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
-from vbdesk.voice.thresholds import read_quality_rules
 
 
 def pink_noise(count: int) -> NDArray[np.float64]:
@@ -46,7 +46,7 @@ def test_clarity_reads_fifty_near_ten_decibels(male: Recording) -> None:
     assert clarity == pytest.approx(50, abs=10)
 
 
-def test_noise_is_named(kathleen: Recording) -> None:
+def test_noise_is_reported(kathleen: Recording) -> None:
     assert assess_quality(with_noise(kathleen, 3)).issues == ["high_background_noise", "noise_limits_voice_quality"]
     assert assess_quality(with_noise(kathleen, 15)).issues == ["noise_limits_voice_quality"]
 
@@ -72,7 +72,7 @@ def test_lossy_containers_read_like_their_source(data_folder, kathleen: Recordin
         assert quality.voice_percentage == pytest.approx(source.voice_percentage, abs=2)
 
 
-def test_too_little_speech_is_named(kathleen: Recording) -> None:
+def test_too_little_speech_is_reported(kathleen: Recording) -> None:
     room = 0.0005 * np.random.default_rng(3).standard_normal(17 * ANALYSIS_RATE)
     short = from_samples(np.concatenate([kathleen.samples[: 3 * ANALYSIS_RATE], room]), ANALYSIS_RATE)
     quality = assess_quality(short)
@@ -87,23 +87,23 @@ def test_without_speech_there_is_no_clarity() -> None:
     assert quality.issues == ["insufficient_speech"]
 
 
-def test_clipping_is_named(kathleen: Recording) -> None:
+def test_clipping_is_reported(kathleen: Recording) -> None:
     loud = np.clip(kathleen.samples * 6 / np.abs(kathleen.samples).max(), -1, 1)
     quality = assess_quality(from_samples(loud, ANALYSIS_RATE))
     assert "clipping" in quality.issues
     assert quality.level.clipped_percent > 1
 
 
-def test_a_soft_recording_is_named(kathleen: Recording) -> None:
+def test_a_soft_recording_is_reported(kathleen: Recording) -> None:
     assert assess_quality(from_samples(kathleen.samples * np.float32(0.03), ANALYSIS_RATE)).issues == ["low_level"]
 
 
-def test_a_telephone_band_is_named(kathleen: Recording) -> None:
+def test_a_telephone_band_is_reported(kathleen: Recording) -> None:
     telephone = from_samples(kathleen.samples[::2], ANALYSIS_RATE // 2)
     assert "narrow_bandwidth" in assess_quality(telephone).issues
 
 
-def test_dropouts_are_named_and_pauses_are_not(kathleen: Recording) -> None:
+def test_dropouts_are_reported_and_pauses_are_not(kathleen: Recording) -> None:
     activity = detect_speech(kathleen)
     samples = kathleen.samples.copy()
     for start_s, end_s in activity.segments[:8]:
@@ -117,7 +117,7 @@ def test_dropouts_are_named_and_pauses_are_not(kathleen: Recording) -> None:
     assert "dropouts" not in assess_quality(from_samples(gated, ANALYSIS_RATE)).issues
 
 
-def test_a_second_voice_is_named(dialogue: Recording, kathleen: Recording, male: Recording) -> None:
+def test_a_second_speaker_is_reported(dialogue: Recording, kathleen: Recording, male: Recording) -> None:
     assert assess_quality(dialogue).issues == ["multiple_speakers"]
     assert assess_quality(dialogue, diarized=True).issues == []
     question = kathleen.samples[: 8 * ANALYSIS_RATE]
@@ -127,7 +127,7 @@ def test_a_second_voice_is_named(dialogue: Recording, kathleen: Recording, male:
     )
 
 
-def test_one_voice_in_noise_or_of_another_level_is_one(kathleen: Recording, male: Recording) -> None:
+def test_one_speaker_in_noise_or_at_another_level_is_one(kathleen: Recording, male: Recording) -> None:
     for recording in (with_noise(kathleen, 10), with_noise(male, 10)):
         assert "multiple_speakers" not in assess_quality(recording).issues
     half = len(male.samples) // 2
@@ -154,7 +154,7 @@ def test_the_rate_of_the_file_changes_little(male: Recording, rate: int) -> None
     assert changed.audio_clarity == pytest.approx(usual.audio_clarity, abs=8)
 
 
-def test_every_recording_of_one_clean_voice_is_without_issue(shared_audio) -> None:
+def test_clean_recordings_of_one_speaker_have_no_issue(shared_audio) -> None:
     """Real speech of nine readers; what is flagged here is a false alarm."""
     paths = [
         *sorted((shared_audio / "longitudinal").glob("librispeech*/*_s1*.flac")),
@@ -176,7 +176,7 @@ def test_every_recording_of_one_clean_voice_is_without_issue(shared_audio) -> No
         ("tone_440hz_20s.flac", "insufficient_speech"),
     ],
 )
-def test_the_odd_files_of_the_collection_are_named(shared_audio, name: str, issue: str) -> None:
+def test_the_unusual_files_of_the_collection_are_reported(shared_audio, name: str, issue: str) -> None:
     assert issue in assess_quality(decode(shared_audio / "odd" / "made" / name)).issues
 
 

@@ -27,7 +27,7 @@ def test_two_speakers_get_their_own_turns(dialogue: Recording) -> None:
     assert share_within(second, WOMAN) > 0.96
 
 
-def test_a_voice_alone_is_measured_as_if_nobody_else_had_spoken(dialogue: Recording) -> None:
+def test_an_isolated_speaker_is_measured_without_the_others(dialogue: Recording) -> None:
     only_woman = np.full(dialogue.samples.size, 1e-5, np.float32)
     only_woman *= np.random.default_rng(0).standard_normal(only_woman.size).astype(np.float32)
     for start, end in WOMAN:
@@ -41,7 +41,7 @@ def test_a_voice_alone_is_measured_as_if_nobody_else_had_spoken(dialogue: Record
     assert abs(mixed["harmonics_to_noise"].value - truth["harmonics_to_noise"].value) > 0.3
 
 
-def test_a_voice_alone_keeps_its_own_samples_and_hears_no_other(dialogue: Recording) -> None:
+def test_an_isolated_speaker_keeps_only_its_own_samples(dialogue: Recording) -> None:
     own = isolate_speaker(dialogue.samples, MAN)
     inside = slice(17 * ANALYSIS_RATE, 28 * ANALYSIS_RATE)
     outside = slice(29 * ANALYSIS_RATE, 32 * ANALYSIS_RATE)
@@ -65,7 +65,7 @@ def test_one_reader_is_one_speaker(kathleen: Recording, male: Recording) -> None
         assert only.speech_seconds == pytest.approx(activity.speech_s)
 
 
-def test_the_same_recording_reads_the_same_twice(dialogue: Recording) -> None:
+def test_diarization_is_reproducible(dialogue: Recording) -> None:
     activity = detect_speech(dialogue)
     assert diarize(dialogue, activity) == diarize(dialogue, activity)
 
@@ -75,13 +75,13 @@ def test_too_little_speech_is_one_speaker(dialogue: Recording) -> None:
     assert len(diarize(short, detect_speech(short))) == 1
 
 
-def test_silence_is_one_speaker_who_says_nothing() -> None:
+def test_silence_is_one_speaker_without_speech() -> None:
     silence = from_samples(np.zeros(20 * ANALYSIS_RATE), ANALYSIS_RATE)
     assert diarize(silence, detect_speech(silence)) == [SpeakerTurns("speaker_1", 0, [])]
 
 
 @pytest.mark.parametrize("voices", [1, 2, 3])
-def test_voices_are_counted(voices: int) -> None:
+def test_speakers_are_counted(voices: int) -> None:
     generator = np.random.default_rng(voices)
     centres = np.abs(generator.standard_normal((voices, 256)))
     truth = np.repeat(np.arange(voices), 20)

@@ -51,11 +51,11 @@ def opened_database(
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from vbdesk.service.composition.open_context import open_database
     from vbdesk.service.encryption.data_keys import Damaged
     from vbdesk.service.encryption.keys import KeyUnusable
     from vbdesk.service.encryption.state import unlock
     from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
+    from vbdesk.service.kernel.db.session import open_database
     from vbdesk.service.kernel.disk_space import is_disk_full
     from vbdesk.service.kernel.encrypted_text import KeyMissing
     from vbdesk.service.kernel.errors import ServiceError

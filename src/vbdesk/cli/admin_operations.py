@@ -68,8 +68,8 @@ def adopt_store(
 
     Both get a new id. Another database that used the store, also a copy of this one, is refused there from now on.
     """
+    from vbdesk.service.encryption.progress import look_again
     from vbdesk.service.maintenance import store_identity
-    from vbdesk.service.maintenance.existing_data import look_again
 
     with opened_store(data_dir) as (opened, store):
         adopted = store_identity.adopt_store(opened, store, force=force)

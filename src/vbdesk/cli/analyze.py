@@ -10,7 +10,7 @@ from vbdesk.cli.output import fail, print_json, say
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
     from vbdesk.signs.plugins.discovery import PluginSign
-    from vbdesk.signs.target import AnalysisTarget
+    from vbdesk.signs.target import ScoringTarget
 
 USAGE = 2
 FAILURE = 1
@@ -49,10 +49,10 @@ def analyze(
 
 def _target(
     model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool
-) -> "AnalysisTarget | PluginSign":
+) -> "ScoringTarget | PluginSign":
     from vbdesk.signs.plugins.analysis import find_sign
     from vbdesk.signs.plugins.source import PluginSource
-    from vbdesk.signs.target import AnalysisTarget, UnknownTarget
+    from vbdesk.signs.target import ScoringTarget, UnknownTarget
 
     if (model is None) == (sign is None):
         fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
@@ -60,7 +60,7 @@ def _target(
         fail(f"There is no folder {signs_dir}.", USAGE)
     try:
         if model is not None:
-            return AnalysisTarget.model(model)
+            return ScoringTarget.model(model)
         return find_sign(sign or "", PluginSource(signs_dir, allow_pickles))
     except UnknownTarget as error:
         fail(str(error), USAGE)
@@ -76,7 +76,7 @@ def _check_language(tag: str) -> None:
 
 
 def _analyze(
-    file: Path, target: "AnalysisTarget | PluginSign", diarize: bool, language: str, norms: Path | None
+    file: Path, target: "ScoringTarget | PluginSign", diarize: bool, language: str, norms: Path | None
 ) -> "ModelResult | SignResult":
     from vbdesk.data_files import DataFileError
     from vbdesk.signs.engine import analyze as analyze_recording

@@ -240,12 +240,12 @@ def _draw(read: "TrajectoryRead") -> None:
     from vbdesk.desk.charts.chart_picture import save_picture
     from vbdesk.desk.charts.trajectory_data import chart_of
     from vbdesk.desk.ui.theme import Scheme, Theme
-    from vbdesk.report.sign_reference import sign_references
+    from vbdesk.report.shipped_signs import shipped_signs
 
     QApplication.instance() or QApplication(sys.argv[:1])
     theme = Theme(Scheme.LIGHT)
     theme.install()
-    cuts = {name: reference.score_cuts for name, reference in sign_references().items()}
+    cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     save_picture(theme, chart_of(read, cuts), CHART, note=NOTE)
     console.print(f"Chart written to {CHART.absolute()}")
 

@@ -18,7 +18,7 @@ from vbdesk.signs.reference_data import ReferenceData, load_reference_data
 from vbdesk.signs.scoring import Reading, RecordingConditions, score_sign
 from vbdesk.signs.stage_timing import ACTIVITY, FEATURES, NARRATIVE, QUALITY, SCORING, SPEAKERS, StageTimer, no_timing
 from vbdesk.signs.summary import make_signal, summarise_readings
-from vbdesk.signs.target import AnalysisTarget
+from vbdesk.signs.target import ScoringTarget
 from vbdesk.signs.uncertainty import add_score_interval
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.features import FrameAnalysis, analyse_frames
@@ -27,7 +27,7 @@ from vbdesk.voice.recording import Recording, Samples
 from vbdesk.voice.speakers import SpeakerTurns, isolate_speaker
 from vbdesk.voice.speakers import diarize as find_speakers
 
-__all__ = ["AnalysisTarget", "RecordingMeasurements", "analyze", "measure_recording", "score_recording"]
+__all__ = ["RecordingMeasurements", "ScoringTarget", "analyze", "measure_recording", "score_recording"]
 
 DECIMALS = 4
 PARALLEL_UP_TO_S = 300.0
@@ -53,7 +53,7 @@ class RecordingMeasurements:
 
 def analyze(
     recording: Recording,
-    target: AnalysisTarget,
+    target: ScoringTarget,
     *,
     diarize: bool = False,
     language: str = DEFAULT_LANGUAGE,
@@ -118,7 +118,7 @@ def _measure(samples: Samples, stages: StageTimer) -> FrameAnalysis | None:
 
 def score_recording(
     measurements: RecordingMeasurements,
-    target: AnalysisTarget,
+    target: ScoringTarget,
     *,
     language: str = DEFAULT_LANGUAGE,
     stages: StageTimer = no_timing,
@@ -151,7 +151,7 @@ def measurement_options(quality: Quality, reference: ReferenceData) -> Measureme
 
 
 def _result(
-    passage: Passage, quality: Quality, target: AnalysisTarget, reference: ReferenceData, stages: StageTimer
+    passage: Passage, quality: Quality, target: ScoringTarget, reference: ReferenceData, stages: StageTimer
 ) -> ModelResult | SignResult:
     with stages(SCORING):
         readings = _readings(passage, quality, target, reference)
@@ -190,7 +190,7 @@ def recording_conditions(passage: Passage, quality: Quality) -> RecordingConditi
     )
 
 
-def _readings(passage: Passage, quality: Quality, target: AnalysisTarget, reference: ReferenceData) -> list[Reading]:
+def _readings(passage: Passage, quality: Quality, target: ScoringTarget, reference: ReferenceData) -> list[Reading]:
     calibration = reference.calibration
     conditions = recording_conditions(passage, quality)
     readings = []

@@ -11,7 +11,7 @@ class UnknownTarget(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysisTarget:
+class ScoringTarget:
     """A model or a single sign.
 
     Raises:

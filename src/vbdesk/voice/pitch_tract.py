@@ -1,4 +1,4 @@
-"""The pitch that usually goes with a vocal tract of given resonances: a linear model that the norms file brings."""
+"""Linear model of the norms file for the usual pitch of a vocal tract with given resonances."""
 
 from functools import cache
 from typing import Self
@@ -12,7 +12,7 @@ from vbdesk.voice.short_term import Floats
 
 
 class PitchTractModel(BaseModel):
-    """Weights of the natural logarithms of the mean formants in Hz, and intercept, for F0 in semitones re 100 Hz."""
+    """Intercept and weights of ln(mean formant in Hz), for F0 in semitones re 100 Hz."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -27,11 +27,11 @@ class PitchTractModel(BaseModel):
         """Read the model of the shipped norms.
 
         Raises:
-            pydantic.ValidationError: the norms file lacks the model or holds no numbers.
+            pydantic.ValidationError: the norms file has no valid model.
         """
         return cls.model_validate(read_toml(resource("norms", "norms.toml")).get("pitch_tract_model"))
 
     def expected_pitch(self, formants: Floats) -> float:
-        """F0 in semitones re 100 Hz expected with mean F1, F2 and F3 in Hz, shape (3,)."""
+        """Expected F0 in semitones re 100 Hz for mean F1, F2 and F3 in Hz, shape (3,)."""
         weights = (self.ln_formant_1, self.ln_formant_2, self.ln_formant_3)
         return self.intercept + float(np.dot(weights, np.log(formants)))

@@ -1,6 +1,6 @@
-"""Whether a recording is good enough, and what is the matter with it.
+"""Quality of a recording, and its issues.
 
-The service reports it with every result and the desk asks it of every take: the same function, the same thresholds.
+The service and the desk use the same function and thresholds, for every result and for every take.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.clarity import measure_clarity
 from vbdesk.voice.defects import bandwidth_hz, count_dropouts
 from vbdesk.voice.level import AudioLevel, active_rms, measure_level, to_dbfs
+from vbdesk.voice.quality_rules import quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.reverberation import is_reverberant
 from vbdesk.voice.speakers import voice_similarity
-from vbdesk.voice.thresholds import quality_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,11 @@ class Quality:
     """Quality of a recording.
 
     Attributes:
-        voice_percentage: share of the recording in which somebody speaks, 0 to 100.
-        audio_clarity: 0 to 100, 50 where the voice stands 10 dB over everything else; None without enough speech.
-        speech_seconds: how long somebody speaks.
-        level: RMS of the speech (of everything, where there is none), peak, clipped samples.
-        issues: codes in the order of their weight; empty means none. `insufficient_speech`, `high_background_noise`,
-            `multiple_speakers`, `clipping`, `low_level`, `dropouts`, `reverberation`, `narrow_bandwidth`,
-            `noise_limits_voice_quality`, each by its threshold in resources/quality.toml.
+        voice_percentage: share of the recording with speech, 0 to 100.
+        audio_clarity: 0 to 100; 50 if the voice is 10 dB above everything else; None without enough speech.
+        speech_seconds: total length of speech.
+        level: RMS of the speech (of the whole recording without speech), peak, clipped samples.
+        issues: values of `IssueCode`, most important first, by the thresholds of resources/quality.toml.
     """
 
     voice_percentage: float
@@ -43,9 +41,9 @@ def assess_quality(recording: Recording, activity: SpeechActivity | None = None,
     """Assess `recording`.
 
     Args:
-        recording: as decoded.
-        activity: where somebody speaks; spares looking for it again.
-        diarized: speakers will be read each by itself, so that more than one is no issue, and not looked for.
+        recording: the decoded recording.
+        activity: its speech activity, if already detected.
+        diarized: skip the check for several speakers, because each will be scored separately.
     """
     rules = quality_rules()
     activity = activity or detect_speech(recording)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.record.setup_model import RecordSetupViewModel
+from vbdesk.desk.shell.view_models import record_setup_view_model
 from vbdesk.desk.ui.theme import Scheme, app_theme
 
 
@@ -46,7 +46,7 @@ def test_choices_made_quickly_are_all_kept(account, outside, workspace, qtbot):
 
 
 def test_a_chosen_language_and_pedal_reach_record_without_a_restart(account, outside, workspace, qtbot):
-    setup = RecordSetupViewModel(workspace)
+    setup = record_setup_view_model(workspace)
     heard = []
     setup.pedal_known.connect(heard.append)
     setup.start()

@@ -12,7 +12,7 @@ from vbdesk.desk.charts.trajectory_data import chart_of
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.shipped_signs import shipped_signs
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_changes.json").read_text())
 RING_RADIUS = 8.0
@@ -20,7 +20,7 @@ RING_RADIUS = 8.0
 
 @pytest.fixture
 def chart():
-    return chart_of(READ, {name: reference.score_cuts for name, reference in sign_references().items()})
+    return chart_of(READ, {name: reference.score_cuts for name, reference in shipped_signs().items()})
 
 
 @pytest.fixture

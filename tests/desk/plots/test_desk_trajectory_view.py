@@ -12,14 +12,14 @@ from vbdesk.desk.charts.sign_plot import SignPlot
 from vbdesk.desk.charts.trajectory_data import DAY_S, chart_of
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.theme import Scheme, app_theme
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.shipped_signs import shipped_signs
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_pulse.json").read_text())
 
 
 @pytest.fixture
 def chart():
-    return chart_of(READ, {name: reference.score_cuts for name, reference in sign_references().items()})
+    return chart_of(READ, {name: reference.score_cuts for name, reference in shipped_signs().items()})
 
 
 @pytest.fixture

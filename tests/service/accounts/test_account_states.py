@@ -21,7 +21,8 @@ from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.erasure import repository as erasure_rows
 from vbdesk.service.erasure.service import PUT_LASTS, Eraser
 from vbdesk.service.groups import repository as group_rows
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.accounts import accounts
@@ -80,7 +81,7 @@ def submit(client, path: str = "/v2/signs/stress/analyze", **fields: str) -> str
 
 
 def finish(service, job_id: str) -> None:
-    lifecycle = lifecycle_of(service.context)
+    lifecycle = JobLifecycle.of(service.context)
     with service.context.database.writing() as connection:
         assert lifecycle.start(connection, job_id, "test", 120) is not None
         lifecycle.analysed(connection, job_id, result_json("sign", "stress", 0.4))
@@ -359,7 +360,7 @@ def fill(service, account, client) -> None:
     mint(client)
     running = submit(client)
     with service.context.database.writing() as connection:
-        assert lifecycle_of(service.context).start(connection, running, "test", 120) is not None
+        assert JobLifecycle.of(service.context).start(connection, running, "test", 120) is not None
 
 
 def rows_of(service, account_id: str) -> Counter:
@@ -429,7 +430,7 @@ def test_a_deleted_account_cannot_be_used_by_the_operator_any_more(service, acco
 
 def eraser_of(service) -> Eraser:
     context = service.context
-    return Eraser(context.database, context.storage, lifecycle_of(context), context.clock)
+    return Eraser(context.database, context.storage, GroupHistories.of(context), context.clock)
 
 
 class Killed(BaseException):
@@ -490,7 +491,7 @@ def test_a_submit_that_arrives_while_its_account_is_deleted_leaves_nothing(servi
 
 def test_a_running_job_of_a_deleted_account_writes_nothing_any_more(service, account, client):
     job_id = submit(client, "/v2/signs/stress/groups/a/analyze/longitudinal")
-    lifecycle = lifecycle_of(service.context)
+    lifecycle = JobLifecycle.of(service.context)
     with service.context.database.writing() as connection:
         run = lifecycle.start(connection, job_id, "test", 120)
     on_account(service, account, "delete", "--yes")

@@ -13,9 +13,10 @@ from fastapi import FastAPI
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.service.accounts import key_uses, repository
 from vbdesk.service.accounts.key_uses import KeyUses
-from vbdesk.service.accounts.service import Account, AccountService, Credential
+from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.http.error_responses import install_error_handlers
-from vbdesk.service.http.guard import CurrentAccount, guarded_router
+from vbdesk.service.http.guard import CurrentAccount, guard
+from vbdesk.service.ports.identity import Account, Credential
 
 
 def test_a_key_opens_its_account(client, account):
@@ -172,16 +173,14 @@ def test_the_rate_limit_comes_before_the_body(service):
 
 
 def test_v1_routes_open_with_the_secret_key_alone(service, account, serve_app):
-    router = guarded_router(Bucket.GENERAL, Credential.SECRET_KEY)
-
-    @router.get("/who")
-    def who(account: CurrentAccount) -> str:
-        return account.account_id
-
     app = FastAPI()
     app.state.context = service.context
     install_error_handlers(app)
-    app.include_router(router)
+
+    @app.get("/who", dependencies=guard(Bucket.GENERAL, Credential.SECRET_KEY))
+    def who(account: CurrentAccount) -> str:
+        return account.account_id
+
     url = serve_app(app) + "/who"
     assert httpx.get(url, headers=account.v1_headers, trust_env=False).json() == account.account_id
     assert httpx.get(url, headers=account.headers, trust_env=False).status_code == 401

@@ -9,12 +9,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from vbdesk.cli.admin import app
-from vbdesk.service.accounts.service import AccountService, Credential
-from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import REVISION
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import Unauthorized
 from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.identity import Credential
 
 
 def run(*arguments: str | Path) -> Result:

@@ -17,14 +17,13 @@ from typer.testing import CliRunner
 from vbdesk.cli.admin import app
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.health.doctor import examine
 from vbdesk.service.health.findings import Health
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.backup import back_up
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.webhooks import account_webhooks
 from vbdesk.service.kernel.secret_box import open_secrets
 from vbdesk.service.kernel.settings import load_settings

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.service.accounts.service import Account, AccountService
+from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.groups import repository as groups_repository
 from vbdesk.service.groups.repository import JobFilter
@@ -25,6 +25,7 @@ from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, NotFound
 from vbdesk.service.limits.memory import MemoryRateWindows
+from vbdesk.service.ports.identity import Account
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 QUICK = settings(max_examples=25, stateful_step_count=25, deadline=None, database=None)

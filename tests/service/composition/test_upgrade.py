@@ -16,7 +16,7 @@ from service_in_process import API, Clock, ServiceInProcess
 
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.erasure.service import Eraser, list_erasures
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks
 
@@ -92,7 +92,7 @@ def test_records_of_erasures_uploads_and_webhooks_of_a_folder_with_schema_0008_a
 @pytest.mark.parametrize("archive", ["service_8.zip"])
 def test_an_account_of_a_folder_with_schema_0008_can_be_deleted(old, archive):
     context, account_id = old.context, old.known["account_id"]
-    Eraser(context.database, context.storage, lifecycle_of(context), context.clock).erase_account(account_id)
+    Eraser(context.database, context.storage, GroupHistories.of(context), context.clock).erase_account(account_id)
     with context.database.reading() as connection:
         kinds = [(line.kind, line.jobs) for line in list_erasures(connection)]
     assert kinds == [("job", 1), ("group", 1), ("account", 2)]

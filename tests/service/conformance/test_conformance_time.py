@@ -17,11 +17,11 @@ from receiver import Receiver
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.maintenance.retention import remove_old_audio
-from vbdesk.service.uploads.wiring import uploads_of
+from vbdesk.service.uploads.service import UploadService
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
@@ -37,7 +37,7 @@ SIGN = "/v2/signs/stress"
 
 def finish(service: Any, job_id: str, score: float = 0.4) -> None:
     """What a worker writes after a good analysis."""
-    lifecycle = lifecycle_of(service.context)
+    lifecycle = JobLifecycle.of(service.context)
     with service.context.database.writing() as connection:
         run = lifecycle.start(connection, job_id, "examiner", 120)
         kind = "model" if run.target.sign_count > 1 else "sign"
@@ -254,7 +254,7 @@ def test_membership_moves_through_the_states_of_its_job(service: Any, client: ht
     for end, ended in (("done", None), ("failed", "fail"), ("timed-out", "time_out")):
         job_id = submit(client, "/v2/models/pulse/groups/moves/analyze")["job_id"]
         assert status_of(job_id) == "queued"
-        lifecycle = lifecycle_of(service.context)
+        lifecycle = JobLifecycle.of(service.context)
         with service.context.database.writing() as connection:
             lifecycle.start(connection, job_id, "examiner", 120)
         assert status_of(job_id) == "running"
@@ -274,5 +274,5 @@ def test_past_uploads_are_removed_from_the_store(service: Any, client: httpx.Cli
     httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
     context = service.context
     service.clock.advance(900 + DAY_S + 1)
-    uploads_of(context).remove_past()
+    UploadService.of(context).remove_past()
     assert not context.storage.exists(f"uploads/{grant['upload_ref']}")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
@@ -63,7 +63,7 @@ class Bench:
         return job_id
 
     def finish(self, job_id: str, score: float = 0.4) -> None:
-        lifecycle = lifecycle_of(self.service.context)
+        lifecycle = JobLifecycle.of(self.service.context)
         with self.service.context.database.writing() as connection:
             assert lifecycle.start(connection, job_id, "bench", 120) is not None
             lifecycle.analysed(connection, job_id, result_json("sign", "stress", score))

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.encryption.data_keys import open_data_keys
 from vbdesk.service.encryption.keys import new_key
 from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings
 
 

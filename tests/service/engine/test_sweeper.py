@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 from bench import NoRuns
 
-from vbdesk.contract.ids import made_at, new_id
+from vbdesk.contract.ids import id_timestamp, new_id
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.leases import DURATION
 from vbdesk.service.engine.sweeper import SEARCH_EVERY_S, Sweeper
 from vbdesk.service.erasure.service import Eraser, list_erasures
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.groups import groups
 from vbdesk.service.kernel.db.jobs import executors as executor_rows
 from vbdesk.service.kernel.db.jobs import leases as lease_rows
@@ -53,10 +53,10 @@ def id_made(moment: datetime) -> str:
 
 def test_an_id_tells_when_it_was_made(bench):
     now = bench.service.clock.now()
-    assert made_at(id_made(now)) == now
+    assert id_timestamp(id_made(now)) == now
     for other in ("some", "f47ac10b-58cc-4372-a567-0e02b2c3d479"):
         with pytest.raises(ValueError, match=r"UUID|does not tell"):
-            made_at(other)
+            id_timestamp(other)
 
 
 def test_audio_is_removed_after_its_time_and_the_result_stays(make_bench):
@@ -141,7 +141,7 @@ def test_a_tidying_goes_on_with_deletions_that_broke_off(make_bench):
     bench = make_bench()
     bench.submit_to("jane-doe")
     context, account_id = bench.service.context, bench.account.account_id
-    eraser = Eraser(context.database, context.storage, lifecycle_of(context), context.clock)
+    eraser = Eraser(context.database, context.storage, JobLifecycle.of(context), context.clock)
     context.database.write(lambda connection: eraser._end_account(connection, account_id))
     assert bench.client.get("/v2/jobs").status_code == 401
     assert list(context.storage.keys("audio"))

@@ -398,11 +398,12 @@ def test_the_operator_erases_several_jobs_at_once_and_again(bench):
     jobs = [bench.submit() for _ in range(2)]
     for job_id in jobs:
         bench.finish(job_id)
-    data_dir, account = str(bench.service.context.settings.data_dir), bench.account.account_id
+    settings, account = bench.service.context.settings, bench.account.account_id
+    data_dir, environment = str(settings.data_dir), {"VBDESK_DATABASE_URL": settings.database_url}
     chosen = [part for job_id in jobs for part in ("--job", job_id)]
     for options, told in ((["--sound-only"], 2), ([], 2), ([], 0)):
         command = ["job", "erase", "--data-dir", data_dir, "--account", account, *chosen, *options, "--json"]
-        done = CliRunner().invoke(app, command)
+        done = CliRunner().invoke(app, command, env=environment)
         assert json.loads(done.stdout)["left"] == 0, done.output
         assert json.loads(done.stdout)["erased"] == told
         assert bench.client.get(f"/v2/jobs/{jobs[0]}").status_code == (200 if options else 404)

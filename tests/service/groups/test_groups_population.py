@@ -10,7 +10,7 @@ from vbdesk.contract.results import ModelResult, SpeakerResult
 from vbdesk.longitudinal import cohort_reference, snapshot
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
 from vbdesk.service.jobs.history_record import record_of
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.groups import cohort_snapshots
 
 SUBJECTS = 32
@@ -137,7 +137,7 @@ def test_a_diarized_recording_counts_with_the_speaker_who_spoke_most(bench):
         for k, result in enumerate((whole, other), 1)
     ]
     with bench.service.context.database.writing() as connection:
-        lifecycle = lifecycle_of(bench.service.context)
+        lifecycle = JobLifecycle.of(bench.service.context)
         assert lifecycle.start(connection, job, "bench", 120) is not None
         result = whole.model_copy(update={"speakers": speakers})
         lifecycle.analysed(connection, job, result.model_dump_json())

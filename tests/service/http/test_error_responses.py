@@ -2,6 +2,7 @@
 
 import logging
 import socket
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import httpx
@@ -11,7 +12,8 @@ from fastapi import FastAPI
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.composition.servers import bind
 from vbdesk.service.http.error_responses import install_error_handlers
-from vbdesk.service.http.guard import guarded_router
+from vbdesk.service.http.guard import guard
+from vbdesk.service.http.json_body import json_body
 from vbdesk.service.kernel.errors import NotFound
 
 
@@ -83,15 +85,13 @@ def test_a_name_in_the_path_is_looked_up_before_the_body(service, account, serve
     def nobody(request, connection, account) -> None:
         raise NotFound
 
-    router = guarded_router(Bucket.GENERAL, check=nobody)
-
-    @router.post("/groups/{group_id}")
-    def add(group_id: str, body: dict[str, str]) -> None: ...
-
     app = FastAPI()
     app.state.context = service.context
     install_error_handlers(app)
-    app.include_router(router)
+
+    @app.post("/groups/{group_id}", dependencies=guard(Bucket.GENERAL, check=nobody))
+    def add(group_id: str, body: Annotated[dict[str, str], json_body(dict[str, str])]) -> None: ...
+
     answer = httpx.post(serve_app(app) + "/groups/x", content=b"{", headers=account.headers, trust_env=False)
     assert answer.status_code == 404
 

@@ -12,7 +12,7 @@ from sample_results import result_json
 
 from vbdesk.service.composition.app import described_app
 from vbdesk.service.http.security_headers import PROTECTION
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 
 SPEECH = (Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac").read_bytes()
 
@@ -102,7 +102,7 @@ def test_every_routes_real_answer_fits_the_description(description, service):
         return answer.json()
 
     def finish(job_id: str) -> None:
-        lifecycle = lifecycle_of(service.context)
+        lifecycle = JobLifecycle.of(service.context)
         with service.context.database.writing() as connection:
             run = lifecycle.start(connection, job_id, "test", 120)
             kind = "model" if run.target.sign_count > 1 else "sign"

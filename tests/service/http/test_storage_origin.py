@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.service.accounts.service import Account
 from vbdesk.service.http import storage_origin
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.errors import InvalidRequest
+from vbdesk.service.ports.identity import Account
 from vbdesk.service.storage.local import LocalObjectStore
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing
-from vbdesk.service.uploads.wiring import uploads_of
+from vbdesk.service.uploads.service import UploadService
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def code_of(answer: httpx.Response) -> str:
 
 def resolve(service, account, upload_ref: str):
     context = service.context
-    return uploads_of(context).resolve(Account(account.account_id, "enterprise"), upload_ref)
+    return UploadService.of(context).resolve(Account(account.account_id, "enterprise"), upload_ref)
 
 
 def leftovers(service) -> list:
@@ -223,7 +223,7 @@ def test_an_upload_is_usable_for_a_day_and_then_removed(service, account, grant)
     service.clock.advance(900 + 1)
     with pytest.raises(InvalidRequest):
         resolve(service, account, grant["upload_ref"])
-    uploads = uploads_of(service.context)
+    uploads = UploadService.of(service.context)
     assert uploads.remove_past() >= 1
     assert uploads.remove_past() == 0
     assert not service.context.storage.exists(stored.key)

@@ -16,13 +16,13 @@ from alembic.migration import MigrationContext
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition.open_context import open_database, open_rates
+from vbdesk.service.composition.open_context import open_rates
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.migrate import SchemaState, configuration, status, upgrade
 from vbdesk.service.kernel.db.migrations.filters import is_ours
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.errors import InsufficientCredits
 from vbdesk.service.kernel.settings import Settings, load_settings
 

@@ -15,19 +15,18 @@ from typer.testing import CliRunner, Result
 from vbdesk.cli.admin import app
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition.open_context import close_context, open_context, open_database
+from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.console.forms import TOKEN_FIELD, FormRefused, check_token, form_token
 from vbdesk.service.health.doctor import examine
 from vbdesk.service.health.findings import Finding, Health
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import upgrade
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.webhooks import account_webhooks
-from vbdesk.service.kernel.secret_box import KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.kernel.settings import Settings, load_settings
 from vbdesk.service.maintenance.resealing import SealCount, any_sealed, count_seals, reseal
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
-from vbdesk.service.webhooks.service import PURPOSE
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
@@ -173,7 +172,7 @@ def service_database(tmp_path) -> Iterator[tuple[Settings, Database]]:
                 sa.insert(account_webhooks).values(
                     account_id=account_id,
                     url="https://hook.example",
-                    secret=open_secrets(settings).seal("theirs", PURPOSE),
+                    secret=open_secrets(settings).seal("theirs", WEBHOOK_SECRET),
                     updated_at=NOW,
                 )
             )
@@ -187,7 +186,7 @@ def run(*arguments: object) -> Result:
 def stored_secret(settings: Settings, database: Database) -> str:
     with database.reading() as connection:
         sealed = connection.execute(sa.select(account_webhooks.c.secret)).scalar_one()
-    return open_secrets(settings).unseal(sealed, PURPOSE)
+    return open_secrets(settings).unseal(sealed, WEBHOOK_SECRET)
 
 
 def test_rotate_reseal_prune_leaves_one_key_that_opens_everything(service_database):

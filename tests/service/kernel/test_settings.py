@@ -10,10 +10,9 @@ import sqlalchemy as sa
 
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.resource_files import resource
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.kernel.db.engine import create_engine
 from vbdesk.service.kernel.db.metadata import UtcDateTime
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 from vbdesk.service.storage.opening import open_store
 

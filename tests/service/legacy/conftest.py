@@ -11,14 +11,9 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import ModelName
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
-from vbdesk.signs.engine import (
-    AnalysisTarget,
-    RecordingMeasurements,
-    measure_recording,
-    score_recording,
-)
+from vbdesk.signs.engine import RecordingMeasurements, ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[2] / "data"
@@ -80,25 +75,25 @@ class Bench:
 
     def start(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:
-            lifecycle_of(self.service.context).start(connection, job_id, "bench", 120)
+            JobLifecycle.of(self.service.context).start(connection, job_id, "bench", 120)
 
     def finish(self, job_id: str) -> None:
         """The worker's part, with a real analysis."""
         context = self.service.context
         with context.database.writing() as connection:
-            run = lifecycle_of(context).start(connection, job_id, "bench", 120)
+            run = JobLifecycle.of(context).start(connection, job_id, "bench", 120)
             assert run is not None
             kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
-            result = score_recording(self.heard[run.diarize], AnalysisTarget(kind, str(run.target.analysed)))
-            lifecycle_of(context).analysed(connection, job_id, result.model_dump_json())
+            result = score_recording(self.heard[run.diarize], ScoringTarget(kind, str(run.target.analysed)))
+            JobLifecycle.of(context).analysed(connection, job_id, result.model_dump_json())
 
     def fail(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:
-            lifecycle_of(self.service.context).fail(connection, job_id)
+            JobLifecycle.of(self.service.context).fail(connection, job_id)
 
     def time_out(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:
-            lifecycle_of(self.service.context).time_out(connection, job_id)
+            JobLifecycle.of(self.service.context).time_out(connection, job_id)
 
     def deliveries(self) -> list[Any]:
         with self.service.context.database.reading() as connection:

@@ -65,7 +65,7 @@ def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
     yield emulator_of
     for _, server, thread in running.values():
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition.open_context import open_database
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.settings import load_settings

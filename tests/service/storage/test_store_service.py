@@ -11,13 +11,13 @@ import httpx
 import pytest
 
 from vbdesk.service.composition.eraser import open_eraser
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.engine.sweeper import Sweeper
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.maintenance.orphans import sweep_orphans
 from vbdesk.service.maintenance.retention import remove_erased_audio, remove_old_audio
-from vbdesk.service.uploads.wiring import uploads_of
+from vbdesk.service.uploads.service import UploadService
 
 SPEECH = (Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac").read_bytes()
 DAY_S = 24 * 3600
@@ -197,10 +197,10 @@ def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_
     context.storage.adopt("audio/01890000-0000-7000-8000-000000000000", orphan)
     assert sweep_orphans(context).quarantined == 1
     clock.ahead = 2 * DAY_S
-    assert uploads_of(context).remove_past() == 1
+    assert UploadService.of(context).remove_past() == 1
     assert folders(cloud) == ["audio", "quarantine", "store-id"]
     with context.database.writing() as connection:
-        lifecycle_of(context).fail(connection, job_id)
+        JobLifecycle.of(context).fail(connection, job_id)
     clock.ahead = 40 * DAY_S
     assert remove_old_audio(context) == 1
     assert folders(cloud) == ["quarantine", "store-id"]

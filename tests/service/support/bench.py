@@ -7,7 +7,7 @@ import httpx
 from sample_audio import noise_wav
 from sample_results import result_json
 
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 
 ACCEPTABLE = noise_wav(15.5)
@@ -101,7 +101,7 @@ class Bench:
 
     @property
     def _lifecycle(self) -> Any:
-        return lifecycle_of(self.service.context)
+        return JobLifecycle.of(self.service.context)
 
 
 class NoRuns:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QKeyCombination, QLocale, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineEdit, QWidget
 
@@ -160,7 +160,7 @@ class DeskCard(Card):
     def _on_pedal(self) -> None:
         if self.pedal.keySequence() == QKeySequence(self._chosen.pedal_key):
             return
-        fault = self.model.choose_pedal(self.pedal.keySequence())
+        fault = self._choose_pedal(self.pedal.keySequence())
         self.pedal_field.set_fault(fault)
         if fault is not None:
             self._show_pedal(self._chosen.pedal_key)
@@ -168,4 +168,8 @@ class DeskCard(Card):
     @Slot()
     def _on_pedal_back(self) -> None:
         self.pedal_field.set_fault(None)
-        self.model.choose_pedal(QKeySequence(PEDAL_KEY))
+        self._choose_pedal(QKeySequence(PEDAL_KEY))
+
+    def _choose_pedal(self, keys: QKeySequence) -> str | None:
+        first: QKeyCombination | None = None if keys.isEmpty() else keys[0]  # type: ignore[index]  # not in the stubs
+        return self.model.choose_pedal(first, keys.toString(QKeySequence.SequenceFormat.PortableText))

@@ -13,7 +13,6 @@ from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.recording_rules_cards import RulesCards
 from vbdesk.desk.account.view_model import AccountViewModel, ProfileLine, Tested
 from vbdesk.desk.account.webhook_card import WebhookCard
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
@@ -27,11 +26,6 @@ from vbdesk.outbox.sync.connectivity import CourierStatus
 
 _COLUMN = 960
 _SIDES = 112  # of page, card and scroll bar
-
-
-def build_account_page(workspace: Workspace) -> "AccountPage":
-    """The page with its view model."""
-    return AccountPage(AccountViewModel(workspace))
 
 
 class AccountPage(QWidget):
@@ -100,7 +94,7 @@ class AccountPage(QWidget):
             self.view_model.read()
             self.view_model.rules.tell()
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """The page is not in front any more."""
         self._in_front = False
         if self.built:

@@ -79,7 +79,7 @@ def _draw_markers(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: 
     fields[:, 8], fields[:, 9] = 0.0, 1.0
     first = wrapInstance(fields.ctypes.data, QPainter.PixmapFragment)  # reads the array in place
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    painter.drawPixmapFragments(first, len(x), strip)
+    painter.drawPixmapFragments(first, len(x), strip)  # type: ignore[arg-type]  # shiboken types it as Object
 
 
 @lru_cache(maxsize=8)

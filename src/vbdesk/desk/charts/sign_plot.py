@@ -95,9 +95,9 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         """Horizontal pixel of a moment within this widget."""
         return self.frame().x_at(moment_s)
 
-    def unlink(self) -> None:
+    def detach(self) -> None:
         """Unlink the chart from the shared time before it is deleted."""
-        self._window.unlink(self.view_box)
+        self._window.detach(self.view_box)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Emit the moment under the pointer."""

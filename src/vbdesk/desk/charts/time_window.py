@@ -64,7 +64,7 @@ class TimeWindow(QObject):
         box.sigRangeChangedManually.connect(self.moved)
         box.setXLink(self._master)
 
-    def unlink(self, box: TimeViewBox) -> None:
+    def detach(self, box: TimeViewBox) -> None:
         """Unlink a chart's view box."""
         self._boxes.remove(box)
         box.setXLink(None)

@@ -273,7 +273,7 @@ class TrajectoryView(QWidget):
     def _drop_rows(self, count: int) -> None:
         while len(self._rows) > count:
             row = self._rows.pop()
-            row.plot.unlink()
+            row.plot.detach()
             self._charts.removeWidget(row)
             row.deleteLater()
 

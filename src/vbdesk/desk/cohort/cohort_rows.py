@@ -11,11 +11,11 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recomm
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSummary
 from vbdesk.desk.models.subject_list import rank
-from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LevelCountsCell, TextCell, TwoLineCell
+from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
-from vbdesk.report.sign_reference import sign_references
-from vbdesk.report.wording import result_words
+from vbdesk.report.result_texts import result_texts
+from vbdesk.report.shipped_signs import shipped_signs
 
 FEWEST = 5
 """With fewer subjects, a distribution says nothing; it is shown, and said so."""
@@ -70,10 +70,10 @@ class HeatRow:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """As the table shows it; made when it is painted."""
-        age = TextCell(age_in_days(self.summary.recorded_at, self.today), "text3")
+        age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
         heat = _HEAT[self.shown]
         states = (self.summary.signs.get(column.name) for column in self.columns)
-        name = TextCell(self.key, "text", strong=True)
+        name = LabelCell(self.key, "text", strong=True)
         return (name, age, *(HeatCell("") if state is None else heat(state) for state in states))
 
 
@@ -146,9 +146,9 @@ class DistributionRow:
         few = self.conclusive < FEWEST
         figure = f"only {self.conclusive}" if few else f"{self.flagged} of {self.conclusive}"
         return (
-            TextCell(self.label, "text"),
+            LabelCell(self.label, "text"),
             LevelCountsCell(self.counts, self.total),
-            TextCell(figure, "text3" if few else "text"),
+            LabelCell(figure, "text3" if few else "text"),
         )
 
 
@@ -229,7 +229,7 @@ def _urgency_of(row: TriageRow | None) -> tuple[float, ...]:
 def _columns(summaries: Collection[SubjectSummary], labels: Mapping[str, str]) -> tuple[SignColumn, ...]:
     """The signs that any subject has, in the catalog's order, then by name."""
     present = {name for entry in summaries for name in entry.signs}
-    known = [name for name in sign_references() if name in present]
+    known = [name for name in shipped_signs() if name in present]
     return tuple(SignColumn(name, labels.get(name, name)) for name in [*known, *sorted(present - {*known})])
 
 
@@ -244,7 +244,7 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
     """Whether a subject is to be looked at, and why; None where nothing stands out."""
     levels = [state.level for state in entry.signs.values()]
     action = recommended_action(levels)
-    words = "" if action is RecommendedAction.NONE else result_words().action[action].title.rstrip(".")
+    words = "" if action is RecommendedAction.NONE else result_texts().action[action].title.rstrip(".")
     notable = [(_urgency(state), name, state) for name, state in entry.signs.items() if _is_notable(state)]
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
@@ -313,7 +313,7 @@ def _since(state: SignState, recordings: int) -> str:
 
 
 def _why_inconclusive(entry: SubjectSummary) -> str:
-    words = result_words().issue
+    words = result_texts().issue
     known = [words[code].what for code in entry.issues if code in words]
     return known[0].rstrip(".") if known else "The newest recording does not allow a reading"
 

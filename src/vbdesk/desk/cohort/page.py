@@ -10,7 +10,6 @@ from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Sho
 from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel, Unread
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Progress
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import secondary_button
@@ -33,11 +32,6 @@ _TRIAGE_WIDTHS = (52, 160, 104)
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 140
 _NARROW = 960
 _ANY_TAG = "Any tag"
-
-
-def build_cohort_page(workspace: Workspace) -> "CohortPage":
-    """The page with its view models."""
-    return CohortPage(CohortViewModel(workspace), CohortGroupViewModel(workspace))
 
 
 class CohortPage(QWidget):
@@ -75,7 +69,7 @@ class CohortPage(QWidget):
         """Show everybody as they are now."""
         self.view_model.show()
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 

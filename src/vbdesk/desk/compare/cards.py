@@ -13,7 +13,7 @@ from vbdesk.desk.compare.view_model import SoundPicture
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_rows import FeatureRow
 from vbdesk.desk.models.same_subject import SameSubjectRecording
-from vbdesk.desk.result.cards import quality_look
+from vbdesk.desk.ui.advice_card import findings_chip
 from vbdesk.desk.ui.badges import Chip, LevelBadge, level_word
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton
 from vbdesk.desk.ui.card import Card, horizontal_line
@@ -116,7 +116,7 @@ class SideCard(Card):
             self._level.addWidget(badge)
             self._level.addWidget(Text("overall level", Role.CAPTION, "text3"))
             self._level.addSpacing(8)
-            chip = Chip(quality_look(reading.quality))
+            chip = Chip(findings_chip(len(reading.quality.issues)))
             chip.setAccessibleName(f"Quality, {self._name}: {chip.words}")
             self._level.addWidget(chip)
         else:

@@ -8,12 +8,10 @@ from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SoundPicture
 from vbdesk.desk.models.same_subject import SameSubjectRecording
-from vbdesk.desk.result.cards import QualityCard
-from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
-from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
@@ -23,11 +21,6 @@ from vbdesk.desk.ui.theme import Role, app_theme
 
 _ONE_COLUMN_BELOW = 900
 _FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
-
-
-def build_compare_page(workspace: Workspace) -> "ComparePage":
-    """The page with its view model."""
-    return ComparePage(CompareViewModel(workspace))
 
 
 class ComparePage(QWidget):
@@ -77,7 +70,7 @@ class ComparePage(QWidget):
             self.change_over_button.setFocus()
             self.view_model.open(argument)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 
@@ -215,8 +208,8 @@ class _Qualities(QWidget):
         self._row.setSpacing(20)
         for side, mark in ((reading.left, "◇"), (reading.right, "◆")):
             if side.reading is not None:
-                card: Card = QualityCard(side.reading.quality, f"{mark} Quality")
-                self._row.addWidget(card, 1)
+                quality = side.reading.quality
+                self._row.addWidget(AdviceCard(f"{mark} Quality", quality.figures, quality.issues), 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

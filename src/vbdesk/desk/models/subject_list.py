@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from vbdesk.contract.groups import Group
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.levels import level_of
-from vbdesk.desk.ui.cells import ButtonCell, Cell, LevelCell, TextCell, TwoLineCell
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import counted, day_and_time
 from vbdesk.json_lines import parse_json_lines
 from vbdesk.outbox.library.items import RecordingItem
@@ -75,11 +75,11 @@ class SubjectRow:
         missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
         return (
             TwoLineCell(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
-            TextCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
+            LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
             LevelCell(self.level, missing),
-            TextCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
-            TextCell(f"{self.recordings:,}".replace(",", " "), "text"),
-            TextCell(f"{self.moving} on the way" if self.moving else here, "text3"),
+            LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
+            LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
+            LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),
             ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
         )
 
@@ -223,6 +223,10 @@ def _level(item: RecordingItem, levels: dict[str, Level], room: list[int]) -> Le
         if known is not None:
             levels[item.take_id] = known
     return known
+
+
+KEPT_AS = "subjects"
+"""The name of the stored list among the responses of a library."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
@@ -47,11 +46,6 @@ _DEEDS = (
 )
 _NOT_READ = "\N{EN DASH}"
 _LEAST_ROWS = 36 + 4 * 55 + 48  # with less room the page scrolls, rather than squeezing the list to a row
-
-
-def build_outbox_page(workspace: Workspace) -> "OutboxPage":
-    """The page with its view model."""
-    return OutboxPage(OutboxViewModel(workspace))
 
 
 class OutboxPage(QWidget):
@@ -131,7 +125,7 @@ class OutboxPage(QWidget):
             self.view_model.choose(argument)
         self.view_model.set_shown(True)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.notice.clear()
         self.view_model.set_shown(False)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
-from vbdesk.desk.ui.cells import ButtonCell, Cell, LevelCell, ProgressCell, StateCell, TextCell, TwoLineCell
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
@@ -135,7 +135,7 @@ class OutboxRow:
             TwoLineCell(item.group_id, day_and_time(item.recorded_at, around.now)),
             StateCell(item.state),
             _happening(item, around),
-            TextCell(_estimate(item, around), ink="text2" if calm else "text"),
+            LabelCell(_estimate(item, around), ink="text2" if calm else "text"),
             ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
 
@@ -165,26 +165,26 @@ def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
 def _happening(item: RecordingItem, around: RowContext) -> Cell:
     match item.state:
         case _S.UPLOADING if item.asked:
-            return TextCell("All of it is sent. The service is asked for the analysis.")
+            return LabelCell("All of it is sent. The service is asked for the analysis.")
         case _S.UPLOADING if item.bytes_total:
             rate = around.rates.get(item.take_id, 0.0)
             more = f"· {rate_words(rate)}" if rate else ""
             return ProgressCell(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
         case _S.UPLOADING:
-            return TextCell("Preparing the upload.")
+            return LabelCell("Preparing the upload.")
         case _S.SUBMITTED:
-            return TextCell(f"Sent {_moment(item.updated_at, around)}. The service has it in its queue.")
+            return LabelCell(f"Sent {_moment(item.updated_at, around)}. The service has it in its queue.")
         case _S.RUNNING:
-            return TextCell(f"The service is analysing it, since {_moment(item.updated_at, around)}.")
+            return LabelCell(f"The service is analysing it, since {_moment(item.updated_at, around)}.")
         case _S.WAITING:
-            return TextCell(_waiting_words(item, around))
+            return LabelCell(_waiting_words(item, around))
         case _S.HANDED_OVER:
-            return TextCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
+            return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
         case _S.CHECKED:
-            return TextCell(item.reason or "Kept on this computer. It is not sent until you say so.")
+            return LabelCell(item.reason or "Kept on this computer. It is not sent until you say so.")
         case _S.DONE:
             return LevelCell(level_of(item), "The service gave no result")
-    return TextCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
+    return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
 
 
 def _waiting_words(item: RecordingItem, around: RowContext) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
+from vbdesk.capture.clock import Clock
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.cells import Cell, TextCell, TwoLineCell
+from vbdesk.desk.ui.cells import Cell, LabelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import clock_words, counted, day_and_time
 from vbdesk.outbox.imports.file_import import (
     Imported,
@@ -22,6 +22,7 @@ from vbdesk.outbox.imports.file_import import (
     preview_files,
 )
 from vbdesk.outbox.library.items import TakeMetadata
+from vbdesk.outbox.library.library import Library
 
 HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "Analysis")
 
@@ -48,18 +49,18 @@ class PreviewRow:
         return (
             TwoLineCell(row.path.name, row.path.parent.name),
             self._fate(),
-            TextCell(row.group_id or "–", "text", strong=True),
-            TextCell(recorded),
-            TextCell(length, right=True),
-            TextCell(row.target.name.replace("_", " ").capitalize()),
+            LabelCell(row.group_id or "–", "text", strong=True),
+            LabelCell(recorded),
+            LabelCell(length, right=True),
+            LabelCell(row.target.name.replace("_", " ").capitalize()),
         )
 
-    def _fate(self) -> TextCell:
+    def _fate(self) -> LabelCell:
         if self.row.error is not None:
-            return TextCell(self.row.error, "fail")
+            return LabelCell(self.row.error, "fail")
         if self.became is None:
-            return TextCell(" ".join(("Ready.", *self.row.notes)), "text2")
-        return TextCell("Imported.", "ok") if self.became.error is None else TextCell(self.became.error, "fail")
+            return LabelCell(" ".join(("Ready.", *self.row.notes)), "text2")
+        return LabelCell("Imported.", "ok") if self.became.error is None else LabelCell(self.became.error, "fail")
 
 
 class IntakeViewModel(QObject):
@@ -88,9 +89,9 @@ class IntakeViewModel(QObject):
     failed = Signal(str)
     left = Signal()
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._tasks, self._library, self._clock = workspace.tasks, workspace.library, workspace.outside.clock
+    def __init__(self, library: Library, tasks: TaskOwner, clock: Clock) -> None:
+        super().__init__()
+        self._library, self._tasks, self._clock = library, tasks, clock
         self._task: Task | None = None
         self._common: TakeMetadata | None = None
         self.table = CellTable(HEADINGS, self)

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLay
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.models.playback import Loaded, Playback
 from vbdesk.desk.models.result_rows import FeatureRow, MetricRow
-from vbdesk.desk.models.result_text import QualityReading, Speaker, VoiceReading
-from vbdesk.desk.ui.badges import WATCH, Chip, ChipLook, LevelGlyph, level_word
+from vbdesk.desk.models.result_text import Speaker, VoiceReading
+from vbdesk.desk.ui.badges import LevelGlyph, level_word
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import ChoiceField
@@ -250,41 +250,6 @@ def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
     column.addWidget(AnchorBar(metric.mean, metric.spread, f"{metric.label}: {metric.words}"))
     column.addLayout(ends)
     return cell
-
-
-class QualityCard(Card):
-    """How good the recording was, and what to do next time."""
-
-    def __init__(self, quality: QualityReading, title: str = "Recording quality") -> None:
-        super().__init__(title, padding=18, right=Chip(quality_look(quality)))
-        self.body.setSpacing(10)
-        if quality.figures:
-            self.body.addWidget(Text(quality.figures, Role.LABEL, "text2", wrap=True))
-        for what, advice in quality.issues:
-            self.body.addLayout(_issue(what, advice))
-        if not quality.issues:
-            self.body.addWidget(Text("Nothing to improve.", Role.LABEL, "text2", wrap=True))
-        self.body.addStretch(1)
-
-
-def quality_look(quality: QualityReading) -> ChipLook:
-    """The chip of a recording's quality."""
-    notes = len(quality.issues)
-    if not notes:
-        return ChipLook("Good", "check", "ok", "oktint")
-    return ChipLook("One note" if notes == 1 else f"{notes} notes", WATCH.icon, WATCH.ink, WATCH.fill)
-
-
-def _issue(what: str, advice: str) -> QHBoxLayout:
-    words = QVBoxLayout()
-    words.setSpacing(1)
-    words.addWidget(Text(what, Role.LABEL_MEDIUM, wrap=True))
-    words.addWidget(Text(f"Next time: {advice[:1].lower()}{advice[1:]}", Role.LABEL, "text2", wrap=True))
-    row = QHBoxLayout()
-    row.setSpacing(10)
-    row.addWidget(IconView("warning", "warn", 16), 0, Qt.AlignmentFlag.AlignTop)
-    row.addLayout(words, 1)
-    return row
 
 
 class NotesCard(Card):

@@ -17,12 +17,11 @@ from vbdesk.desk.result.cards import (
     NotesCard,
     OverallCard,
     PlayerCard,
-    QualityCard,
     SpeakerCard,
 )
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
-from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
@@ -49,11 +48,6 @@ _FIRST = (
     "This is the first recording of this subject for these signals, so there is no baseline yet. From the next one on, "
     "each signal is compared with this person's own range."
 )
-
-
-def build_result_page(workspace: Workspace) -> "ResultPage":
-    """The page with its view model."""
-    return ResultPage(ResultViewModel(workspace))
 
 
 class ResultPage(QWidget):
@@ -116,7 +110,7 @@ class ResultPage(QWidget):
             self._on_same_subject(((), ()))
             self.view_model.open(argument)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self._rest.stop()
         self.view_model.leave()
@@ -341,7 +335,7 @@ class ResultPage(QWidget):
         self._left_box().addStretch(1)
         if reading.voice.features:
             self._cards.append(FeaturesCard(voice.features or reading.voice.features))
-        self._cards.append(QualityCard(reading.quality))
+        self._cards.append(AdviceCard("Recording quality", reading.quality.figures, reading.quality.issues))
         for card in self._cards:
             self._right_box().addWidget(card)
             card.setVisible(self.json_panel.isHidden())

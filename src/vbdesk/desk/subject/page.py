@@ -7,8 +7,6 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QV
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
 from vbdesk.desk.subject.trajectory_text import SubjectReading
@@ -36,11 +34,6 @@ _KEYS_TIP = (
 )
 
 
-def build_subject_page(workspace: Workspace) -> "SubjectPage":
-    """The page with its view model."""
-    return SubjectPage(SubjectViewModel(workspace))
-
-
 class SubjectPage(QWidget):
     """One subject over time."""
 
@@ -56,7 +49,7 @@ class SubjectPage(QWidget):
         self.table = CellView("Recordings of this subject", view_model.table, (), stretch=0, row_height=48)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
-        self.export_work = SubjectExport(view_model.workspace, self)
+        self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
@@ -91,7 +84,7 @@ class SubjectPage(QWidget):
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 

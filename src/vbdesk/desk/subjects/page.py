@@ -5,7 +5,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Only, Order
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -25,11 +24,6 @@ _UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
 _NOTE_WIDTH, _NARROW = 300, 900
 _ANY_TAG = "Any tag"
-
-
-def build_subjects_page(workspace: Workspace) -> "SubjectsPage":
-    """The page with its view model."""
-    return SubjectsPage(SubjectsViewModel(workspace))
 
 
 class SubjectsPage(QWidget):
@@ -86,7 +80,7 @@ class SubjectsPage(QWidget):
         self.view_model.show()
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         if self._note is not None:
             self._note.leave()

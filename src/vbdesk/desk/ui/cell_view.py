@@ -32,11 +32,11 @@ from vbdesk.desk.ui.cells import (
     ButtonCell,
     Cell,
     HeatCell,
+    LabelCell,
     LevelCell,
     LevelCountsCell,
     ProgressCell,
     StateCell,
-    TextCell,
     TwoLineCell,
 )
 from vbdesk.desk.ui.heat_map import paint_heat, paint_level_counts
@@ -321,7 +321,7 @@ class _CellDelegate(QStyledItemDelegate):
             paint_tick_box(self._theme, painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
         cell: Cell = index.data(CellRole.CELL)
         match cell:
-            case TextCell():
+            case LabelCell():
                 _paint_text(self._theme, painter, cell, area)
             case TwoLineCell():
                 _paint_two_lines(self._theme, painter, cell, area)
@@ -369,12 +369,12 @@ def _centred(area: QRectF, size: QSize) -> QRectF:
 
 def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF) -> None:
     if cell.level is None:
-        _paint_text(theme, painter, TextCell(cell.words, "text3"), area)
+        _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
     else:
         paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
 
 
-def _paint_text(theme: Theme, painter: QPainter, cell: TextCell, area: QRectF) -> None:
+def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) -> None:
     """Paint one or two lines; longer text ends in an ellipsis, and screen readers get all of it."""
     font = theme.font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
     metrics = QFontMetricsF(font)

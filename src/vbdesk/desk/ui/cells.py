@@ -8,7 +8,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 
 @dataclass(frozen=True, slots=True)
-class TextCell:
+class LabelCell:
     """A sentence or a number.
 
     Attributes:
@@ -115,7 +115,7 @@ class LevelCountsCell:
         return ", ".join(f"{level.value} {count}" for level, count in self.counts if count) or "nothing yet"
 
 
-Cell = TextCell | TwoLineCell | StateCell | LevelCell | ProgressCell | ButtonCell | HeatCell | LevelCountsCell
+Cell = LabelCell | TwoLineCell | StateCell | LevelCell | ProgressCell | ButtonCell | HeatCell | LevelCountsCell
 
 
 class Row(Protocol):

@@ -181,7 +181,7 @@ def app_theme() -> Theme:
     application = QApplication.instance()
     theme = application.findChild(Theme, options=_DIRECT) if application else None
     if theme is None:
-        raise RuntimeError("no theme is installed")
+        raise RuntimeError("app_theme() called before Theme.install()")
     return theme
 
 

@@ -25,7 +25,7 @@ from vbdesk.resource_files import resource
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
 from vbdesk.voice.quality import Quality, assess_quality
-from vbdesk.voice.thresholds import quality_rules
+from vbdesk.voice.quality_rules import quality_rules
 
 OVERVIEW_POINTS = 2000
 TRIM_MARGIN_S = 0.5

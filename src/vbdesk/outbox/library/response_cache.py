@@ -31,6 +31,10 @@ class KeptReads:
         with self._store.quietly() as database:
             database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, read_at, sealed))
 
+    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
+        """The last read of a subject's history as JSON, and when it was read; None before the first."""
+        return self._store.trajectory(group_id)
+
     def trajectories(self) -> dict[str, datetime]:
         """Which subjects' histories are kept, and when each was read."""
         rows = self._store.rows("SELECT group_id, read_at FROM trajectories")

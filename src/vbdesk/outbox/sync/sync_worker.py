@@ -27,6 +27,7 @@ from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import ClockCheck
 from vbdesk.outbox.sync.connection import Connection, NoRoom
 from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, CourierStatus, way_of
@@ -79,6 +80,7 @@ class Courier:
         plan: Plan = Plan.STANDARD,
         budget: RequestBudget | None = None,
         network: Network | None = None,
+        results: ResultRepository | None = None,
         on_status: Callable[[CourierStatus], None] | None = None,
     ) -> None:
         """Make a courier.
@@ -92,6 +94,7 @@ class Courier:
             plan: how many requests a minute the account may make, where no budget is given.
             budget: shared with everything else in this program that asks in the account's name.
             network: what the operating system knows; None for a service on this computer.
+            results: where answers of the service are stored; one of its own if None.
             on_status: called with every new status, in the courier's thread.
         """
         self._library = library
@@ -103,7 +106,8 @@ class Courier:
         self._connection = Connection(client_factory, self._budget, self._clock, self._heard)
         self._agenda = Agenda(self._clock, self._budget)
         self._measured = Measured()
-        self._steps = Steps(library, self._line, self._connection, self._agenda, self._clock, self._measured)
+        results = results or ResultRepository(library, client_factory)
+        self._steps = Steps(library, results, self._line, self._connection, self._agenda, self._clock, self._measured)
         self._sleep_watch = SleepWatch(self._clock)
         self._clock_check = ClockCheck(self._clock, library.times)
         self._standing = Standing(self._clock, on_status)

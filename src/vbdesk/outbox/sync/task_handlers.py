@@ -39,6 +39,7 @@ from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import FUTURE
 from vbdesk.outbox.sync.connection import Connection, NoRoom
 from vbdesk.outbox.sync.error_policy import may_have_been_taken
@@ -81,9 +82,17 @@ class Steps:
     """One method a task. All raise ClientError, NoRoom and VaultError as the connection does."""
 
     def __init__(
-        self, library: Library, line: Line, connection: Connection, agenda: Agenda, clock: Clock, measured: Measured
+        self,
+        library: Library,
+        results: ResultRepository,
+        line: Line,
+        connection: Connection,
+        agenda: Agenda,
+        clock: Clock,
+        measured: Measured,
     ) -> None:
         self._library = library
+        self._results = results
         self._line = line
         self._connection = connection
         self._agenda = agenda
@@ -157,7 +166,7 @@ class Steps:
         self._agenda.followed(event)
         try:
             with self._connection.asking(Bucket.POLLING) as client:
-                job = client.jobs.get(self._line.item(event).job_id or "")
+                job = self._results.reader_of(client).get(self._line.item(event).job_id or "")
         except NotFound:
             reason = "The service does not know this analysis any more. The recording is kept and can be sent again."
             self._line.need_attention(event, reason, Fix.TRY_AGAIN)
@@ -176,14 +185,13 @@ class Steps:
         self._agenda.read_subject(group_id, SUBJECT_AGAIN_S)
         try:
             with self._connection.asking(Bucket.GENERAL) as client:
-                read = client.groups.trajectory(group_id)
+                read = self._results.reader_of(client).trajectory(group_id)
         except NotFound:  # somebody has deleted the group
             self._agenda.subject_was_read(group_id)
             return
         if isinstance(read, TrajectoryRunning):
             self._agenda.read_subject(group_id, read.retry_after_seconds)
             return
-        self._line.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
         self._agenda.subject_was_read(group_id)
 
     def read_credits(self) -> int:
@@ -370,7 +378,8 @@ class Steps:
         """A job without its result; kept, so that a search that is broken off does not read it again."""
         if job_id not in self._of_others:
             with self._connection.asking(Bucket.POLLING) as client:
-                self._of_others[job_id] = client.jobs.get(job_id).model_copy(update={"result": None})
+                job = self._results.reader_of(client).get(job_id)
+            self._of_others[job_id] = job.model_copy(update={"result": None})
         return self._of_others[job_id]
 
 

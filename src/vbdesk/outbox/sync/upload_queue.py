@@ -209,11 +209,6 @@ class Line:
         )
         return [row["group_id"] for row in rows]
 
-    def keep_trajectory(self, group_id: str, body: bytes) -> None:
-        """Keep what the service says of a subject over time."""
-        with self._store.changing():
-            self._store.keep_trajectory(group_id, body)
-
     def progress(self, event: Event, sent: int, total: int) -> None:
         """Bytes of the upload under way."""
         self._store.report_progress(event.take_id, sent, total)

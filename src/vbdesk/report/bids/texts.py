@@ -1,4 +1,4 @@
-"""Texts of the folder for research."""
+"""Texts of the BIDS folder, from `resources/report/bids.toml`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -8,7 +8,7 @@ from vbdesk.resource_files import resource
 
 
 class TableTexts(StrictDataModel):
-    """What each table of `phenotype` holds."""
+    """Descriptions of the tables in `phenotype`."""
 
     sign: str
     recording_quality: str
@@ -17,7 +17,7 @@ class TableTexts(StrictDataModel):
 
 
 class BidsTexts(StrictDataModel):
-    """All of bids.toml; `version` is that of BIDS."""
+    """All texts of bids.toml; `version` is the BIDS version."""
 
     version: str
     name: str

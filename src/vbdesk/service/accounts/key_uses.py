@@ -1,9 +1,10 @@
 """When API keys were used last: written in the background, so that no request waits for it or fails because of it."""
 
-from vbdesk.service.accounts.service import Account, AccountService
+from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.last_used import LastUsedWriter
+from vbdesk.service.ports.identity import Account
 
 RETRY_S = 60.0
 

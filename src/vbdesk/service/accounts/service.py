@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from sqlalchemy import Connection
 
@@ -14,25 +13,10 @@ from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
 from vbdesk.service.kernel.errors import NotFound, Unauthorized
+from vbdesk.service.ports.identity import Account, Credential
 
 NOTED_FOR = timedelta(hours=1)
 """How long a noted use of a key stands before the next is written down."""
-
-
-class Credential(StrEnum):
-    """What a route is opened with."""
-
-    API_KEY = "api_key"
-    SECRET_KEY = "secret_key"  # noqa: S105  (a kind, not a secret)
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Who asks; `key_last_used_at` is that of the API key, where one was shown that was used before."""
-
-    account_id: str
-    plan: Plan
-    key_last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

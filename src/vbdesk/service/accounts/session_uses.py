@@ -5,10 +5,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from vbdesk.service.accounts.sessions import Session, SessionService
+from vbdesk.service.accounts.sessions import SessionService
 from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.last_used import LastUsedWriter
+from vbdesk.service.ports.identity import Session
 
 RETRY_S = 5.0  # a session that is in use ends after half an hour without a note, at other processes
 

@@ -1,16 +1,15 @@
 """Who is signed in: a random token in the browser, its hash here, and an end in any case."""
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
 from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts import session_repository as repository
 from vbdesk.service.accounts.credentials import hash_of
-from vbdesk.service.accounts.service import Account
-from vbdesk.service.console import repository
 from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.ports.identity import Account, Session
 
 IDLE_FOR = timedelta(minutes=30)
 """A session that is not used ends after this."""
@@ -20,14 +19,6 @@ LASTS = timedelta(hours=12)
 
 NOTED_FOR = timedelta(minutes=1)
 """How long a noted use stands before the next is written down."""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A session that holds; `noted` is false when its use should be written down."""
-
-    account: Account
-    noted: bool
 
 
 class SessionService:

@@ -1,5 +1,6 @@
 """The API as one ASGI application."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -10,6 +11,7 @@ from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.catalog.routes import router as catalog_router
 from vbdesk.service.console.app import console_routes
 from vbdesk.service.credits.routes import router as credits_router
+from vbdesk.service.groups import analyze_routes
 from vbdesk.service.groups import routes as groups_routes
 from vbdesk.service.health import operations_app
 from vbdesk.service.health.readiness import api_readiness
@@ -17,7 +19,7 @@ from vbdesk.service.http.cors import api_with_cors
 from vbdesk.service.http.docs_page import reference_routes
 from vbdesk.service.http.error_responses import install_error_handlers
 from vbdesk.service.http.idempotency_header import AnnouncesIdempotency
-from vbdesk.service.http.openapi_document import complete
+from vbdesk.service.http.openapi_document import INTERFACE_VERSION, complete
 from vbdesk.service.http.openapi_parts import refusals
 from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.legacy import earlier_routes, v1_routes
@@ -26,8 +28,6 @@ from vbdesk.service.observability.tracing import TraceRequests
 from vbdesk.service.ports.context import Context
 from vbdesk.service.uploads.routes import router as uploads_router
 from vbdesk.service.webhooks import routes as webhooks_routes
-
-INTERFACE_VERSION = "1.0.0"
 
 _EVERYWHERE = (
     ErrorCode.UNAUTHORIZED,
@@ -41,6 +41,7 @@ _health = APIRouter(include_in_schema=False)
 
 ROUTERS: tuple[APIRouter, ...] = (
     *jobs_routes.ROUTERS,  # first, for they are asked most and routers are asked in turn
+    analyze_routes.router,
     _health,
     catalog_router,
     credits_router,
@@ -50,6 +51,11 @@ ROUTERS: tuple[APIRouter, ...] = (
     *earlier_routes.ROUTERS,
     *v1_routes.ROUTERS,
 )
+
+
+def _api_routes() -> Iterator[APIRoute]:
+    for router in ROUTERS:
+        yield from (route for route in router.routes if isinstance(route, APIRoute))
 
 
 class Api(FastAPI):
@@ -69,7 +75,7 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The description, made once."""
         if self.openapi_schema is None:
-            self.openapi_schema = complete(super().openapi())
+            self.openapi_schema = complete(super().openapi(), _api_routes())
         return self.openapi_schema
 
 

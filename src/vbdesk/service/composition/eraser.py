@@ -3,9 +3,9 @@
 from functools import partial
 
 from vbdesk.longitudinal.parameters import shipped_parameters
+from vbdesk.service.composition.job_subscribers import subscribe
 from vbdesk.service.engine.plugin_signs import offered_signs
 from vbdesk.service.erasure.service import Eraser
-from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
@@ -14,8 +14,8 @@ from vbdesk.service.kernel.secret_box import open_secrets
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.maintenance.resealing import any_sealed
 from vbdesk.service.maintenance.store_identity import require_match_at_start, require_shared_folder
+from vbdesk.service.ports.job_events import JobEvents
 from vbdesk.service.storage.opening import open_store
-from vbdesk.service.webhooks.service import WebhookService
 
 
 def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
@@ -26,7 +26,9 @@ def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
     else:
         require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
-    webhooks = WebhookService(open_secrets(settings, partial(any_sealed, database)), clock, guard)
+    secrets = open_secrets(settings, partial(any_sealed, database))
     parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
-    lifecycle = JobLifecycle(clock, webhooks, settings.narrative_language, parameters)
-    return Eraser(database, storage, lifecycle, clock)
+    histories = subscribe(
+        JobEvents(), settings=settings, clock=clock, secrets=secrets, guard=guard, parameters=parameters
+    )
+    return Eraser(database, storage, histories, clock)

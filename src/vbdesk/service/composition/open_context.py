@@ -1,17 +1,17 @@
 """The service put together from its settings."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-
-from sqlalchemy import make_url
 
 from vbdesk.contract.longitudinal import TimeScale
-from vbdesk.privacy import FILE_MODE, make_private
+from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.key_uses import KeyUses
+from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.accounts.session_uses import SessionUses
+from vbdesk.service.composition.job_subscribers import subscribe
 from vbdesk.service.encryption.keys import EncryptionKeys
+from vbdesk.service.encryption.state import open_encryption
+from vbdesk.service.jobs.admission import QueueAdmission
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.clock import Clock, SystemClock
 from vbdesk.service.kernel.db.engine import create_engine
@@ -22,22 +22,14 @@ from vbdesk.service.kernel.settings import MIB, Settings
 from vbdesk.service.limits.memory import MemoryRateWindows
 from vbdesk.service.limits.windows import RateWindows, SharedRateWindows
 from vbdesk.service.maintenance.resealing import any_sealed
+from vbdesk.service.maintenance.store_identity import require_match_at_start, require_shared_folder
 from vbdesk.service.observability.measured_store import MeasuredStore
 from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.observability.tracing import open_tracing
 from vbdesk.service.ports.audio_inspector import AudioInspector
 from vbdesk.service.ports.context import Context, JobQueue
+from vbdesk.service.ports.job_events import JobEvents
 from vbdesk.service.storage.opening import open_addresses, open_store
-
-
-def open_database(settings: Settings) -> Database:
-    """The database of `settings`; its folder is made, its tables are the migrations' affair."""
-    make_private(settings.data_dir)
-    url = make_url(settings.resolved_database_url)
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-        with suppress(FileNotFoundError):  # there is no such folder, as SQLite will say
-            Path(url.database).touch(mode=FILE_MODE)  # SQLite's log files follow it
-    return Database(create_engine(settings.resolved_database_url))
 
 
 def open_rates(settings: Settings, clock: Clock) -> RateWindows:
@@ -75,12 +67,6 @@ def open_context(
         StoreMismatch: the object store belongs to another database.
         StoreUnusable: a library or the credentials for the store are missing.
     """
-    # here: who opens the database alone wants neither numpy nor FastAPI
-    from vbdesk.longitudinal.parameters import shipped_parameters
-    from vbdesk.service.encryption.state import open_encryption
-    from vbdesk.service.jobs.admission import QueueAdmission
-    from vbdesk.service.maintenance.store_identity import require_match_at_start, require_shared_folder
-
     metrics = Metrics()
     database.listener = metrics.note
     encryption = open_encryption(settings, database, keys, clock.now)
@@ -94,6 +80,10 @@ def open_context(
     except Exception:
         storage.close()
         raise
+    guard = AddressGuard(allow_private=settings.allow_private_addresses)
+    parameters = shipped_parameters().with_signs(plugin_signs or {})
+    job_events = JobEvents()
+    subscribe(job_events, settings=settings, clock=clock, secrets=secrets, guard=guard, parameters=parameters)
     return Context(
         settings=settings,
         database=database,
@@ -105,10 +95,12 @@ def open_context(
         secrets=secrets,
         queue=queue,
         inspector=inspector,
+        accounts=AccountService(clock),
+        job_events=job_events,
         plugin_signs=plugin_signs or {},
-        parameters=shipped_parameters().with_signs(plugin_signs or {}),
+        parameters=parameters,
         admission=QueueAdmission(settings.queue_limit),
-        guard=AddressGuard(allow_private=settings.allow_private_addresses),
+        guard=guard,
         key_uses=KeyUses(database, clock),
         disk=DiskReserve(settings.written_folders, settings.disk_reserve_mb * MIB),
         session_uses=SessionUses(database, clock),

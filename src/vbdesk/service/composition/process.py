@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
-from vbdesk.service.composition.open_context import close_context, open_context, open_database
+from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
 from vbdesk.service.engine.dbos_engine import DbosQueue
@@ -29,7 +29,7 @@ from vbdesk.service.engine.plugin_signs import offered_signs
 from vbdesk.service.engine.supervisor import RuntimeSupervisor
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.parent_process import parent_gone
 from vbdesk.service.kernel.secret_box import SecretsDamaged

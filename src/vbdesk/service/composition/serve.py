@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
 from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.process import (
     OperationsPort,
     StartRefused,
@@ -38,8 +39,7 @@ from vbdesk.service.maintenance.existing_data import Interrupted, encrypt_existi
 from vbdesk.service.maintenance.orphans import EVERY_FOLDER
 from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
-from vbdesk.service.storage.embedded import embedded_origin
-from vbdesk.service.uploads.wiring import uploads_of
+from vbdesk.service.uploads.service import UploadService
 
 log = logging.getLogger(__name__)
 
@@ -184,4 +184,4 @@ def _encrypt_until_complete(context: Context, ending: threading.Event) -> None:
 def _remove_past(context: Context) -> None:
     context.rates.remove_past(context.clock.now())
     if may_remove(context):
-        uploads_of(context).remove_past()
+        UploadService.of(context).remove_past()

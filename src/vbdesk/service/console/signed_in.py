@@ -5,10 +5,10 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from vbdesk.service.accounts.service import Account
 from vbdesk.service.console.forms import Cookie, check_token, form_token, read_form
 from vbdesk.service.http.guard import CurrentContext
 from vbdesk.service.kernel.errors import RateLimited
+from vbdesk.service.ports.identity import Account
 
 MAX_REQUESTS_PER_WINDOW = 120
 """What one account may ask of the console within the window; the plan's own limits are for its programs."""

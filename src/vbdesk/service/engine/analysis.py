@@ -52,7 +52,7 @@ def prepare() -> None:
     import vbdesk.signs.engine
     import vbdesk.voice.decode  # noqa: F401
     from vbdesk.signs.reference_data import load_reference_data
-    from vbdesk.voice.threads import one_blas_thread
+    from vbdesk.voice.blas_threads import one_blas_thread
 
     load_reference_data()
     with one_blas_thread():  # it looks for the libraries once, where the sandbox lets nobody look
@@ -61,7 +61,7 @@ def prepare() -> None:
 
 def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
     """Decode and analyse one recording."""
-    from vbdesk.signs.engine import AnalysisTarget, analyze
+    from vbdesk.signs.engine import ScoringTarget, analyze
     from vbdesk.signs.plugins.analysis import analyze_sign
     from vbdesk.voice.decode import decode
 
@@ -75,6 +75,6 @@ def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
             decoded, request.name, request.plugins, diarize=diarize, norms_file=norms_file, stages=stages
         )
     else:
-        target, language = AnalysisTarget.model(request.name), request.language
+        target, language = ScoringTarget.model(request.name), request.language
         result = analyze(decoded, target, diarize=diarize, language=language, norms_file=norms_file, stages=stages)
     return Analysed(result.model_dump_json(), stages.laps)

@@ -18,10 +18,10 @@ from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.run_observation import ANALYSE, FETCH, SETTLE, RunStages, observed_run
 from vbdesk.service.engine.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.lifecycle import Run
+from vbdesk.service.jobs.lifecycle import JobLifecycle, Run
 from vbdesk.service.jobs.repository import Hold
-from vbdesk.service.jobs.wiring import lifecycle_of
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable
@@ -80,7 +80,8 @@ class JobRunner:
     ) -> None:
         self._context = context
         self._child_patience_s = child_patience_s
-        self._lifecycle = lifecycle_of(context)
+        self._lifecycle = JobLifecycle.of(context)
+        self._histories = GroupHistories.of(context)
         self._slots = slots
         self._analysis = analysis
         self._executor_id = executor_id
@@ -240,7 +241,7 @@ class JobRunner:
         """Nothing is left to analyse; an analysis that was set aside may have its turn now. Raises HeldElsewhere."""
         row = self._require_over(job_id)
         if row is not None and row.analysis is not None:
-            self._record(self._lifecycle.settle, [row.history_key])
+            self._record(self._histories.settle, [row.history_key])
         return True
 
     def _require_over(self, job_id: str) -> Row[Any] | None:

@@ -16,8 +16,9 @@ from vbdesk.service.engine.job_engine import JobEngine
 from vbdesk.service.engine.shared_clock import ProcessTime, SharedTime
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
+from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.maintenance import orphans, retention
 from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
@@ -57,8 +58,9 @@ class Sweeper:
         self._context = context
         self._engine = engine
         self._holder = new_id()
-        self._lifecycle = lifecycle_of(context)
-        self._eraser = Eraser(context.database, context.storage, self._lifecycle, context.clock)
+        self._lifecycle = JobLifecycle.of(context)
+        self._histories = GroupHistories.of(context)
+        self._eraser = Eraser(context.database, context.storage, self._histories, context.clock)
         self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
         self._time = shared_time or ProcessTime(context.clock)
         self._steady_since = self._last_round = -math.inf
@@ -106,7 +108,7 @@ class Sweeper:
         self._end_overdue(overdue)
         if waiting:
             with self._context.database.writing() as connection:
-                self._lifecycle.settle(connection, waiting)
+                self._histories.settle(connection, waiting)
         return True
 
     def tidy(self) -> None:

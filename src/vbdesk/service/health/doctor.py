@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from vbdesk.service.composition.open_context import open_database
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio_reconciliation import reconcile_audio
 from vbdesk.service.health.database_checks import look_at_database
@@ -31,7 +30,7 @@ from vbdesk.service.health.storage_checks import (
 )
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import SchemaState, status
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.secret_box import SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.kernel.settings import Settings, SettingsInvalid, load_settings
 from vbdesk.service.maintenance.orphans import SweptStore

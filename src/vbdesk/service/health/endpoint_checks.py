@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from vbdesk.service.composition.app import INTERFACE_VERSION
 from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.http.openapi_document import INTERFACE_VERSION
 from vbdesk.service.kernel.settings import Settings
 
 PATIENCE_S = 10.0

@@ -11,10 +11,9 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Connection
 from sqlalchemy.pool import QueuePool
 
-from vbdesk.service.credits.repository import Ledger
 from vbdesk.service.engine.queue_state import QueueState, read_queue_state
 from vbdesk.service.jobs.repository import UNFINISHED
-from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
+from vbdesk.service.kernel.db.credits import Ledger, credit_balances, credit_entries
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.service.observability.metrics import LEDGER_KINDS

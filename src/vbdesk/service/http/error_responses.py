@@ -64,8 +64,6 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
 
 async def _framework_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101
-    if isinstance(error.__cause__, ServiceError):  # ours, raised while the framework was reading the body
-        return await _service_error(request, error.__cause__)
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(_methods_at(request))

@@ -1,27 +1,18 @@
-"""What every guarded route goes through before its body is read, and what it may ask for.
-
-FastAPI reads and parses a body before it runs dependencies. Credentials and rate limits must come first, so they are
-checked by the route class, around FastAPI's own handling: 401, then 429, then 404 for a name in the path.
-"""
+"""The guard of the API: what every route checks before a body is read, and what a route may ask for."""
 
 import ipaddress
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response, Security
-from fastapi.routing import APIRoute
+from fastapi import Depends, Request, Security, params
 from fastapi.security import APIKeyHeader
 from sqlalchemy import Connection
-from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
-from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.accounts.service import Account, AccountService, Credential
-from vbdesk.service.http.json_body import bounded_json
-from vbdesk.service.http.openapi_parts import refusals
 from vbdesk.service.kernel.errors import NotFound, RateLimited, Unauthorized
 from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account, Credential
 
 MAX_UNAUTHORIZED_PER_WINDOW = 60
 """401 answers that one address gets within the window before it is told to wait; of IPv6, one network."""
@@ -33,9 +24,6 @@ _CREDENTIAL_HEADERS = {Credential.API_KEY: API_KEY_HEADER, Credential.SECRET_KEY
 
 Check = Callable[[Request, Connection, Account], None]
 """Looks at names in the path, before the body is read; raises NotFound."""
-
-Answer = Callable[[Request, Connection, Account], Response]
-"""Answers a request that has no body; raises NotFound."""
 
 
 def _context(request: Request) -> Context:
@@ -57,66 +45,57 @@ CurrentContext = Annotated[Context, Depends(_given_context)]
 CurrentAccount = Annotated[Account, Depends(_given_account)]
 
 
-def guarded_router(
-    bucket: Bucket,
-    credential: Credential = Credential.API_KEY,
-    check: Check | None = None,
-    answer: Answer | None = None,
-) -> APIRouter:
-    """A router whose routes need `credential`, count in `bucket` and pass `check`, in this order.
+class Guard:
+    """Lets a request in before its body is read: 401, 503 of a full disk or queue, 429, then 404 for its path."""
 
-    With `answer` the guard answers by itself, in the same visit to the database; route functions only describe the
-    route then. For what callers poll: FastAPI's own handling would be half of the work.
+    def __init__(self, bucket: Bucket, credential: Credential, check: Check | None) -> None:
+        self._bucket = bucket
+        self._credential = credential
+        self._check = check
+
+    def __call__(self, request: Request) -> None:
+        """Check the request, and keep its account for the route. Raises ServiceError."""
+        context = _context(request)
+        account_id = request.headers.get(ACCOUNT_HEADER, "")
+        token = request.headers.get(_CREDENTIAL_HEADERS[self._credential], "")
+        account = None
+        try:
+            with context.database.reading() as connection:
+                account = _authenticate(connection, request, context, self._credential, account_id, token)
+                request.state.account = account
+                self._admit(request, connection, context, account)
+        finally:
+            if account is not None and self._credential is Credential.API_KEY:
+                context.key_uses.note(account, token)
+
+    def _admit(self, request: Request, connection: Connection, context: Context, account: Account) -> None:
+        if self._bucket is Bucket.ANALYZE:
+            context.disk.require()
+            context.admission.check(connection, account.account_id)
+        limit = context.settings.rate_limits[account.plan][self._bucket]
+        retry_after_s = context.rates.hit(account.account_id, self._bucket.value, limit, context.clock.now())
+        if retry_after_s:
+            context.metrics.rate_limited.labels(self._bucket.value).inc()
+            raise RateLimited(retry_after_s)
+        if self._bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
+            raise NotFound  # PostgreSQL cannot be asked for such a name; analyze routes check theirs themselves
+        if self._check is not None:
+            self._check(request, connection, account)
+
+
+def guard(
+    bucket: Bucket, credential: Credential = Credential.API_KEY, check: Check | None = None
+) -> Sequence[params.Depends]:
+    """The `dependencies` of a route that needs `credential`, counts in `bucket` and then passes `check`.
+
+    FastAPI parses a body that a route declares before it runs dependencies. So a route reads its body itself, or by
+    `json_body`, which comes after the guard.
     """
-    # For the API description alone: the headers are read by the route class.
-    documented = [
+    described = [  # for the API description alone
         Security(APIKeyHeader(name=name, scheme_name=name, auto_error=False))
         for name in (ACCOUNT_HEADER, _CREDENTIAL_HEADERS[credential])
     ]
-
-    class GuardedRoute(APIRoute):
-        """A route behind the guard."""
-
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
-            takes_json = self.body_field is not None
-
-            async def guarded(request: Request) -> Response:
-                answered = await run_in_threadpool(_admit, request, bucket, credential, check, answer)
-                return answered or await handle(bounded_json(request) if takes_json else request)
-
-            return guarded
-
-    responses = refusals(ErrorCode.NOT_FOUND) if check or answer else None
-    return APIRouter(route_class=GuardedRoute, dependencies=documented, responses=responses)
-
-
-def _admit(
-    request: Request, bucket: Bucket, credential: Credential, check: Check | None, answer: Answer | None
-) -> Response | None:
-    context = _context(request)
-    account_id = request.headers.get(ACCOUNT_HEADER, "")
-    token = request.headers.get(_CREDENTIAL_HEADERS[credential], "")
-    account = None
-    try:
-        with context.database.reading() as connection:
-            account = request.state.account = _authenticate(connection, request, context, credential, account_id, token)
-            if bucket is Bucket.ANALYZE:
-                context.disk.require()
-                context.admission.check(connection, account.account_id)
-            limit = context.settings.rate_limits[account.plan][bucket]
-            retry_after_s = context.rates.hit(account.account_id, bucket.value, limit, context.clock.now())
-            if retry_after_s:
-                context.metrics.rate_limited.labels(bucket.value).inc()
-                raise RateLimited(retry_after_s)
-            if bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
-                raise NotFound  # PostgreSQL cannot even be asked for it; analyze routes judge their names by themselves
-            if check is not None:
-                check(request, connection, account)
-            return answer(request, connection, account) if answer is not None else None
-    finally:
-        if account is not None and credential is Credential.API_KEY:
-            context.key_uses.note(account, token)
+    return [Depends(Guard(bucket, credential, check)), *described]
 
 
 def authenticate(request: Request, context: Context, credential: Credential, account_id: str, token: str) -> Account:
@@ -134,7 +113,7 @@ def _authenticate(
     connection: Connection, request: Request, context: Context, credential: Credential, account_id: str, token: str
 ) -> Account:
     try:
-        return AccountService(context.clock).authenticate(connection, credential, account_id, token)
+        return context.accounts.authenticate(connection, credential, account_id, token)
     except Unauthorized:
         source = source_of(request.client.host if request.client else "unknown")
         retry_after_s = context.rates.hit(

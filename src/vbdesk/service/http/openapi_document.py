@@ -3,9 +3,14 @@
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
+
+from fastapi.encoders import jsonable_encoder
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER
@@ -13,9 +18,14 @@ from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.http.error_responses import default_message_of
+from vbdesk.service.http.json_body import JsonBody
 from vbdesk.service.http.urlencoded import URLENCODED
 
 Json = dict[str, Any]
+
+_SCHEMAS = "#/components/schemas/{model}"
+
+INTERFACE_VERSION = "1.0.0"
 
 _IDEMPOTENCY = {
     "name": KEY_HEADER,
@@ -32,8 +42,9 @@ _RETRY_AFTER = {
 }
 
 
-def complete(description: Json) -> Json:
-    """Add to FastAPI's description, in place, what it does not know."""
+def complete(description: Json, routes: Iterable[APIRoute]) -> Json:
+    """Add to FastAPI's description of `routes`, in place, what it does not know."""
+    _add_json_bodies(description, routes)
     words, examples = _words(), _examples()
     description["info"]["description"] = words["introduction"].strip()
     description["tags"] = [{"name": each["name"], "description": each["says"]} for each in words["chapters"]]
@@ -49,6 +60,21 @@ def complete(description: Json) -> Json:
         scheme["description"] = words["credentials"][name]
     description["webhooks"] = {"finished-job": {"post": _webhook(examples["POST webhook"]["request"])}}
     return description
+
+
+def _add_json_bodies(description: Json, routes: Iterable[APIRoute]) -> None:
+    """Describe the bodies that routes read by `json_body`."""
+    models: dict[str, type[BaseModel]] = {}
+    for route in routes:
+        for dependency in route.dependant.dependencies:
+            if isinstance(dependency.call, JsonBody):
+                model = models[dependency.call.model.__name__] = dependency.call.model
+                schema = {"$ref": _SCHEMAS.format(model=model.__name__)}
+                for method in route.methods or ():
+                    operation = description["paths"][route.path_format][method.lower()]
+                    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    _, definitions = models_json_schema([(model, "validation") for model in models.values()], ref_template=_SCHEMAS)
+    description["components"]["schemas"].update(jsonable_encoder(definitions["$defs"], exclude_none=True))
 
 
 def _add_full_disk(responses: Json) -> None:

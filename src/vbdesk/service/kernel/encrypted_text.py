@@ -1,19 +1,37 @@
 """A text column whose values are encrypted where the process has a key."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
-
-from vbdesk.service.encryption.keys import NO_KEY
-
-if TYPE_CHECKING:
-    from vbdesk.service.encryption.data_keys import Keys
 
 PREFIX = "enc1:"
 """How an encrypted text begins. JSON, which all of these columns hold, never does."""
 
 _ATTRIBUTE = "vbdesk_data_keys"
+
+KEY_WAYS = "--key-stdin, key_file or key_command"
+NO_KEY = f"The data of this service is encrypted, and no key was given: give it by {KEY_WAYS}."
+
+
+class Keys(Protocol):
+    """What encrypts and decrypts."""
+
+    def encrypt_text(self, text: str, purpose: str) -> str:
+        """Encrypt `text` for a column, which `purpose` names."""
+        ...
+
+    def decrypt_text(self, stored: str, purpose: str) -> str:
+        """Decrypt what `encrypt_text` made for the same purpose. Raises Damaged."""
+        ...
+
+    def wrap(self, file_key: bytes) -> bytes:
+        """Encrypt a file's own key: `WRAPPED_BYTES` bytes."""
+        ...
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """Decrypt what `wrap` made. Raises Damaged."""
+        ...
 
 
 class KeyMissing(Exception, sa.exc.DontWrapMixin):
@@ -55,15 +73,15 @@ class EncryptedText(TypeDecorator[str]):
         return keys.decrypt_text(value, self.purpose)
 
 
-def use_data_keys(engine: sa.Engine, keys: "Keys | None") -> None:
+def use_data_keys(engine: sa.Engine, keys: Keys | None) -> None:
     """Have the columns of `engine` encrypted with these keys."""
     setattr(engine.dialect, _ATTRIBUTE, keys)
 
 
-def data_keys_of(engine: sa.Engine) -> "Keys | None":
+def data_keys_of(engine: sa.Engine) -> Keys | None:
     """The keys that `use_data_keys` gave the engine."""
     return _keys_of(engine.dialect)
 
 
-def _keys_of(dialect: sa.Dialect) -> "Keys | None":
+def _keys_of(dialect: sa.Dialect) -> Keys | None:
     return getattr(dialect, _ATTRIBUTE, None)

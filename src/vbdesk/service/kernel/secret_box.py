@@ -17,17 +17,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from vbdesk.contract.timestamps import format_timestamp
-
-if TYPE_CHECKING:
-    from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
+WEBHOOK_SECRET = "webhook secret"  # noqa: S105  (a purpose, not a secret)
+"""The purpose for which the secrets of webhooks are sealed."""
 _NONCE_BYTES = 12
 _ROOT_KEY_BYTES = 32
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -202,12 +202,12 @@ class KeyFile:
             Path(temporary).unlink(missing_ok=True)
 
 
-def key_file_of(settings: "Settings") -> KeyFile:
+def key_file_of(settings: Settings) -> KeyFile:
     """The key file of these settings: their own place for it, or the data folder."""
     return KeyFile(settings.secrets_file or settings.data_dir / SECRETS_FILE)
 
 
-def open_secrets(settings: "Settings", is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
+def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
     """The keys of `settings`.
 
     In the data folder the first caller makes them. A file that several processes share is never made by the way: each

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from vbdesk.service.storage.store import checked_key
-
 CLOUD_SCHEMES: dict[str, Literal["s3", "gcs"]] = {"s3": "s3", "gs": "gcs"}
+_OBJECT_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 
 
@@ -36,3 +35,14 @@ def read_location(address: str) -> Location:
     if not _BUCKET.fullmatch(parts.netloc) or parts.query or parts.fragment:
         raise ValueError("Give a bucket such as s3://bucket/prefix or gs://bucket/prefix")
     return Location(CLOUD_SCHEMES[parts.scheme], parts.netloc, checked_key(prefix) if prefix else "")
+
+
+def checked_key(key: str) -> str:
+    """The key itself, if it is plain segments joined by slashes.
+
+    Raises:
+        ValueError: it is not; such a key could point outside the store.
+    """
+    if not _OBJECT_KEY.fullmatch(key):
+        raise ValueError("An object key is made of letters, digits, dots, dashes and underscores.")
+    return key

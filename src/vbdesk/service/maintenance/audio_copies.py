@@ -10,9 +10,10 @@ from pathlib import Path
 
 from vbdesk.privacy import create_private, make_private
 from vbdesk.service.encryption.file_format import is_encrypted_file
+from vbdesk.service.kernel.store_location import checked_key
 from vbdesk.service.maintenance.orphans import FOLDERS
 from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, original_key
-from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, checked_key
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
 _UNFINISHED = ".part"
 

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from vbdesk.service.encryption.file_format import is_encrypted_file
+from vbdesk.service.encryption.progress import completed_at, look_again
 from vbdesk.service.kernel.db.encryption import encryption_state
 from vbdesk.service.kernel.db.groups import cohort_snapshots, group_states
 from vbdesk.service.kernel.db.jobs import jobs
@@ -36,19 +37,6 @@ log = logging.getLogger(__name__)
 
 class Interrupted(Exception):
     """The process ends; the rest is done by the next."""
-
-
-def completed_at(database: Database) -> datetime | None:
-    """When everything from before the key was encrypted; None as long as something is left."""
-    with database.reading() as connection:
-        found: datetime | None = connection.execute(sa.select(encryption_state.c.completed_at)).scalar_one_or_none()
-    return found
-
-
-def look_again(database: Database) -> None:
-    """Have the next start look for what is not encrypted, after data came from elsewhere."""
-    with database.writing() as connection:
-        connection.execute(sa.update(encryption_state).values(completed_at=None))
 
 
 def encrypt_existing_data(

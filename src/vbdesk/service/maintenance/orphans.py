@@ -14,7 +14,7 @@ from typing import Protocol
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.contract.ids import made_at
+from vbdesk.contract.ids import id_timestamp
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.kernel.clock import Clock
@@ -303,6 +303,6 @@ def _in_quarantine(context: StoreContext) -> Iterator[list[str]]:
 def _is_older(key: str, before: datetime) -> bool:
     """Objects that are not named as the service names them are left alone."""
     try:
-        return made_at(key.rpartition("/")[2]) < before
+        return id_timestamp(key.rpartition("/")[2]) < before
     except ValueError:
         return False

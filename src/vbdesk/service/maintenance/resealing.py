@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
-from vbdesk.service.kernel.secret_box import SecretBox
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
 from vbdesk.service.webhooks.repository import GIVEN_UP, PENDING
-from vbdesk.service.webhooks.service import PURPOSE
 
 AT_ONCE = 500
 
@@ -86,7 +85,7 @@ def reseal(database: Database, box: SecretBox) -> SealCount:
     total = SealCount()
     for (key, column), rows in _pages(database):
         total += _judged(box, [row.sealed for row in rows])
-        older = [row for row in rows if not box.is_sealed_now(row.sealed, PURPOSE)]
+        older = [row for row in rows if not box.is_sealed_now(row.sealed, WEBHOOK_SECRET)]
         with database.writing() as connection:
             for row in older:
                 _reseal_row(connection, box, key, column, row)
@@ -97,22 +96,22 @@ def _reseal_row(
     connection: sa.Connection, box: SecretBox, key: sa.Column[str], column: sa.Column[Any], row: sa.Row[Any]
 ) -> None:
     try:
-        text = box.unseal(row.sealed, PURPOSE)
+        text = box.unseal(row.sealed, WEBHOOK_SECRET)
     except ValueError:
         return
     unchanged = (key == row.id) & (column == row.sealed)  # its owner may set another meanwhile
-    connection.execute(sa.update(key.table).where(unchanged).values({column.name: box.seal(text, PURPOSE)}))
+    connection.execute(sa.update(key.table).where(unchanged).values({column.name: box.seal(text, WEBHOOK_SECRET)}))
 
 
 def _judged(box: SecretBox, sealed: Sequence[bytes]) -> SealCount:
-    present = sum(box.is_sealed_now(one, PURPOSE) for one in sealed)
+    present = sum(box.is_sealed_now(one, WEBHOOK_SECRET) for one in sealed)
     readable = sum(_is_readable(box, one) for one in sealed)
     return SealCount(present, readable - present, len(sealed) - readable)
 
 
 def _is_readable(box: SecretBox, sealed: bytes) -> bool:
     try:
-        box.unseal(sealed, PURPOSE)
+        box.unseal(sealed, WEBHOOK_SECRET)
     except ValueError:
         return False
     return True

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from vbdesk.contract.ids import made_at
+from vbdesk.contract.ids import id_timestamp
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.stores import store_identity
@@ -213,7 +213,7 @@ def take_sample(database: Database, store: ObjectStore) -> Sample:
 
 def _is_ours(key: str) -> bool:
     try:
-        made_at(key.rpartition("/")[2])
+        id_timestamp(key.rpartition("/")[2])
     except ValueError:
         return False
     return True

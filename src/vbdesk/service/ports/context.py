@@ -20,14 +20,13 @@ from vbdesk.service.limits.windows import RateWindows
 from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.observability.tracing import Tracing
 from vbdesk.service.ports.audio_inspector import AudioInspector
+from vbdesk.service.ports.identity import Authenticator, KeyUseRecorder, SessionFinder
+from vbdesk.service.ports.job_events import JobEvents
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.store import ObjectStore
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
-    from vbdesk.service.accounts.key_uses import KeyUses
-    from vbdesk.service.accounts.session_uses import SessionUses
-    from vbdesk.service.jobs.admission import QueueAdmission
 
 
 class JobQueue(Protocol):
@@ -41,12 +40,22 @@ class JobQueue(Protocol):
         ...
 
 
+class Admission(Protocol):
+    """Keeps the queue of jobs within its limit."""
+
+    def check(self, connection: Connection, account_id: str) -> None:
+        """Let a submit of this account pass. Raises ServiceBusy."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The outside world of the service, each part behind its own type.
 
     Attributes:
         addresses: where callers put recordings, without passing through the API.
+        accounts: checks credentials.
+        job_events: what follows from the changes of jobs.
         plugin_signs: time scale of each sign of the lab's own that is offered, by name.
         parameters: of the longitudinal method, these signs included.
         admission: turns submits away while too much waits.
@@ -70,12 +79,14 @@ class Context:
     secrets: SecretBox
     queue: JobQueue
     inspector: AudioInspector
+    accounts: Authenticator
+    job_events: JobEvents
     plugin_signs: Mapping[str, TimeScale]
     parameters: "Parameters"
-    admission: "QueueAdmission"
+    admission: Admission
     guard: AddressGuard
-    key_uses: "KeyUses"
-    session_uses: "SessionUses"
+    key_uses: KeyUseRecorder
+    session_uses: SessionFinder
     disk: DiskReserve
     in_flight: BytesInFlight = field(default_factory=BytesInFlight)
     metrics: Metrics = field(default_factory=Metrics)

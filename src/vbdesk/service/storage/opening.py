@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from vbdesk.service.encryption.data_keys import Keys
+from vbdesk.service.kernel.encrypted_text import Keys
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.kernel.store_location import Location
 from vbdesk.service.storage.addresses import EmbeddedAddresses, UploadAddresses

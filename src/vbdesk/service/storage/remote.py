@@ -10,11 +10,12 @@ from typing import BinaryIO, Protocol
 from uuid import uuid4
 
 from vbdesk.privacy import make_private
-from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.encrypted_text import Keys
+from vbdesk.service.kernel.store_location import checked_key
 from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, clear_abandoned
-from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable, checked_key
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable
 
 PROBES_FOLDER = "probes"
 _PROBE = b"Written to see whether the store takes, keeps and gives back files."

@@ -22,13 +22,13 @@ from vbdesk.service.kernel.address_guard import AddressRefused
 from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.events import DeliveryTried, publish
 from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.secret_box import SecretBox
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
 from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.observability.tracing import Tracing, continued, traced
 from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.delivery_slots import DeliverySlots
 from vbdesk.service.webhooks.sender import WebhookSender
-from vbdesk.service.webhooks.service import CLAIM, PURPOSE
+from vbdesk.service.webhooks.service import CLAIM
 
 RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
 """Between an attempt and the next; after the last the delivery is given up."""
@@ -231,7 +231,7 @@ class DeliveryWorker:
     def _send(self, delivery: Row[Any], body: bytes) -> tuple[int | None, str | None]:
         """The receiver's HTTP status, or why there was none."""
         try:
-            secret_key = self._secrets.unseal(delivery.secret, PURPOSE)
+            secret_key = self._secrets.unseal(delivery.secret, WEBHOOK_SECRET)
         except ValueError:
             log.error("The webhook delivery %s is not sent: %s See vbdesk doctor.", delivery.delivery_id, UNREADABLE)
             return None, UNREADABLE

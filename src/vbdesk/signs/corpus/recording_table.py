@@ -11,7 +11,7 @@ class TableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingRow:
+class CorpusRow:
     """One line: `fields` by column, stripped; a missing or empty column has no field."""
 
     line: int
@@ -19,7 +19,7 @@ class RecordingRow:
     fields: Mapping[str, str]
 
 
-def read_table(path: Path, folder: Path, required: Sequence[str], optional: Collection[str]) -> list[RecordingRow]:
+def read_table(path: Path, folder: Path, required: Sequence[str], optional: Collection[str]) -> list[CorpusRow]:
     """Read the table at `path`, whose column `path` is relative to `folder`.
 
     The rows are sorted by recording, so that the result does not depend on the order of lines.
@@ -56,7 +56,7 @@ def read_table(path: Path, folder: Path, required: Sequence[str], optional: Coll
 
 def _row(
     table: Path, line: int, fields: Mapping[str | None, str | None], folder: Path, columns: Sequence[str]
-) -> RecordingRow:
+) -> CorpusRow:
     if None in fields:
         raise TableError(f"{table.name}, line {line}: there are more fields than columns. Quote fields with commas.")
     given = {str(name): (value or "").strip() for name, value in fields.items()}
@@ -64,4 +64,4 @@ def _row(
         if not given[column]:
             raise TableError(f"{table.name}, line {line}: {column} is empty.")
     path = folder / given.pop("path")
-    return RecordingRow(line, path, {name: value for name, value in given.items() if value})
+    return CorpusRow(line, path, {name: value for name, value in given.items() if value})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.signs.corpus.measurement import MeasuredFile, file_digest
-from vbdesk.signs.corpus.recording_table import RecordingRow, TableError, read_table
+from vbdesk.signs.corpus.recording_table import CorpusRow, TableError, read_table
 from vbdesk.signs.fit.rules import StudyRules
 from vbdesk.signs.norms import Norms
 from vbdesk.voice.measurement import Measurement
@@ -153,7 +153,7 @@ def make_study(
     )
 
 
-def _label(table: Path, row: RecordingRow) -> RecordingLabel:
+def _label(table: Path, row: CorpusRow) -> RecordingLabel:
     text = row.fields["label"]
     if text not in _LABELS:
         raise TableError(

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from vbdesk.signs.corpus.measurement import MeasuredFile
-from vbdesk.signs.corpus.recording_table import RecordingRow, TableError, read_table
+from vbdesk.signs.corpus.recording_table import CorpusRow, TableError, read_table
 
 Sex = Literal["female", "male"]
 
@@ -79,7 +79,7 @@ def group_by_speaker(
     return group
 
 
-def _reader(table: Path, row: RecordingRow) -> RecordingSpeaker:
+def _reader(table: Path, row: CorpusRow) -> RecordingSpeaker:
     sex = _SEXES.get(row.fields["sex"].lower())
     if sex is None:
         raise TableError(f"{table.name}, line {row.line}: sex is {row.fields['sex']!r}. Write female or male.")

@@ -21,19 +21,19 @@ from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.scoring import RecordingConditions, index_to_level, index_to_score, is_sufficient
 from vbdesk.signs.stage_timing import SCORING, StageTimer, no_timing
-from vbdesk.signs.target import AnalysisTarget, UnknownTarget, standalone_sign_names
+from vbdesk.signs.target import ScoringTarget, UnknownTarget, standalone_sign_names
 from vbdesk.signs.uncertainty import NORMAL_90, standard_error
 from vbdesk.voice.recording import Recording
 
 
-def find_sign(name: str, source: PluginSource) -> AnalysisTarget | PluginSign:
+def find_sign(name: str, source: PluginSource) -> ScoringTarget | PluginSign:
     """Find the shipped or plug-in sign `name`.
 
     Raises:
         UnknownTarget: the sign does not exist or cannot be used; the message says why.
     """
     if name in standalone_sign_names():
-        return AnalysisTarget.sign(name)
+        return ScoringTarget.sign(name)
     signs = load_plugins(source)
     if name in signs.available:
         return signs.available[name]

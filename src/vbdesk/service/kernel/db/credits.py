@@ -1,5 +1,8 @@
 """Tables of the credit ledger and the balances it adds up to."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 
 from vbdesk.service.kernel.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
@@ -37,3 +40,16 @@ sa.Index(
     sqlite_where=_settled,
     postgresql_where=_settled,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What the ledger adds up to.
+
+    Attributes:
+        moved: tokens by kind of entry.
+        mismatch: all balances together less the sum of what changed them; anything but 0 is a fault.
+    """
+
+    moved: Mapping[str, int]
+    mismatch: int

@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TypeVar
 
 import sqlalchemy as sa
 
+from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.kernel.db import events
-from vbdesk.service.kernel.db.engine import READ_ONLY
+from vbdesk.service.kernel.db.engine import READ_ONLY, create_engine
+from vbdesk.service.kernel.settings import Settings
 
 DEADLOCK = "40P01"  # PostgreSQL's name for it
 DEADLOCKS_BORNE = 5
@@ -91,3 +94,13 @@ class Database:
     def close(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of `settings`; its folder is made, its tables are the migrations' affair."""
+    make_private(settings.data_dir)
+    url = sa.make_url(settings.resolved_database_url)
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        with suppress(FileNotFoundError):  # there is no such folder, as SQLite will say
+            Path(url.database).touch(mode=FILE_MODE)  # SQLite's log files follow it
+    return Database(create_engine(settings.resolved_database_url))
