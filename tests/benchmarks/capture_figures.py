@@ -21,12 +21,12 @@ import speaker_background
 from figures import AUDIO, DATA, Row, judged, reported, skipped
 
 from vbdesk.capture.encrypted_take import Frames, TakeAudio, read_take
-from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
-from vbdesk.capture.meter import LevelMeter, LiveEnvelope, overview
+from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
+from vbdesk.capture.meter import InputLevelMeter, LiveEnvelope, overview
 from vbdesk.capture.microphone import BLOCK_FRAMES, SAMPLE_RATE, Block, FileMicrophone
 from vbdesk.capture.recorder import Recorder
 from vbdesk.capture.speech_meter import SpeechCounter
-from vbdesk.outbox.imports.speaker_comparison import guard_rules, similarity
+from vbdesk.outbox.imports.speaker_comparison import comparison_rules, similarity
 from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
@@ -79,7 +79,7 @@ def block_costs(voice: Frames) -> Iterator[Row]:
         f"{middle:.4f} ({late:.4f}) ms",
         late < 0.1,
     )
-    meter, envelope = LevelMeter(SAMPLE_RATE), LiveEnvelope(SAMPLE_RATE)
+    meter, envelope = InputLevelMeter(SAMPLE_RATE), LiveEnvelope(SAMPLE_RATE)
     begun = time.process_time()
     for block in blocks_of(voice):
         meter.feed(block)
@@ -186,7 +186,7 @@ def speaker_guard() -> Iterator[Row]:
         return
     known = speaker_background.voices()
     common = {pair: speaker_background.background(known, pair) for pair in pairs_of_speakers(known)}
-    limit = guard_rules().unlike_below
+    limit = comparison_rules().unlike_below
     counts = {"same": [0, 0], "acted": [0, 0], "other": [0, 0]}
     for (speaker, path, voice), (second, second_path, other) in itertools.combinations(known, 2):
         acted = "emotion" in path and "emotion" in second_path
@@ -207,7 +207,7 @@ def pairs_of_speakers(known: "speaker_background.Voices") -> set[frozenset[str]]
 
 def hint(sound: np.ndarray, rate: int) -> Enhancement:
     """What is hinted at."""
-    return judge_enhancement(frame_levels((np.clip(sound, -1, 1) * 32767).astype(np.int16), rate)).enhancement
+    return detect_enhancement(frame_levels((np.clip(sound, -1, 1) * 32767).astype(np.int16), rate)).enhancement
 
 
 def mono(path: Path, most_s: int) -> tuple[np.ndarray, int]:

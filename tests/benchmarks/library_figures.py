@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.retention import AT_ONCE_MOST, SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule
@@ -41,7 +41,7 @@ def fill(library: Library, takes: int) -> None:
             metadata = TakeMetadata(
                 f"ward{chance.randrange(10)}-{chance.randrange(50):04}",
                 FIRST + timedelta(minutes=30 * number),
-                Target("model", "pulse"),
+                RecordingTarget("model", "pulse"),
                 note="after lunch, second visit",
                 quality=quality,
             )

@@ -58,8 +58,8 @@ def make(folder: Path) -> None:
     """Takes of a tenth of a second, in every state that they come by without a network."""
     import numpy as np
 
-    from vbdesk.capture.encrypted_take import SealedTakeWriter
-    from vbdesk.outbox.library.items import TakeMetadata, Target
+    from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+    from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
     from vbdesk.outbox.library.library import Library
 
     library = Library(folder, KEY)
@@ -68,11 +68,11 @@ def make(folder: Path) -> None:
         with library.store.changing():
             for number in range(batch, batch + A_BATCH):
                 path = library.recording_folder / "new.take"
-                writer = SealedTakeWriter(path, KEY, 8000)
+                writer = EncryptedTakeWriter(path, KEY, 8000)
                 writer.append(samples)
                 writer.close()
                 moment, subject = first + timedelta(minutes=7 * number), f"ward4-{number % GROUPS:04d}"
-                facts = TakeMetadata(subject, moment, Target("model", "pulse"), note="Sat by the window.")
+                facts = TakeMetadata(subject, moment, RecordingTarget("model", "pulse"), note="Sat by the window.")
                 take_id = library.add_take(path, facts)
                 if number % 10:
                     library.queue(take_id)
@@ -86,9 +86,9 @@ def bring_on_their_way(library) -> None:
     from vbdesk.contract.ids import new_id
     from vbdesk.contract.jobs import Job
     from vbdesk.outbox.library.states import Fix
-    from vbdesk.outbox.sync.upload_queue import Line
+    from vbdesk.outbox.sync.upload_queue import UploadQueue
 
-    line, result = Line(library.store), json.loads(result_json("model", "pulse", 0.4))
+    line, result = UploadQueue(library.store), json.loads(result_json("model", "pulse", 0.4))
     events = line.events()
     for batch in range(0, len(events), A_BATCH):
         with library.store.changing():
@@ -129,15 +129,15 @@ def read(folder: Path) -> dict[str, float]:
     from vbdesk.desk.outbox.sorting import Arranged
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.library import Library
-    from vbdesk.outbox.sync.sync_worker import CourierStatus
-    from vbdesk.outbox.sync.upload_queue import Line
+    from vbdesk.outbox.sync.sync_worker import SyncStatus
+    from vbdesk.outbox.sync.upload_queue import UploadQueue
 
     before_mb, began = memory_mb(), time.perf_counter()
     library = Library(folder, KEY)
     open_s, began = passed(began), time.perf_counter()
     changes = library.changes_since(0)
     first_list_s, began = passed(began), time.perf_counter()
-    status, now = CourierStatus(True, "Connected.", None, None), library.store.clock.now()
+    status, now = SyncStatus(True, "Connected.", None, None), library.store.clock.now()
     arranged = Arranged().after(changes)
     around = Circumstances(now, status, arranged=arranged)
     page = [OutboxRow(arranged.items[take_id], around) for _, _, take_id in arranged.order]
@@ -162,7 +162,7 @@ def read(folder: Path) -> dict[str, float]:
         "list_s": best(library.list),
         "counts_s": best(library.counts),
         "change_s": best(change),
-        "events_s": best(Line(library.store).events),
+        "events_s": best(UploadQueue(library.store).events),
         "subject_s": best(lambda: library.list(ItemFilter(group_id="ward4-0007"))),
     }
     library.close()

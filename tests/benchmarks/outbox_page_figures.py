@@ -37,9 +37,9 @@ from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
 from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.theme import Scheme, Theme
-from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
@@ -106,7 +106,7 @@ def fill(library: Library, count: int) -> list[str]:
     return waiting
 
 
-PULSE = Target("model", "pulse")
+PULSE = RecordingTarget("model", "pulse")
 
 
 def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
@@ -149,7 +149,7 @@ def main(count: int) -> int:
         )
         outside.keyring.set(PROFILE.api_key_name, "a-key")
         ProfileStore(outside.config_dir).save(PROFILE)
-        library = HeldLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
+        library = LockedLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
         waiting = fill(library, count)
         library.close()
         theme.install(Theme(Scheme.LIGHT))

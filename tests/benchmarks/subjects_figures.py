@@ -42,8 +42,8 @@ from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.opening import HeldLibrary
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
@@ -77,7 +77,7 @@ def fill(library: Library, count: int) -> None:
     levels: dict[str, object] = {}
     for _ in range(1 + HERE // 1000):
         rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, now)
-    KeptReads(store).keep(KEPT_AS, KeptList(rows, groups, levels, now).to_json())
+    ResponseCache(store).keep(KEPT_AS, KeptList(rows, groups, levels, now).to_json())
 
 
 def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
@@ -96,10 +96,10 @@ def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
     )
     outside.keyring.set(PROFILE.api_key_name, "a-key")
     place = outside.library_dir(PROFILE.profile_id)
-    library = HeldLibrary(PROFILE, place, outside.keyring)
+    library = LockedLibrary(PROFILE, place, outside.keyring)
     fill(library, count)
     library.close()
-    library = HeldLibrary(PROFILE, place, outside.keyring)
+    library = LockedLibrary(PROFILE, place, outside.keyring)
     return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
 
 
@@ -169,7 +169,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
         SubjectSummary(f"ward{number % 40}-{number:05d}", moment, f"job-{number}", None, 9, (), signs, now, True)
         for number, moment in enumerate(moments)
     ]
-    KeptReads(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
+    ResponseCache(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
     page = build_cohort_page(workspace)
     page.resize(1080, 768)
     page.show()

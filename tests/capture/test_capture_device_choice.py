@@ -3,8 +3,8 @@ import threading
 import pytest
 
 from vbdesk.capture.alsa_cards import card_inputs
-from vbdesk.capture.call_timeout import NoAnswer, within
-from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
+from vbdesk.capture.call_timeout import CallTimedOut, call_within
+from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device, is_among, offered
 
 STUDIO = Device("Studio Mic", "ALSA", False)
@@ -12,7 +12,7 @@ LAPTOP = Device("Laptop Mic", "ALSA", True)
 
 
 def test_the_wanted_microphone_is_used_and_its_absence_said():
-    choice = Choice(Wanted("Studio Mic", "ALSA")).listed([LAPTOP])
+    choice = DeviceChoice(WantedDevice("Studio Mic", "ALSA")).listed([LAPTOP])
     assert choice.used == LAPTOP
     assert choice.notice == "The microphone “Studio Mic” is not here. “Laptop Mic” is used instead."
     back = choice.listed([LAPTOP, STUDIO])
@@ -20,7 +20,7 @@ def test_the_wanted_microphone_is_used_and_its_absence_said():
 
 
 def test_a_vanished_microphone_is_said_and_taken_again_when_it_returns():
-    choice = Choice().listed([LAPTOP, STUDIO]).chosen(STUDIO)
+    choice = DeviceChoice().listed([LAPTOP, STUDIO]).chosen(STUDIO)
     gone = choice.listed([LAPTOP])
     assert (gone.used, gone.notice) == (LAPTOP, "The microphone “Studio Mic” is gone. “Laptop Mic” is used instead.")
     back = gone.listed([LAPTOP, STUDIO])
@@ -29,13 +29,13 @@ def test_a_vanished_microphone_is_said_and_taken_again_when_it_returns():
 
 
 def test_the_last_microphone_pulled_out_leaves_none():
-    gone = Choice().listed([STUDIO]).listed([])
+    gone = DeviceChoice().listed([STUDIO]).listed([])
     assert gone.used is None
     assert gone.notice == "The microphone “Studio Mic” is gone. There is no microphone now: plug one in."
 
 
 def test_a_new_order_or_another_interface_of_the_same_name_changes_nothing():
-    choice = Choice().listed([STUDIO, LAPTOP]).chosen(STUDIO)
+    choice = DeviceChoice().listed([STUDIO, LAPTOP]).chosen(STUDIO)
     other = Device("Studio Mic", "JACK Audio Connection Kit", False)
     again = choice.listed([LAPTOP, other, STUDIO])
     assert (again.used, again.notice) == (STUDIO, None)
@@ -43,7 +43,7 @@ def test_a_new_order_or_another_interface_of_the_same_name_changes_nothing():
 
 def test_the_systems_choice_moving_to_another_microphone_is_said():
     before, after = Device("default", "ALSA", True, "usb"), Device("default", "ALSA", True, "builtin")
-    moved = Choice().listed([before]).listed([after])
+    moved = DeviceChoice().listed([before]).listed([after])
     assert moved.used == after
     assert "now listens to another microphone" in moved.notice
     assert not is_among(before, [after])
@@ -52,8 +52,8 @@ def test_the_systems_choice_moving_to_another_microphone_is_said():
 def test_the_choice_is_remembered(tmp_path):
     remembered = RememberedMicrophone(tmp_path / "config" / "microphone.json")
     assert remembered.load() is None
-    remembered.save(Wanted("Mikrofon (Gerät) µ", "Windows WASAPI"))
-    assert remembered.load() == Wanted("Mikrofon (Gerät) µ", "Windows WASAPI")
+    remembered.save(WantedDevice("Mikrofon (Gerät) µ", "Windows WASAPI"))
+    assert remembered.load() == WantedDevice("Mikrofon (Gerät) µ", "Windows WASAPI")
     (tmp_path / "config" / "microphone.json").write_text("{")
     assert remembered.load() is None
 
@@ -102,9 +102,9 @@ def test_a_sound_card_in_use_is_still_there(tmp_path):
 
 
 def test_a_call_that_answers_in_time_is_as_without_a_limit():
-    assert within(1.0, lambda: 7) == 7
+    assert call_within(1.0, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        within(1.0, lambda: 1 // 0)
+        call_within(1.0, lambda: 1 // 0)
 
 
 def test_a_call_that_hangs_is_left_behind_and_undone_when_it_answers():
@@ -114,8 +114,8 @@ def test_a_call_that_hangs_is_left_behind_and_undone_when_it_answers():
         undone.append(result)
         done.set()
 
-    with pytest.raises(NoAnswer):
-        within(0.1, lambda: answers.wait(60) and "late", undo)
+    with pytest.raises(CallTimedOut):
+        call_within(0.1, lambda: answers.wait(60) and "late", undo)
     assert undone == []
     answers.set()
     assert done.wait(60)

@@ -3,7 +3,7 @@ import time
 import numpy as np
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.devices import DevicesUnknown, DeviceWatch, PortAudioLister
+from vbdesk.capture.devices import DeviceListUnavailable, DeviceWatch, PortAudioLister
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
@@ -28,7 +28,7 @@ def test_a_sound_system_that_stops_answering_is_said_once_and_its_return_too():
 
         def devices(self):
             if not self.answers:
-                raise DevicesUnknown("The sound system of this computer does not answer.")
+                raise DeviceListUnavailable("The sound system of this computer does not answer.")
             return []
 
     lister, told = Sulking(), []

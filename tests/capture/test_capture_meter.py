@@ -1,6 +1,6 @@
 import numpy as np
 
-from vbdesk.capture.meter import LevelMeter, LiveEnvelope, overview
+from vbdesk.capture.meter import InputLevelMeter, LiveEnvelope, overview
 
 RATE = 48_000
 BLOCK = 960
@@ -18,25 +18,25 @@ def feed(meter, samples):
 
 
 def test_a_tone_at_half_scale_reads_minus_six_and_minus_nine():
-    levels = feed(LevelMeter(RATE), tone(1, 16384))
+    levels = feed(InputLevelMeter(RATE), tone(1, 16384))
     assert abs(levels.peak_dbfs + 6.02) < 0.05
     assert abs(levels.rms_dbfs + 9.03) < 0.05
     assert not levels.clipping
 
 
 def test_silence_is_minus_infinity():
-    levels = feed(LevelMeter(RATE), np.zeros(2 * RATE, np.int16))
+    levels = feed(InputLevelMeter(RATE), np.zeros(2 * RATE, np.int16))
     assert levels.peak_dbfs == levels.rms_dbfs == levels.noise_floor_dbfs == -np.inf
 
 
 def test_the_noise_floor_is_the_quiet_between_words():
     words = np.concatenate([np.concatenate([tone(0.5, 10000), tone(0.3, 30)]) for _ in range(10)])
-    levels = feed(LevelMeter(RATE), words)
+    levels = feed(InputLevelMeter(RATE), words)
     assert abs(levels.noise_floor_dbfs - 20 * np.log10(30 / 32768 / np.sqrt(2))) < 1
 
 
 def test_the_peak_is_held_and_let_go():
-    meter = LevelMeter(RATE)
+    meter = InputLevelMeter(RATE)
     feed(meter, tone(0.1, 30000))
     held = feed(meter, tone(1, 300))
     gone = feed(meter, tone(1, 300))
@@ -48,9 +48,9 @@ def test_the_peak_is_held_and_let_go():
 def test_three_samples_at_the_limit_clip_and_two_do_not():
     peaks = np.zeros(BLOCK, np.int16)
     peaks[100:102] = 32767
-    assert not feed(LevelMeter(RATE), peaks).clipping
+    assert not feed(InputLevelMeter(RATE), peaks).clipping
     peaks[102] = 32767
-    assert feed(LevelMeter(RATE), peaks).clipping
+    assert feed(InputLevelMeter(RATE), peaks).clipping
 
 
 def test_the_envelope_does_not_depend_on_the_blocks():

@@ -1,7 +1,7 @@
 import pytest
 
 from vbdesk.capture.protocols import nearest_language, protocol_languages, protocols
-from vbdesk.capture.speech_meter import SpeechSoFar
+from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.limits import MIN_DURATION_S
 
 KINDS = ("reading", "picture", "counting", "vowel", "free", "sequence")
@@ -43,11 +43,11 @@ def test_a_sequence_has_its_tasks_in_order():
 
 
 def test_the_ring_counts_speech_or_voice_since_the_task_began():
-    so_far = SpeechSoFar(speech_s=40, sound_s=50, task_speech_s=3, task_sound_s=6)
+    so_far = SpeechProgress(speech_s=40, sound_s=50, task_speech_s=3, task_sound_s=6)
     tasks = by_id()["sequence"].tasks
     assert (tasks[0].counted_s(so_far), tasks[0].progress(so_far)) == (6, 0.5)
     assert (tasks[1].counted_s(so_far), tasks[1].progress(so_far)) == (3, 0.2)
-    assert tasks[0].progress(SpeechSoFar(task_sound_s=90)) == 1.0
+    assert tasks[0].progress(SpeechProgress(task_sound_s=90)) == 1.0
 
 
 @pytest.mark.parametrize(

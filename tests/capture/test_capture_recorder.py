@@ -11,10 +11,10 @@ import sounddevice
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.crash_recovery import unfinished_takes
-from vbdesk.capture.encrypted_take import SealedTakeWriter, read_take
-from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError, PortAudioSession
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
+from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError, PortAudioStream
 from vbdesk.capture.monitor import Monitor
-from vbdesk.capture.recorder import EndReason, Phase, Recorder, RecordingFailed
+from vbdesk.capture.recorder import EndReason, Recorder, RecordingFailed, RecordingPhase
 
 RATE = 48_000
 
@@ -50,7 +50,7 @@ def test_a_pause_is_left_out_and_a_mark_is_kept(recorder, microphone, speech, ke
     microphone.play(2)
     recorder.pause()
     microphone.play(3)
-    until(lambda: recorder.phase is Phase.PAUSED)
+    until(lambda: recorder.phase is RecordingPhase.PAUSED)
     recorder.resume()
     recorder.mark()
     microphone.play(1)
@@ -98,7 +98,7 @@ def test_another_microphone_taking_over_is_noticed_and_left_out(new_recorder, sp
 
 
 def test_a_full_disk_keeps_what_was_there(new_recorder, microphone, finished, key, speech):
-    class TinyDisk(SealedTakeWriter):
+    class TinyDisk(EncryptedTakeWriter):
         def append(self, frames):
             if self.frames + len(frames) > 2 * RATE:
                 raise OSError(errno.ENOSPC, "No space left on device")
@@ -123,7 +123,7 @@ def test_a_disk_without_room_for_a_beginning_is_said_before_recording(new_record
     recorder = new_recorder(open_writer=refuse)
     with pytest.raises(RecordingFailed, match="nothing was recorded"):
         recorder.start(microphone.device)
-    assert recorder.phase is Phase.IDLE
+    assert recorder.phase is RecordingPhase.IDLE
 
 
 def test_a_sound_system_that_hangs_ends_the_take_after_three_seconds(new_recorder, microphone, finished):
@@ -281,7 +281,7 @@ def test_a_disk_that_is_really_full_keeps_all_but_the_last_second(disk_of, micro
 
 def test_frames_that_the_sound_system_lost_are_counted_from_its_own_flags():
     blocks = []
-    session = PortAudioSession.__new__(PortAudioSession)
+    session = PortAudioStream.__new__(PortAudioStream)
     session._sink = blocks.append
     data = np.arange(960, dtype=np.int16).reshape(-1, 1)
     session._take_block(data, 960, None, sounddevice.CallbackFlags(0))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbdesk.capture.crash_recovery import unfinished_takes
-from vbdesk.capture.encrypted_take import Damaged, SealedTakeWriter, read_take
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged, read_take
 
 RATE = 1000
 KEY = bytes(range(32))
@@ -14,7 +14,7 @@ KEY = bytes(range(32))
 
 def lengths_on_disk(path, pieces, marks=()):
     """Write a take; the size of its file after the description and after every piece."""
-    writer = SealedTakeWriter(path, KEY, RATE, {"group_id": "ward4-0172"})
+    writer = EncryptedTakeWriter(path, KEY, RATE, {"group_id": "ward4-0172"})
     sizes = [path.stat().st_size]
     for number, piece in enumerate(pieces):
         if number in marks:
@@ -80,5 +80,5 @@ def test_a_byte_that_changed_far_from_the_end_is_never_passed_off_as_sound(tmp_p
     content = bytearray(path.read_bytes())
     content[sizes[0] + int(position * (sizes[2] - sizes[0]))] ^= 0x10
     path.write_bytes(content)
-    with pytest.raises(Damaged):
+    with pytest.raises(FileDamaged):
         read_take(path, KEY)

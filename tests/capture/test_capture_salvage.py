@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbdesk.capture.crash_recovery import look_at_leftovers
+from vbdesk.capture.crash_recovery import inspect_leftovers
 from vbdesk.capture.damaged_take import salvage
-from vbdesk.capture.encrypted_take import Damaged, SealedError, SealedTakeWriter, WrongKey, read_take
-from vbdesk.capture.take_keys import KeyGone, blank, own_key
+from vbdesk.capture.encrypted_take import EncryptedFileError, EncryptedTakeWriter, FileDamaged, WrongKey, read_take
+from vbdesk.capture.take_keys import FileKeyMissing, blank, own_key
 
 RATE = 1000
 KEY = bytes(range(32))
@@ -21,7 +21,9 @@ HEAD_BYTES = 84
 
 def write_take(path, lengths, marks=(), closed=True, keep_frames=None):
     """Write a take; returns its blocks, each as (begin, end, samples or None)."""
-    writer = SealedTakeWriter(path, KEY, RATE, {"group_id": "ward4-0172", "recorded_at": "2026-11-20T10:00:00+00:00"})
+    writer = EncryptedTakeWriter(
+        path, KEY, RATE, {"group_id": "ward4-0172", "recorded_at": "2026-11-20T10:00:00+00:00"}
+    )
     places, begin = [], HEAD_BYTES
     noise = np.random.default_rng(len(lengths))
 
@@ -52,7 +54,7 @@ def offered(path, **known):
     """All the samples that are offered, in order; none where nothing can be read."""
     try:
         found = salvage(path, KEY, **known)
-    except SealedError:
+    except EncryptedFileError:
         return []
     return [part.audio.samples for part in found.parts]
 
@@ -124,7 +126,7 @@ def test_exactly_the_undamaged_sound_is_offered_and_the_file_stays(tmp_path_fact
         elif block[5:] not in content:  # its content, whatever became of its kind and length
             assert not offers
     assert path.read_bytes() == content
-    look = look_at_leftovers(path.parent, KEY)
+    look = inspect_leftovers(path.parent, KEY)
     assert len(look.takes) + len(look.damaged) + len(look.empty) == 1
     for _ in look.takes:  # these are taken in as they are
         assert np.array_equal(read_take(path, KEY).samples, got)
@@ -194,7 +196,7 @@ def test_a_damaged_description_is_not_the_end_of_the_file(tmp_path):
     content = bytearray(path.read_bytes())
     content[HEAD_BYTES + 9] ^= 1
     path.write_bytes(content)
-    with pytest.raises(Damaged, match="nobody can tell whose recording it is"):
+    with pytest.raises(FileDamaged, match="nobody can tell whose recording it is"):
         salvage(path, KEY)
 
 
@@ -203,7 +205,7 @@ def test_the_key_in_the_library_opens_a_file_whose_slot_is_damaged(tmp_path):
     write_take(path, [200, 200])
     take_key = own_key(path, KEY)
     blank(path)
-    with pytest.raises(KeyGone):
+    with pytest.raises(FileKeyMissing):
         salvage(path, KEY)
     content = bytearray(path.read_bytes())
     content[40] ^= 1
@@ -215,13 +217,13 @@ def test_two_files_exchanged_say_so(tmp_path):
     one, other = tmp_path / "a.take", tmp_path / "b.take"
     write_take(one, [200])
     write_take(other, [200])
-    with pytest.raises(Damaged, match="holds another recording"):
+    with pytest.raises(FileDamaged, match="holds another recording"):
         salvage(one, KEY, own_key(other, KEY))
 
 
 def test_an_empty_file_says_so(tmp_path):
     (tmp_path / "a.take").touch()
-    with pytest.raises(Damaged, match="The file is empty"):
+    with pytest.raises(FileDamaged, match="The file is empty"):
         salvage(tmp_path / "a.take", KEY)
 
 
@@ -268,7 +270,7 @@ def test_a_flip_near_the_end_is_damage_and_not_a_torn_block(tmp_path):
     content = bytearray(path.read_bytes())
     content[places[2][0] + 9] ^= 1
     path.write_bytes(content)
-    with pytest.raises(Damaged):
+    with pytest.raises(FileDamaged):
         read_take(path, KEY)
     assert [len(piece) for piece in offered(path)] == [200, 200]
 

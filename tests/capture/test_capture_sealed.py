@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.encrypted_take import (
-    Damaged,
-    KeyGone,
-    SealedTakeWriter,
+    EncryptedTakeWriter,
+    FileDamaged,
+    FileKeyMissing,
     WrongKey,
-    read_file,
+    decrypt_file,
+    encrypt_file,
     read_frames,
     read_take,
-    seal_file,
 )
 
 RATE = 8000
 
 
 def write(path, key, seconds=5, close=True, keep_frames=None):
-    writer = SealedTakeWriter(path, key, RATE, {"group_id": "ward4-0172"})
+    writer = EncryptedTakeWriter(path, key, RATE, {"group_id": "ward4-0172"})
     second = np.arange(RATE, dtype=np.int16)
     for number in range(seconds):
         writer.append(second + number)
@@ -103,7 +103,7 @@ def test_a_changed_byte_is_noticed(tmp_path, key):
     content = bytearray(path.read_bytes())
     content[40_000] ^= 1
     path.write_bytes(content)
-    with pytest.raises(Damaged, match="changed"):
+    with pytest.raises(FileDamaged, match="changed"):
         read_take(path, key)
 
 
@@ -115,7 +115,7 @@ def test_blocks_that_changed_places_are_noticed(tmp_path, key):
     first = content.index((2 * RATE).to_bytes(4, "little")) - 1
     swapped = content[first + block : first + 2 * block] + content[first : first + block]
     path.write_bytes(content[:first] + swapped + content[first + 2 * block :])
-    with pytest.raises(Damaged):
+    with pytest.raises(FileDamaged):
         read_take(path, key)
 
 
@@ -123,7 +123,7 @@ def test_blocks_that_changed_places_are_noticed(tmp_path, key):
 def test_any_other_file_is_refused_with_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("other") / "a.take"
     path.write_bytes(content)
-    with pytest.raises(Damaged, match="recording"):
+    with pytest.raises(FileDamaged, match="recording"):
         read_take(path, bytes(32))
 
 
@@ -136,19 +136,19 @@ def test_a_part_moves_the_marks_with_it(tmp_path, key):
 def test_a_file_is_sealed_whole_and_a_torn_copy_refused(tmp_path, key):
     source, own = tmp_path / "sound.wav", bytes(32)
     source.write_bytes(os.urandom(3_000_000))
-    seal_file(source, tmp_path / "a.take", own)
-    assert read_file(tmp_path / "a.take", key, own) == source.read_bytes()
-    with pytest.raises(KeyGone):
-        read_file(tmp_path / "a.take", key)
+    encrypt_file(source, tmp_path / "a.take", own)
+    assert decrypt_file(tmp_path / "a.take", key, own) == source.read_bytes()
+    with pytest.raises(FileKeyMissing):
+        decrypt_file(tmp_path / "a.take", key)
     os.truncate(tmp_path / "a.take", (tmp_path / "a.take").stat().st_size - 30)
-    with pytest.raises(Damaged, match="Import the file again"):
-        read_file(tmp_path / "a.take", key, own)
+    with pytest.raises(FileDamaged, match="Import the file again"):
+        decrypt_file(tmp_path / "a.take", key, own)
 
 
 def test_the_rescue_offers_what_a_crash_left(tmp_path, key):
     write(tmp_path / "crashed.take", key, close=False)
     write(tmp_path / "foreign.take", bytes(32))
-    SealedTakeWriter(tmp_path / "empty.take", key, RATE).abandon()
+    EncryptedTakeWriter(tmp_path / "empty.take", key, RATE).abandon()
     (rescued,) = unfinished_takes(tmp_path, key)
     assert (rescued.path.name, rescued.duration_s, rescued.complete) == ("crashed.take", 5.0, False)
     assert rescued.about["group_id"] == "ward4-0172"

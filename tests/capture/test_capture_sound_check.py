@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
+from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.monitor import Monitor
-from vbdesk.capture.room_check import RoomVerdict, judge_room, silence_advice
+from vbdesk.capture.room_check import RoomRating, rate_room, silence_advice
 
 RATE = 16_000
 SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
@@ -30,32 +30,32 @@ def hum(dbfs, hz=50):
 
 
 @pytest.mark.parametrize(
-    ("dbfs", "verdict"), [(-62, RoomVerdict.QUIET), (-46, RoomVerdict.WATCH), (-33, RoomVerdict.NOISY)]
+    ("dbfs", "verdict"), [(-62, RoomRating.QUIET), (-46, RoomRating.WATCH), (-33, RoomRating.NOISY)]
 )
 def test_a_room_is_judged_by_its_noise(dbfs, verdict):
-    found = judge_room(to_int16(noise(dbfs)), RATE)
+    found = rate_room(to_int16(noise(dbfs)), RATE)
     assert found.verdict is verdict
     assert found.floor_dbfs == pytest.approx(dbfs, abs=1.5)
 
 
 def test_mains_hum_has_advice_of_its_own():
     for hz in (50, 60):
-        found = judge_room(to_int16(hum(-32, hz) + noise(-60)), RATE)
-        assert found.verdict is RoomVerdict.NOISY
+        found = rate_room(to_int16(hum(-32, hz) + noise(-60)), RATE)
+        assert found.verdict is RoomRating.NOISY
         assert "hums with the mains" in found.sentence
 
 
 def test_somebody_who_speaks_is_no_noisy_room(spoken):
     quiet = noise(-62)
     quiet[RATE : RATE + len(spoken[: RATE // 2])] += spoken[RATE * 2 : RATE * 2 + RATE // 2]
-    assert judge_room(to_int16(quiet), RATE).verdict is RoomVerdict.DISTURBED
+    assert rate_room(to_int16(quiet), RATE).verdict is RoomRating.DISTURBED
 
 
 def test_nothing_but_zeros_is_named_as_what_it_mostly_is():
     flickering = np.zeros(3 * RATE, np.int16)
     flickering[::100] = 1
     for samples in (np.zeros(3 * RATE, np.int16), flickering):
-        assert judge_room(samples, RATE).verdict is RoomVerdict.SILENT
+        assert rate_room(samples, RATE).verdict is RoomRating.SILENT
     assert "muted" in silence_advice("linux")
     assert "Privacy & Security" in silence_advice("darwin")
     assert "Privacy & security" in silence_advice("win32")
@@ -70,7 +70,7 @@ def spoken():
 
 
 def judged(sound):
-    return judge_enhancement(frame_levels(to_int16(sound), RATE)).enhancement
+    return detect_enhancement(frame_levels(to_int16(sound), RATE)).enhancement
 
 
 @pytest.mark.parametrize("noise_dbfs", [-60, -50, -42])
@@ -93,7 +93,7 @@ def test_noise_that_is_cut_off_hints_at_noise_suppression(processed, spoken, noi
 def test_nothing_is_hinted_at_without_a_voice():
     assert judged(noise(-50, 20)) is Enhancement.NONE
     assert judged(np.zeros(20 * RATE)) is Enhancement.NONE
-    assert judge_enhancement(np.empty(0)).sentence is None
+    assert detect_enhancement(np.empty(0)).sentence is None
 
 
 def test_the_monitor_checks_the_room_and_hints_while_somebody_speaks(processed, spoken):
@@ -105,7 +105,7 @@ def test_the_monitor_checks_the_room_and_hints_while_somebody_speaks(processed, 
     monitor.check_room()
     microphone.play(4)
     _until(lambda: monitor.room() is not None)
-    assert monitor.room().verdict is RoomVerdict.QUIET
+    assert monitor.room().verdict is RoomRating.QUIET
     microphone.play(24)
     _until(lambda: monitor.enhancement().enhancement is Enhancement.GATE)
     assert "noise suppression" in monitor.enhancement().sentence

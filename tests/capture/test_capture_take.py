@@ -10,9 +10,9 @@ import pytest
 
 from vbdesk import __version__
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.encrypted_take import SealedTakeWriter, TaskStart, read_take
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, TaskStart, read_take
 from vbdesk.capture.microphone import FileMicrophone
-from vbdesk.capture.recorder import EndReason, Phase
+from vbdesk.capture.recorder import EndReason, RecordingPhase
 
 RATE = 48_000
 
@@ -55,7 +55,7 @@ def test_the_manifest_names_everything_that_made_the_take(new_recorder, micropho
 
 
 def test_the_digest_is_that_of_what_is_kept(tmp_path, key):
-    writer = SealedTakeWriter(tmp_path / "a.take", key, 1000)
+    writer = EncryptedTakeWriter(tmp_path / "a.take", key, 1000)
     sound = np.arange(3000, dtype=np.int16)
     for start in range(0, 3000, 1000):
         writer.append(sound[start : start + 1000])
@@ -71,12 +71,12 @@ def test_the_take_begins_after_the_lead_in_to_the_sample(new_recorder, microphon
     recorder.start(microphone.device, lead_in_s=3.0)
     microphone.play(2)
     until(lambda: recorder.lead_in_left_s <= 1.0)
-    assert (recorder.phase, recorder.elapsed_s) == (Phase.LEAD_IN, 0.0)
+    assert (recorder.phase, recorder.elapsed_s) == (RecordingPhase.LEAD_IN, 0.0)
     assert recorder.lead_in_left_s == pytest.approx(1.0)
     assert recorder.levels().noise_floor_dbfs is not None
     microphone.play(3)
     until(lambda: recorder.elapsed_s == 2.0)
-    assert recorder.phase is Phase.RECORDING
+    assert recorder.phase is RecordingPhase.RECORDING
     take = recorder.stop()
     assert np.array_equal(read_take(take.path, key).samples, speech[3 * RATE : 5 * RATE])
     assert take.recorded_at == clock.now() + timedelta(seconds=3)
@@ -119,10 +119,10 @@ def test_pauses_stand_in_the_manifest(new_recorder, microphone, key):
     recorder.start(microphone.device)
     microphone.play(2)
     recorder.pause()
-    until(lambda: recorder.phase is Phase.PAUSED)
+    until(lambda: recorder.phase is RecordingPhase.PAUSED)
     clock.advance(2.5)
     recorder.resume()
-    until(lambda: recorder.phase is Phase.RECORDING)
+    until(lambda: recorder.phase is RecordingPhase.RECORDING)
     microphone.play(1)
     assert read_take(recorder.stop().path, key).closing["pauses"] == [[2.0, 2.5]]
 
@@ -153,7 +153,7 @@ def test_lost_sound_is_known_while_it_records(new_recorder, microphone):
 def test_a_slow_disk_is_neither_a_stall_nor_a_loss(new_recorder, microphone):
     clock, hangs, works_again = ManualClock(), threading.Event(), threading.Event()
 
-    class SlowDisk(SealedTakeWriter):
+    class SlowDisk(EncryptedTakeWriter):
         def append(self, frames):
             hangs.set()
             assert works_again.wait(60)

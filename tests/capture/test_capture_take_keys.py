@@ -9,7 +9,14 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from vbdesk.capture.crash_recovery import unfinished_takes
-from vbdesk.capture.encrypted_take import BlockKind, Damaged, KeyGone, SealedTakeWriter, WrongKey, read_take
+from vbdesk.capture.encrypted_take import (
+    BlockKind,
+    EncryptedTakeWriter,
+    FileDamaged,
+    FileKeyMissing,
+    WrongKey,
+    read_take,
+)
 from vbdesk.capture.take_keys import BLANK, SLOT_BEGIN, SLOT_BYTES, blank, has_key, own_key, shred
 
 RATE = 8000
@@ -17,7 +24,7 @@ SAMPLES = np.arange(RATE, dtype=np.int16)
 
 
 def write(path, key, samples=SAMPLES):
-    writer = SealedTakeWriter(path, key, RATE)
+    writer = EncryptedTakeWriter(path, key, RATE)
     writer.append(samples)
     writer.close()
     return path
@@ -43,7 +50,7 @@ def test_a_blanked_take_opens_with_its_own_key_alone(tmp_path, key):
     assert has_key(path)
     blank(path)
     assert not has_key(path)
-    with pytest.raises(KeyGone):
+    with pytest.raises(FileKeyMissing):
         read_take(path, key)
     assert np.array_equal(read_take(path, key, own).samples, SAMPLES)
     after = path.read_bytes()
@@ -74,7 +81,7 @@ def test_the_slot_of_another_take_does_not_open_this_one(tmp_path, key):
 
 def test_a_file_that_was_exchanged_is_noticed(tmp_path, key):
     first, second = write(tmp_path / "a.take", key), write(tmp_path / "b.take", key, SAMPLES[::-1])
-    with pytest.raises(Damaged, match="holds something else"):
+    with pytest.raises(FileDamaged, match="holds something else"):
         read_take(second, key, own_key(first, key))
 
 
@@ -90,11 +97,11 @@ def test_takes_of_the_first_format_open_as_before(tmp_path, key):
 
 
 def test_sound_that_is_not_what_the_manifest_says_is_refused(tmp_path, key):
-    writer = SealedTakeWriter(tmp_path / "a.take", key, RATE)
+    writer = EncryptedTakeWriter(tmp_path / "a.take", key, RATE)
     writer.append(SAMPLES)
     writer._digest.update(b"one more")  # a fault of the writer, or of its memory
     writer.close()
-    with pytest.raises(Damaged, match="not what was recorded"):
+    with pytest.raises(FileDamaged, match="not what was recorded"):
         read_take(tmp_path / "a.take", key)
 
 

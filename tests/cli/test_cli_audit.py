@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
-from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import KeyringVault
 
@@ -50,9 +50,9 @@ def folder(tmp_path):
     """A profile with a library that two parts have opened."""
     ProfileStore(tmp_path).save(PROFILE)
     folder = library_folder(tmp_path, PROFILE.profile_id)
-    for part in (Part.DESK, Part.COMMAND_LINE):
-        library = HeldLibrary(PROFILE, folder, KeyringVault(), part=part)
-        library.note(Deed.EXPORTED, "take-1", "csv")
+    for part in (AuditPart.DESK, AuditPart.COMMAND_LINE):
+        library = LockedLibrary(PROFILE, folder, KeyringVault(), part=part)
+        library.note(AuditAction.EXPORTED, "take-1", "csv")
         library.close()
     return folder
 
@@ -118,10 +118,10 @@ def test_without_the_right_key_it_says_what_is_missing(folder, tmp_path, backend
 
 def test_a_restored_copy_is_accepted_and_the_log_keeps_it(folder, tmp_path):
     shutil.copy(folder / "library.sqlite", tmp_path / "yesterday")
-    with closing(HeldLibrary(PROFILE, folder, KeyringVault())) as library:
+    with closing(LockedLibrary(PROFILE, folder, KeyringVault())) as library:
         library.change_settings(paused=True)
     shutil.copy(tmp_path / "yesterday", folder / "library.sqlite")
-    with closing(HeldLibrary(PROFILE, folder, KeyringVault())) as library:
+    with closing(LockedLibrary(PROFILE, folder, KeyringVault())) as library:
         assert library.findings == (OLDER_COPY, HELD)
     done = audit("accept-copy", "--data-dir", tmp_path)
     assert (done.exit_code, done.stderr) == (0, "")
@@ -143,7 +143,7 @@ def test_an_unknown_profile_or_a_library_that_is_not_there_is_said(folder, tmp_p
 
 def test_an_older_list_put_back_is_not_called_unchanged(folder, tmp_path):
     shutil.copy(folder / "library.sqlite", tmp_path / "yesterday")
-    with closing(HeldLibrary(PROFILE, folder, KeyringVault())) as library:
+    with closing(LockedLibrary(PROFILE, folder, KeyringVault())) as library:
         library.change_settings(paused=True)
     shutil.copy(tmp_path / "yesterday", folder / "library.sqlite")
     before = contents(folder)

@@ -15,7 +15,7 @@ import soundfile as sf
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.main import app
 from vbdesk.cli.sync import send_waiting
 from vbdesk.client import Client
@@ -23,8 +23,8 @@ from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_file import read_head
 from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY
-from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import KeyringVault
@@ -93,7 +93,7 @@ class Computer:
     @contextmanager
     def library(self):
         with self.at_its_keyring():
-            opened = HeldLibrary(self.profile, library_folder(self.folder, self.profile.profile_id), KeyringVault())
+            opened = LockedLibrary(self.profile, library_folder(self.folder, self.profile.profile_id), KeyringVault())
         yield opened
         opened.close()
 
@@ -105,10 +105,10 @@ class Computer:
         """A recording that waits to be sent."""
         with self.library() as library:
             path = library.recording_folder / "new.take"
-            writer = SealedTakeWriter(path, library.store.key, rate)
+            writer = EncryptedTakeWriter(path, library.store.key, rate)
             writer.append(samples)
             writer.close()
-            library.queue(library.add_take(path, TakeMetadata(group_id, MORNING, Target("model", "pulse"))))
+            library.queue(library.add_take(path, TakeMetadata(group_id, MORNING, RecordingTarget("model", "pulse"))))
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from failing_disk import FailingDisk, fill
 
 from vbdesk.cli.export import note_export
 from vbdesk.client import AudioSource, Target
-from vbdesk.outbox.library.audit import AuditReader, Deed
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder, library_key
 from vbdesk.outbox.profiles.vault import MemoryVault
 
@@ -129,10 +129,10 @@ def test_the_audit_log_of_the_laptop_is_told(profile, tmp_path, capsys):
     vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
     note_export(None, tmp_path, "pdf, subjects=1", vault)
     assert not folder.exists(), "without recordings no library is made"
-    HeldLibrary(profile, folder, vault).close()
+    LockedLibrary(profile, folder, vault).close()
     note_export("St. Anne", tmp_path, "pdf, subjects=1", vault)
     entries = AuditReader(folder, library_key(vault, profile, folder)).entries()
-    [noted] = [entry for entry in entries if entry.what == Deed.EXPORTED]
+    [noted] = [entry for entry in entries if entry.what == AuditAction.EXPORTED]
     assert noted.detail == "pdf, subjects=1"
     assert "command line" in noted.who
     assert capsys.readouterr().err == ""
@@ -140,7 +140,7 @@ def test_the_audit_log_of_the_laptop_is_told(profile, tmp_path, capsys):
 
 def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tmp_path, capsys):
     vault = MemoryVault()
-    held = HeldLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
+    held = LockedLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
     note_export(None, tmp_path, "csv, subjects=1", vault)
     held.close()
     assert "not in the audit log" in capsys.readouterr().err
@@ -161,7 +161,7 @@ def test_an_export_to_a_full_disk_is_said_in_a_sentence_and_room_lets_it_be_writ
 
 def test_an_export_that_the_audit_log_cannot_take_is_said(profile, tmp_path, monkeypatch, capsys):
     vault = MemoryVault()
-    HeldLibrary(profile, library_folder(tmp_path, profile.profile_id), vault).close()
+    LockedLibrary(profile, library_folder(tmp_path, profile.profile_id), vault).close()
     disk = FailingDisk().under_databases(monkeypatch)
     disk.full = True
     with pytest.raises(typer.Exit) as ended:

@@ -29,7 +29,7 @@ from vbdesk.cli.sync import _Watch
 from vbdesk.contract.groups import Group, GroupDeleted, GroupJobItem, JobsAdded
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_import import TakenOver
+from vbdesk.outbox.bundles.bundle_import import ImportedBundle
 from vbdesk.outbox.library.states import OutboxState
 
 EVERY = "".join(map(chr, range(sys.maxunicode + 1)))  # surrogates too
@@ -152,7 +152,7 @@ def test_bundles(run, monkeypatch, tmp_path):
     monkeypatch.setattr(vbdesk.outbox.bundles.bundle_keys, "secret_of", lambda *_: None)
     clash = SimpleNamespace(group_id=ALL, recorded_at=datetime.min.replace(tzinfo=UTC))
     monkeypatch.setattr(
-        vbdesk.outbox.bundles.bundle_import, "import_bundle", lambda *_, **__: TakenOver(clashing=[clash])
+        vbdesk.outbox.bundles.bundle_import, "import_bundle", lambda *_, **__: ImportedBundle(clashing=[clash])
     )
     assert "\\x1b" in run("bundle", "import", tmp_path / "b")
 

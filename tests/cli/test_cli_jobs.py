@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from vbdesk.cli.connection import open_client
-from vbdesk.client import AudioSource, CaptivePortal, Cause, ConnectionFailed, Target
+from vbdesk.client import AudioSource, CaptivePortal, ConnectionFailed, FailureCause, Target
 from vbdesk.client.errors import InsufficientCredits, NotFound, RateLimited
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
@@ -61,7 +61,7 @@ def test_an_unknown_job_ends_with_one_sentence(vbdesk):
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (ConnectionFailed(Cause.NAME, maybe_delivered=False), 3),
+        (ConnectionFailed(FailureCause.NAME, maybe_delivered=False), 3),
         (CaptivePortal(), 3),
         (RateLimited(), 3),
         (TimeoutError("It has not ended within 5 seconds."), 3),

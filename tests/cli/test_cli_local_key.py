@@ -5,7 +5,7 @@ import typer
 
 from vbdesk.cli import connection
 from vbdesk.cli.connection import ACT_FIRST, local_service_key, running, vault_of
-from vbdesk.cli.paths import Places
+from vbdesk.cli.paths import DeskPaths
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -16,7 +16,7 @@ LOCAL = Profile("p-1", "This computer", "local", None, "acc-local")
 
 @pytest.fixture
 def place(tmp_path):
-    return Places(tmp_path, tmp_path)
+    return DeskPaths(tmp_path, tmp_path)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_without_a_terminal_a_command_says_what_to_do(place, capsys):
 def test_a_lost_key_ends_a_command_with_what_to_do_and_makes_no_new_one(place, capsys):
     ServiceKeyStore(place.service).open(MemoryVault())
     emptied = MemoryVault()
-    with pytest.raises(typer.Exit) as ended, connection.told(), running(LOCAL, place, emptied):
+    with pytest.raises(typer.Exit) as ended, connection.report_errors(), running(LOCAL, place, emptied):
         pass
     assert ended.value.exit_code == ACT_FIRST
     assert "Nothing was deleted." in capsys.readouterr().err

@@ -16,26 +16,26 @@ from failing_disk import FailingDisk, fill
 from service_in_process import API
 
 from vbdesk.capture.clock import SystemClock
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
-from vbdesk.cli.locked_library import Held
-from vbdesk.cli.paths import places
+from vbdesk.cli.locked_library import LockedProfile
+from vbdesk.cli.paths import desk_paths
 from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.outbox.library.items import RecordingTarget as Wanted
 from vbdesk.outbox.library.items import TakeMetadata
-from vbdesk.outbox.library.items import Target as Wanted
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.recording_time import TimeDoubt
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast
-from vbdesk.outbox.sync.sync_worker import Courier
-from vbdesk.outbox.sync.upload_queue import Line
+from vbdesk.outbox.sync.sync_worker import SyncWorker
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -56,7 +56,7 @@ def profile(tmp_path, near_service, vault):
 @pytest.fixture
 def opened(tmp_path, profile, vault):
     """Open the profile's library, as the desk does."""
-    return lambda: HeldLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
+    return lambda: LockedLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_what_is_sent_and_what_is_fetched_share_one_budget(record, profile, tmp_
     with open_client("Ward 4", tmp_path, vault=vault, budget=sent.budget) as connection:
         connection.client.account.credits()
     assert sent.budget.used(Bucket.GENERAL, time.monotonic()) == used[Bucket.GENERAL] + 1
-    told = requests_file(places(tmp_path), service_of(profile), profile.account_id).recent()  # to the next command
+    told = requests_file(desk_paths(tmp_path), service_of(profile), profile.account_id).recent()  # to the next command
     assert [bucket for bucket, _ in told].count(Bucket.ANALYZE) == 4
     again = send_waiting("Ward 4", tmp_path, vault, quiet=True)
     assert again.budget.used(Bucket.ANALYZE, time.monotonic()) == 4
@@ -244,13 +244,13 @@ def test_ctrl_c_in_the_middle_stops_in_order_and_the_next_run_goes_on(
     record, opened, tmp_path, vault, near_service, capsys, monkeypatch
 ):
     record(3).close()
-    answer, run, told_to_stop = near_service.answer, Courier.run, []
+    answer, run, told_to_stop = near_service.answer, SyncWorker.run, []
 
     def note_stop(self, stop):
         told_to_stop.append(stop)
         return run(self, stop)
 
-    monkeypatch.setattr(Courier, "run", note_stop)
+    monkeypatch.setattr(SyncWorker, "run", note_stop)
 
     def press_ctrl_c_after_the_first(request):
         response = answer(request)
@@ -325,10 +325,10 @@ def test_recordings_that_cannot_be_opened_end_the_command_with_one_sentence(prof
 class CourierInVain:
     """Tries a recording six times in no time, and puts it off for a quarter of an hour."""
 
-    status = CourierStatus(True, "Connected.", None, None)
+    status = SyncStatus(True, "Connected.", None, None)
 
     def __init__(self, library):
-        self.line = Line(library.store)
+        self.line = UploadQueue(library.store)
 
     def forecast(self):
         return Forecast(1, None)
@@ -346,7 +346,9 @@ class CourierInVain:
 def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile, vault, capsys):
     library = record(1)
     with pytest.raises(typer.Exit) as ended:
-        _Watch(Held(profile, library, vault), CourierInVain(library), keep_trying=False, quiet=True).until_settled()
+        _Watch(
+            LockedProfile(profile, library, vault), CourierInVain(library), keep_trying=False, quiet=True
+        ).until_settled()
     library.close()
     assert ended.value.exit_code == 3
     assert "Tried 6 times in vain." in capsys.readouterr().err
@@ -436,7 +438,7 @@ def on_small_disk(disk_of, profile, vault, speech_file, tmp_path):
     """Two recordings in the line of a library on a real disk of 4 MB; gives the disk's folder."""
     folder = disk_of("4m")
     ProfileStore(folder).save(profile)
-    with closing(HeldLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
+    with closing(LockedLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
         for number in range(2):
             path = tmp_path / f"{number}.flac"
             path.write_bytes(speech_file.read_bytes() + bytes(number))
@@ -490,7 +492,7 @@ def test_a_disk_that_fills_up_in_the_middle_is_waited_for_and_each_is_sent_once(
 
 def states(folder, vault, wanted):
     profile = ProfileStore(folder).current()
-    with closing(HeldLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
+    with closing(LockedLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
         return [item.state is wanted for item in library.list()]
 
 
@@ -507,7 +509,7 @@ def doubtful(opened):
             "recorded_at": at.isoformat(),
             "boot": {"boot_id": boot.boot_id, "seconds": boot.seconds - 60 * number},
         }
-        writer = SealedTakeWriter(path, library.store.key, 8000, about)
+        writer = EncryptedTakeWriter(path, library.store.key, 8000, about)
         writer.append((np.sin(np.arange((16 + number) * 8000) / 20) * 9000).astype(np.int16))
         writer.close()
         made.append(library.add_take(path, TakeMetadata(f"ward4-{number}", at, Wanted("sign", "stress"))))

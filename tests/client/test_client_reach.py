@@ -17,7 +17,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from vbdesk.client import AudioSource, CaptivePortal, Cause, Client, ConnectionFailed, Credentials, Kind, RetryRule
+from vbdesk.client import (
+    AudioSource,
+    CaptivePortal,
+    Client,
+    ConnectionFailed,
+    Credentials,
+    ErrorKind,
+    FailureCause,
+    RetryRule,
+)
 from vbdesk.client.errors import ServiceUnavailable, UnexpectedAnswer
 from vbdesk.client.network_errors import cause_of
 from vbdesk.contract.uploads import UploadGrant
@@ -135,9 +144,9 @@ def put_failure_at(address):
 @pytest.mark.parametrize(
     ("begins", "ends", "trusted", "cause"),
     [
-        (NOW - 9 * DAY, NOW - DAY, True, Cause.TLS_CLOCK),
-        (NOW + DAY, NOW + 9 * DAY, True, Cause.TLS_CLOCK),
-        (NOW - DAY, NOW + DAY, False, Cause.TLS),
+        (NOW - 9 * DAY, NOW - DAY, True, FailureCause.TLS_CLOCK),
+        (NOW + DAY, NOW + 9 * DAY, True, FailureCause.TLS_CLOCK),
+        (NOW - DAY, NOW + DAY, False, FailureCause.TLS),
     ],
 )
 def test_a_certificate_out_of_its_time_is_told_from_an_unknown_one(
@@ -152,28 +161,28 @@ def test_a_certificate_out_of_its_time_is_told_from_an_unknown_one(
 
 def test_a_server_without_tls_behind_an_https_address_is_no_secure_connection():
     with server_of(Answering) as address:
-        assert failure_at(address.replace("http:", "https:")).cause is Cause.TLS
+        assert failure_at(address.replace("http:", "https:")).cause is FailureCause.TLS
 
 
 def test_a_closed_port_is_a_service_that_does_not_run():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     error = failure_at(f"http://127.0.0.1:{port}")
-    assert (error.cause, error.maybe_delivered, error.at_storage) == (Cause.REFUSED, False, False)
+    assert (error.cause, error.maybe_delivered, error.at_storage) == (FailureCause.REFUSED, False, False)
 
 
 def test_a_storage_that_cannot_be_reached_is_told_from_the_service():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     error = put_failure_at(f"http://127.0.0.1:{port}")
-    assert (error.cause, error.at_storage) == (Cause.REFUSED, True)
+    assert (error.cause, error.at_storage) == (FailureCause.REFUSED, True)
     assert error.sentence.startswith("The service's storage cannot be reached: ")
 
 
 def test_a_name_that_is_not_found_is_told_as_such():
     too_long_to_be_asked_for = ".".join(["x" * 60] * 5)  # no name service is asked: no question can hold it
     error = failure_at(f"http://{too_long_to_be_asked_for}")
-    assert (error.cause, error.maybe_delivered) == (Cause.NAME, False)
+    assert (error.cause, error.maybe_delivered) == (FailureCause.NAME, False)
 
 
 def test_a_name_that_nobody_can_ask_for_is_refused_at_once():
@@ -191,7 +200,7 @@ def test_a_service_that_hangs_up_has_broken_off():
         thread.start()
         error = failure_at(f"http://127.0.0.1:{listening.getsockname()[1]}")
         thread.join()
-    assert (error.cause, error.maybe_delivered) == (Cause.BROKEN_OFF, True)
+    assert (error.cause, error.maybe_delivered) == (FailureCause.BROKEN_OFF, True)
 
 
 def test_a_service_that_keeps_silent_is_timed_out():
@@ -202,17 +211,17 @@ def test_a_service_that_keeps_silent_is_timed_out():
 
     with socket.create_server(("127.0.0.1", 0)) as listening:  # the system accepts, nobody answers
         error = failure_at(f"http://127.0.0.1:{listening.getsockname()[1]}", Impatient())
-    assert (error.cause, error.maybe_delivered) == (Cause.TIMED_OUT, True)
+    assert (error.cause, error.maybe_delivered) == (FailureCause.TIMED_OUT, True)
 
 
 @pytest.mark.parametrize(
     ("below", "cause"),
     [
-        (OSError(errno.ENETUNREACH, "Network is unreachable"), Cause.OFFLINE),
-        (OSError(errno.EHOSTUNREACH, "No route to host"), Cause.OFFLINE),
-        (TimeoutError(errno.ETIMEDOUT, "Connection timed out"), Cause.TIMED_OUT),
-        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), Cause.BROKEN_OFF),
-        (ssl.SSLEOFError(8, "EOF occurred in violation of protocol"), Cause.BROKEN_OFF),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), FailureCause.OFFLINE),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), FailureCause.OFFLINE),
+        (TimeoutError(errno.ETIMEDOUT, "Connection timed out"), FailureCause.TIMED_OUT),
+        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), FailureCause.BROKEN_OFF),
+        (ssl.SSLEOFError(8, "EOF occurred in violation of protocol"), FailureCause.BROKEN_OFF),
     ],
 )
 def test_the_systems_own_words_are_understood(below, cause):
@@ -222,7 +231,7 @@ def test_the_systems_own_words_are_understood(below, cause):
 
 
 def test_a_proxy_that_refuses_is_told_as_such():
-    assert cause_of(httpx.ProxyError("403 Forbidden")) is Cause.PROXY
+    assert cause_of(httpx.ProxyError("403 Forbidden")) is FailureCause.PROXY
 
 
 PORTALS = [
@@ -239,7 +248,7 @@ def test_a_portal_is_told_from_the_service_and_from_the_storage(portal):
     with server_of(portal) as address:
         for error in (failure_at(address), put_failure_at(address)):
             assert isinstance(error, CaptivePortal)
-            assert error.kind is Kind.RETRYABLE
+            assert error.kind is ErrorKind.RETRYABLE
             assert "log in" in error.sentence
 
 
@@ -265,6 +274,6 @@ def test_an_answer_of_the_storage_that_is_no_page_is_a_success():
 
 
 def test_every_cause_has_words_of_its_own_for_a_person():
-    sentences = {cause.sentence for cause in Cause}
-    assert len(sentences) == len(Cause)
+    sentences = {cause.sentence for cause in FailureCause}
+    assert len(sentences) == len(FailureCause)
     assert all(sentence.endswith(".") and len(sentence) < 200 for sentence in sentences)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from vbdesk.client import Client, Credentials, Kind, RetryRule
+from vbdesk.client import Client, Credentials, ErrorKind, RetryRule
 from vbdesk.client.errors import (
     AudioRefused,
     Cancelled,
@@ -49,17 +49,17 @@ def test_every_request_carries_the_credentials(client, service):
 @pytest.mark.parametrize(
     ("status", "code", "error", "kind"),
     [
-        (401, "UNAUTHORIZED", Unauthorized, Kind.NEEDS_ATTENTION),
-        (402, "INSUFFICIENT_CREDITS", InsufficientCredits, Kind.NEEDS_ATTENTION),
-        (404, "NOT_FOUND", NotFound, Kind.TERMINAL),
-        (409, "CONFLICT", Conflict, Kind.TERMINAL),
-        (400, "AUDIO_TOO_SHORT", AudioRefused, Kind.NEEDS_ATTENTION),
-        (413, "AUDIO_TOO_LARGE", AudioRefused, Kind.NEEDS_ATTENTION),
-        (422, "AUDIO_POOR_QUALITY", AudioRefused, Kind.NEEDS_ATTENTION),
-        (422, "VALIDATION_ERROR", InvalidRequest, Kind.TERMINAL),
-        (400, "A_NEWER_CODE", InvalidRequest, Kind.TERMINAL),
-        (429, "RATE_LIMIT_EXCEEDED", RateLimited, Kind.RETRYABLE),
-        (500, "PROCESSING_ERROR", ServiceUnavailable, Kind.RETRYABLE),
+        (401, "UNAUTHORIZED", Unauthorized, ErrorKind.NEEDS_ATTENTION),
+        (402, "INSUFFICIENT_CREDITS", InsufficientCredits, ErrorKind.NEEDS_ATTENTION),
+        (404, "NOT_FOUND", NotFound, ErrorKind.TERMINAL),
+        (409, "CONFLICT", Conflict, ErrorKind.TERMINAL),
+        (400, "AUDIO_TOO_SHORT", AudioRefused, ErrorKind.NEEDS_ATTENTION),
+        (413, "AUDIO_TOO_LARGE", AudioRefused, ErrorKind.NEEDS_ATTENTION),
+        (422, "AUDIO_POOR_QUALITY", AudioRefused, ErrorKind.NEEDS_ATTENTION),
+        (422, "VALIDATION_ERROR", InvalidRequest, ErrorKind.TERMINAL),
+        (400, "A_NEWER_CODE", InvalidRequest, ErrorKind.TERMINAL),
+        (429, "RATE_LIMIT_EXCEEDED", RateLimited, ErrorKind.RETRYABLE),
+        (500, "PROCESSING_ERROR", ServiceUnavailable, ErrorKind.RETRYABLE),
     ],
 )
 def test_an_error_answer_becomes_an_error_with_a_kind_and_a_sentence(make_client, service, status, code, error, kind):
@@ -74,7 +74,7 @@ def test_an_upload_that_is_gone_can_be_made_again(client, service):
     service.will_answer(service.error(400, "INVALID_REQUEST", "Invalid audio_upload_ref"))
     with pytest.raises(UploadRefInvalid) as raised:
         client.account.credits()
-    assert raised.value.kind is Kind.RETRYABLE
+    assert raised.value.kind is ErrorKind.RETRYABLE
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(404, text="none"), httpx.Response(200, text="hello")])

@@ -10,7 +10,7 @@ from threading import Event
 import httpx
 import pytest
 
-from vbdesk.client import AudioSource, Client, Credentials, Kind, SkippingTimekeeper, Target, Webhook
+from vbdesk.client import AudioSource, Client, Credentials, ErrorKind, SkippingTimekeeper, Target, Webhook
 from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UnexpectedAnswer, UploadFailed
 from vbdesk.contract.jobs import GroupJob
 from vbdesk.contract.uploads import UploadGrant
@@ -170,7 +170,7 @@ def test_an_expired_address_is_minted_anew_once(client, service, audio):
     service.will_answer(service.json(MINTED), expired, service.json(renewed), expired)
     with pytest.raises(UploadFailed) as raised:
         client.uploads.send(audio)
-    assert raised.value.kind is Kind.RETRYABLE
+    assert raised.value.kind is ErrorKind.RETRYABLE
 
 
 def test_an_address_of_s3_tells_otherwise_that_it_expired(client, service, audio):

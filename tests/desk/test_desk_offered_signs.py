@@ -7,7 +7,7 @@ import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
 STRESS = Sign(name="stress", label="Stress")
@@ -30,7 +30,7 @@ def network(network):
 
 def say(workspace, *, connected: bool) -> None:
     """What the courier says of the way to the service."""
-    workspace.status = replace(CourierStatus(None, "", None, None), connected=connected)
+    workspace.status = replace(SyncStatus(None, "", None, None), connected=connected)
     workspace.status_changed.emit(workspace.status)
 
 

@@ -16,15 +16,15 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 KEY = bytes(range(32))
@@ -74,7 +74,11 @@ def new_take(library):
 
     def make(group_id="ward4-0172", seconds=20, rate=8000, **more):
         path = write_take(library.recording_folder / f"{new_id()}.take", seconds, rate)
-        facts = {"recorded_at": datetime(2026, 3, 1, 8, 30, tzinfo=UTC), "target": Target("model", "pulse"), **more}
+        facts = {
+            "recorded_at": datetime(2026, 3, 1, 8, 30, tzinfo=UTC),
+            "target": RecordingTarget("model", "pulse"),
+            **more,
+        }
         return library.add_take(path, TakeMetadata(group_id=group_id, **facts))
 
     return make
@@ -110,7 +114,7 @@ def all_done(library):
 
 
 def write_take(path: Path, seconds: float = 20, rate: int = 8000) -> Path:
-    writer = SealedTakeWriter(path, KEY, rate)
+    writer = EncryptedTakeWriter(path, KEY, rate)
     samples = np.random.default_rng(1).normal(0, 3000, round(seconds * rate)).astype(np.int16)
     writer.append(samples)
     writer.close()
@@ -137,7 +141,7 @@ def new_courier(library, service, clock):
 
         factory = more.pop("client_factory", connect)
         plan = more.pop("plan", Plan.ENTERPRISE)
-        return Courier(of or library, factory, more.pop("clock", clock), plan=plan, **more)
+        return SyncWorker(of or library, factory, more.pop("clock", clock), plan=plan, **more)
 
     yield make
     for client in made:

@@ -27,13 +27,13 @@ from vbdesk.desk.outbox.rows import Circumstances, Deed, OutboxRow
 from vbdesk.desk.outbox.sorting import Arranged
 from vbdesk.desk.ui.cells import StateMark
 from vbdesk.outbox.library import audit
-from vbdesk.outbox.library.items import Target
+from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
 
 SUBJECTS = ("ward4-0172", "ward4-0063")
-TARGETS = (Target("model", "pulse"), Target("sign", "stress"))
+TARGETS = (RecordingTarget("model", "pulse"), RecordingTarget("sign", "stress"))
 COST = {"pulse": 60, "stress": 10}
 ENDED = {OutboxState.DONE: "done", OutboxState.FAILED: "failed", OutboxState.TIMED_OUT: "timed-out"}
 SETTLED_WITHIN_S = 3 * 3600.0
@@ -518,7 +518,7 @@ class _Game:
         log = audit.AuditReader(self.laptop.folder, KEY)
         found = log.verify()
         self.holds(found.ok, f"the audit log is broken: {found}")
-        sent = Counter(str(entry.take_id) for entry in log.entries() if entry.what == audit.Deed.SENT)
+        sent = Counter(str(entry.take_id) for entry in log.entries() if entry.what == audit.AuditAction.SENT)
         self.holds(sent == self.expected_jobs - self.unproven, f"the audit log tells of {sent}")
         self.holds(not self.laptop.library.warnings, f"{self.laptop.library.warnings}")
 

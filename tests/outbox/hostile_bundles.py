@@ -14,13 +14,13 @@ import pyrage
 
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import Owner
+from vbdesk.outbox.bundles.bundle_export import BundleOwner
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.library.states import OutboxState
 
 HEAD = struct.Struct(">7sBQ32sI")
 BLOCK = struct.Struct("<BI")
-OWNER = Owner("https://voice.example", "acc-1")
+OWNER = BundleOwner("https://voice.example", "acc-1")
 RATE = 8000
 SECONDS = 16
 ABOUT, FRAMES, MARK, FILE, END = range(5)

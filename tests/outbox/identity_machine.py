@@ -29,15 +29,15 @@ from laptop_on_bad_network import KEY, MONDAY, BadNetwork, Fault, Laptop, Precis
 from service_books import samples_sha256
 from service_in_process import API, Clock, ServiceInProcess
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, FileToSubmit, RetryRule, submit_files
 from vbdesk.client.errors import ClientError
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle, settle, take_back
+from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_import import import_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
@@ -46,7 +46,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault
 RATE = 8000
 SECONDS = 15.2
 SUBJECTS = ("mrs-x", "mr-y")
-PULSE = Target("model", "pulse")
+PULSE = RecordingTarget("model", "pulse")
 WHOLE_SECOND = MONDAY.replace(microsecond=0)
 SUPPLIED = MONDAY.replace(microsecond=123456)
 MOST_TAKES = 5
@@ -126,7 +126,7 @@ class IdentityMachine(RuleBasedStateMachine):
         self.world = World(bench.clock)
         self.credentials = bench.service.add_account(Plan.ENTERPRISE, 1_000_000)
         self.folder = Path(tempfile.mkdtemp(dir=bench.folder))
-        self.owner = Owner(API, self.credentials.account_id)
+        self.owner = BundleOwner(API, self.credentials.account_id)
         self.profile = Profile("p", "Any", "service", API, self.credentials.account_id)
         self.vault = MemoryVault()
         networks = [BadNetwork(bench.service, self.world, knows_keys=knows_keys, precision=precision) for _ in range(3)]
@@ -174,7 +174,7 @@ class IdentityMachine(RuleBasedStateMachine):
         moment = MONDAY + timedelta(seconds=7 * self.number, microseconds=self.number)
         with laptop.tripwire.off():
             path = laptop.library.recording_folder / f"{self.number}.take"
-            writer = SealedTakeWriter(path, KEY, RATE)
+            writer = EncryptedTakeWriter(path, KEY, RATE)
             writer.append(samples)
             writer.close()
             take_id = laptop.library.add_take(path, TakeMetadata(subject, moment, PULSE))
@@ -276,7 +276,7 @@ class IdentityMachine(RuleBasedStateMachine):
     def hand_over(self, desk: int) -> None:
         """What waits on one desk goes to the other, on a stick."""
         giver, taker = self.laptops[desk], self.laptops[1 - desk]
-        lock = ForKey(public_key(self.vault, self.profile))
+        lock = KeyLock(public_key(self.vault, self.profile))
         with giver.tripwire.off(), taker.tripwire.off():
             try:
                 made = export_bundle(giver.library, self.owner, self.folder / "stick", lock)

@@ -19,12 +19,12 @@ import numpy as np
 from service_in_process import API, STORAGE, Clock, ServiceInProcess
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 
 KEY = bytes(range(32))
 RATE = 8000
@@ -312,7 +312,7 @@ class Laptop:
         self._beside = sqlite3.connect(f"file:{folder / 'library.sqlite'}?mode=ro", uri=True, isolation_level=None)
         self._beside.row_factory = sqlite3.Row
         self.network.tripwire = self.tripwire
-        self.courier = Courier(self.library, self._connect, self.clock, plan=self.plan)
+        self.courier = SyncWorker(self.library, self._connect, self.clock, plan=self.plan)
         self.courier.recover()
 
     def _connect(self) -> Client:
@@ -352,11 +352,11 @@ class Laptop:
         self.courier.disconnect()
         self.library.close()
 
-    def record(self, number: int, recorded_at: datetime, group_id: str, target: Target) -> None:
+    def record(self, number: int, recorded_at: datetime, group_id: str, target: RecordingTarget) -> None:
         """A take from the recorder's writer, taken in and queued; made again if power failed before it was taken in."""
         path = self.library.recording_folder / f"{number}.take"
         samples = _sound(number)
-        writer = SealedTakeWriter(path, KEY, RATE)
+        writer = EncryptedTakeWriter(path, KEY, RATE)
         writer.append(samples)
         writer.close()
         metadata = TakeMetadata(group_id, recorded_at, target)

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.recording_time import service_time_json
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 
 KEY = bytes(range(32))
 NOON = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)
@@ -108,7 +108,7 @@ class ClockedLaptop:
             "service_time": service_time_json(self.library.times.known().newest),
         }
         path = self.library.recording_folder / f"{new_id()}.take"
-        writer = SealedTakeWriter(path, KEY, 1000, about)
+        writer = EncryptedTakeWriter(path, KEY, 1000, about)
         writer.append(np.random.default_rng(1).normal(0, 3000, 15_000).astype(np.int16))
         writer.close()
         self._last = (at, self.true.moment)
@@ -119,7 +119,7 @@ class ClockedLaptop:
 
     def take_in(self, path: Path, group_id: str = "ward4-0172", **more) -> str:
         recorded_at, began = self._last
-        metadata = TakeMetadata(group_id, recorded_at, Target("model", "pulse"), **more)
+        metadata = TakeMetadata(group_id, recorded_at, RecordingTarget("model", "pulse"), **more)
         take_id = self.library.add_take(path, metadata)
         self.began[take_id] = began
         return take_id
@@ -130,9 +130,9 @@ class ClockedLaptop:
             self.library.queue(take_id)
         return take_id
 
-    def run(self, seconds: float = 60.0, meanwhile=lambda courier: None, **more) -> Courier:
+    def run(self, seconds: float = 60.0, meanwhile=lambda courier: None, **more) -> SyncWorker:
         """The desk is open, with a network, for so long."""
-        courier = Courier(self.library, self._connect, self.clock, **{"plan": Plan.ENTERPRISE, **more})
+        courier = SyncWorker(self.library, self._connect, self.clock, **{"plan": Plan.ENTERPRISE, **more})
         courier.recover()
         end = self.true.monotonic() + seconds
         while self.true.monotonic() < end:

@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
 
 from served import Served
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 
@@ -39,7 +39,7 @@ TESTS = Path(__file__).parents[1]
 FLAKY_PROXY = TESTS / "e2e" / "rig" / "flaky-proxy"
 SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
 KEY = bytes(range(32))
-TARGET, COST = Target("sign", "stress"), 10
+TARGET, COST = RecordingTarget("sign", "stress"), 10
 CREDITS = 10_000
 MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)
 TAKE_S = 15.5
@@ -233,7 +233,7 @@ def record(folder: Path, chance: random.Random) -> dict[str, str]:
     for number in range(chance.randint(1, 3)):
         path = library.recording_folder / f"{number}.take"
         first = chance.randrange(len(speech) - round(TAKE_S * rate))
-        writer = SealedTakeWriter(path, KEY, rate)
+        writer = EncryptedTakeWriter(path, KEY, rate)
         writer.append(speech[first : first + round(TAKE_S * rate) + number])
         writer.close()
         subject = chance.choice(("ward4-0172", "ward4-0063"))

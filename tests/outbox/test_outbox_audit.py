@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.library.audit import Actor, AuditReader, AuditUnreadable, Deed, Part, Verification
+from vbdesk.outbox.library.audit import (
+    AuditAction,
+    AuditActor,
+    AuditPart,
+    AuditReader,
+    AuditUnreadable,
+    AuditVerification,
+)
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import Store
@@ -21,7 +28,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def store(folder, clock):
-    opened = Store(folder, KEY, clock, Actor(Part.DESK, "acc-1"))
+    opened = Store(folder, KEY, clock, AuditActor(AuditPart.DESK, "acc-1"))
     yield opened
     opened.close()
 
@@ -30,7 +37,7 @@ def store(folder, clock):
 def log(folder, store):
     """A log of five entries, and how to read it."""
     for number in range(5):
-        note(store, Deed.RECORDED, f"take-{number}")
+        note(store, AuditAction.RECORDED, f"take-{number}")
     return AuditReader(folder, KEY)
 
 
@@ -49,9 +56,9 @@ def tamper(folder, *statements):
 
 
 def test_an_entry_says_who_did_what_with_which_recording_and_when(folder, store, clock):
-    note(store, Deed.RECORDED, "take-1")
+    note(store, AuditAction.RECORDED, "take-1")
     clock.advance(60)
-    note(store, Deed.SENT, "take-1", "job 12", Part.COURIER)
+    note(store, AuditAction.SENT, "take-1", "job 12", AuditPart.COURIER)
     recorded, sent = AuditReader(folder, KEY).entries()
     assert (recorded.seq, recorded.part, recorded.account_id, recorded.what) == (1, "desk", "acc-1", "recorded")
     assert (sent.seq, sent.part, sent.account_id, sent.what) == (2, "courier", "acc-1", "sent")
@@ -60,7 +67,7 @@ def test_an_entry_says_who_did_what_with_which_recording_and_when(folder, store,
 
 
 def test_a_whole_log_is_said_to_be_whole(log):
-    assert log.verify() == Verification(
+    assert log.verify() == AuditVerification(
         5, None, "The audit log is whole: it runs from entry 1 to entry 5, and nothing was changed."
     )
 
@@ -78,9 +85,9 @@ def test_other_changes_of_the_library_leave_the_log_whole(folder, store, log):
 
 def test_an_entry_goes_with_the_change_it_tells_of(folder, store, log):
     with pytest.raises(RuntimeError), store.changing():
-        store.note(Deed.DELETED, "take-1")
+        store.note(AuditAction.DELETED, "take-1")
         raise RuntimeError("the change did not succeed")
-    note(store, Deed.RECORDED, "take-9")
+    note(store, AuditAction.RECORDED, "take-9")
     assert [entry.take_id for entry in log.entries()] == [*(f"take-{n}" for n in range(5)), "take-9"]
     assert log.verify().ok
 
@@ -134,7 +141,7 @@ def test_entries_that_change_places_are_found(folder, log):
 
 def test_a_log_put_back_as_it_once_was_is_found_though_its_old_head_is_put_back_too(folder, store, log):
     old_head = store.rows("SELECT audit_head FROM library")[0]["audit_head"]
-    note(store, Deed.EXPORTED)
+    note(store, AuditAction.EXPORTED)
     tamper(
         folder,
         "DELETE FROM audit WHERE seq = 6",
@@ -145,25 +152,25 @@ def test_a_log_put_back_as_it_once_was_is_found_though_its_old_head_is_put_back_
 
 def test_what_was_found_broken_stays_so_while_the_log_goes_on(folder, store, log):
     tamper(folder, "DELETE FROM audit WHERE seq >= 4")
-    note(store, Deed.EXPORTED)
+    note(store, AuditAction.EXPORTED)
     assert log.verify().broken_at == 4
     tamper(folder, "UPDATE library SET audit_head = NULL")
-    note(store, Deed.EXPORTED)
+    note(store, AuditAction.EXPORTED)
     assert log.verify().broken_at == 4
 
 
 def test_a_log_whose_end_was_tampered_with_never_hinders_work_and_never_turns_whole(folder, store, log):
     tamper(folder, "UPDATE library SET audit_head = zeroblob(72)")
-    note(store, Deed.EXPORTED)
+    note(store, AuditAction.EXPORTED)
     tamper(folder, "INSERT INTO audit SELECT 7, at, who, what, take_id, detail, mac FROM audit WHERE seq = 5")
-    note(store, Deed.EXPORTED)
+    note(store, AuditAction.EXPORTED)
     assert len(log.entries()) == 8
     assert not log.verify().ok
 
 
 def test_a_detail_takes_no_words_of_a_person(store):
     with pytest.raises(ValueError, match="small letters and digits"):
-        note(store, Deed.TRIMMED, "take-1", "Frau Müller")
+        note(store, AuditAction.TRIMMED, "take-1", "Frau Müller")
 
 
 def test_another_key_or_no_library_is_said(folder, store, tmp_path):
@@ -175,7 +182,7 @@ def test_another_key_or_no_library_is_said(folder, store, tmp_path):
 
 def test_reading_does_not_wait_for_a_change_under_way(store, log):
     with store.changing():
-        store.note(Deed.EXPORTED)
+        store.note(AuditAction.EXPORTED)
         assert log.verify().count == 5
     assert log.verify().count == 6
 
@@ -189,7 +196,7 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
     library.cancel(first)
     library.bring_back(library.put_away(first))
     library.change_settings(send_rule=SendRule.BY_HAND, retention=Retention(RetentionRule.AFTER_RESULT, 30))
-    library.note(Deed.EXPORTED, first, "csv")
+    library.note(AuditAction.EXPORTED, first, "csv")
     library.discard(first)
     log = AuditReader(folder, KEY)
     assert [(entry.what, entry.take_id, entry.detail) for entry in log.entries()] == [
@@ -233,9 +240,9 @@ def test_what_the_courier_does_is_noted_too(library, new_take, courier, drive, s
 @given(data=st.data())
 def test_any_other_value_in_any_column_of_any_entry_is_found(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("library")
-    store = Store(folder, KEY, ManualClock(), Actor(Part.DESK, "acc-1"))
+    store = Store(folder, KEY, ManualClock(), AuditActor(AuditPart.DESK, "acc-1"))
     for number in range(3):
-        note(store, data.draw(st.sampled_from(Deed)), f"take-{number}", f"{number}")
+        note(store, data.draw(st.sampled_from(AuditAction)), f"take-{number}", f"{number}")
     store.close()
     log = AuditReader(folder, KEY)
     assert log.verify().ok

@@ -11,38 +11,38 @@ import soundfile as sf
 
 from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.outbox.bundles.bundle_errors import (
+    BundleAccountWrong,
+    BundleCancelled,
+    BundleDiskFull,
     BundleError,
-    BundleForeign,
-    BundleOutrun,
-    BundleStopped,
+    BundleOvertaken,
     BundleUnfinished,
-    NoRoom,
-    NothingToHandOver,
+    NothingToExport,
 )
 from vbdesk.outbox.bundles.bundle_export import (
     PART,
     UNKNOWN,
-    Owner,
+    BundleOwner,
     bundles,
     export_bundle,
+    exportable_recordings,
     owner_of,
-    ready,
     settle,
     still_handed_over,
     take_back,
 )
 from vbdesk.outbox.bundles.bundle_file import read_head
 from vbdesk.outbox.bundles.bundle_import import import_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.library.items import TakeMetadata, Target, metadata_of
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
-from vbdesk.outbox.sync.upload_queue import Line
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
-OWNER = Owner("https://voice.example", "acc-1")
+OWNER = BundleOwner("https://voice.example", "acc-1")
 PROFILE = Profile("p1", "Office", "service", "https://voice.example", "acc-1")
 WAITING, HANDED_OVER, DONE = OutboxState.WAITING, OutboxState.HANDED_OVER, OutboxState.DONE
 
@@ -61,7 +61,7 @@ def vault():
 
 @pytest.fixture
 def lock(vault):
-    return ForKey(public_key(vault, PROFILE))
+    return KeyLock(public_key(vault, PROFILE))
 
 
 @pytest.fixture
@@ -141,20 +141,20 @@ def test_the_name_and_the_bytes_of_the_file_tell_of_nobody(queued, hand_over):
 
 def test_what_the_service_may_have_already_stays_and_the_reason_is_said(library, queued, hand_over):
     first, second, third = queued(3)
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     asked = next(event for event in line.events() if event.take_id == first)
     line.begin_upload(asked)
     line.keep_upload(asked, "ref")
     line.ask(asked)
     line.wait(asked)
     line.begin_upload(next(event for event in line.events() if event.take_id == second))
-    assert [item.take_id for item in ready(library).items] == [third]
+    assert [item.take_id for item in exportable_recordings(library).items] == [third]
     done = hand_over()
     assert done.take_ids == (third,)
     reasons = {left.item.take_id: left.reason for left in done.left_out}
     assert "may have it already" in reasons[first]
     assert "being uploaded" in reasons[second]
-    with pytest.raises(NothingToHandOver, match="may have it already"):
+    with pytest.raises(NothingToExport, match="may have it already"):
         hand_over()
 
 
@@ -185,7 +185,7 @@ def test_recordings_for_the_service_of_this_computer_are_not_handed_over(library
 
 def test_too_little_room_is_said_before_anything_is_written(library, queued, hand_over, stick):
     queued()
-    with pytest.raises(NoRoom, match=r"needs \d+ MB.*has 1 MB left"):
+    with pytest.raises(BundleDiskFull, match=r"needs \d+ MB.*has 1 MB left"):
         hand_over(free=lambda folder: 1_000_000)
     assert list(stick.iterdir()) == []
     assert set(states(library).values()) == {WAITING}
@@ -198,7 +198,7 @@ def test_a_stick_that_takes_no_large_files_is_said(library, queued, hand_over, s
         if list(stick.iterdir()):
             raise OSError(errno.EFBIG, "File too large")
 
-    with pytest.raises(NoRoom, match="4 GB"):
+    with pytest.raises(BundleDiskFull, match="4 GB"):
         hand_over(progress=refuse)
     assert list(stick.iterdir()) == []
     assert set(states(library).values()) == {WAITING}
@@ -218,7 +218,7 @@ def test_a_stop_at_any_moment_leaves_no_file_and_everything_waiting(library, que
     while stop.allowed < 1000:
         try:
             hand_over(cancel=stop)
-        except BundleStopped:
+        except BundleCancelled:
             assert list(stick.iterdir()) == []
             assert set(states(library).values()) == {WAITING}
             stop.allowed, stop.looks = stop.allowed + 17, 0
@@ -238,13 +238,13 @@ def test_the_progress_ends_at_the_whole(queued, hand_over):
 
 def test_a_recording_that_began_to_be_sent_meanwhile_undoes_all(library, queued, hand_over, stick):
     first, _ = queued(2)
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     events = {event.take_id: event for event in line.events()}
 
     def begin(done, total):
         line.begin_upload(events[first])
 
-    with pytest.raises(BundleOutrun, match="Nothing was handed over"):
+    with pytest.raises(BundleOvertaken, match="Nothing was handed over"):
         hand_over(progress=begin)
     assert list(stick.iterdir()) == []
     assert HANDED_OVER not in states(library).values()
@@ -334,7 +334,7 @@ def test_a_recording_arrives_as_it_was(library, queued, hand_over, office, take_
 
 def test_an_imported_file_arrives_as_it_was(library, hand_over, office, take_in, tmp_path, speech_file):
     moment = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
-    take_id = library.import_file(speech_file, TakeMetadata("ward4-0172", moment, Target("sign", "fatigue")))
+    take_id = library.import_file(speech_file, TakeMetadata("ward4-0172", moment, RecordingTarget("sign", "fatigue")))
     library.queue(take_id)
     take_in(hand_over().path)
     assert office.original(take_id) == speech_file.read_bytes()
@@ -361,17 +361,19 @@ def test_the_bundle_of_a_library_brings_nothing_to_itself(library, queued, hand_
     assert set(states(library).values()) == {HANDED_OVER}
 
 
-@pytest.mark.parametrize("other", [Owner("https://voice.example", "acc-2"), Owner("https://else.example", "acc-1")])
+@pytest.mark.parametrize(
+    "other", [BundleOwner("https://voice.example", "acc-2"), BundleOwner("https://else.example", "acc-1")]
+)
 def test_recordings_of_another_account_or_service_are_refused(queued, hand_over, office, secret, other):
     queued()
-    with pytest.raises(BundleForeign, match=f"this profile is {other.account_id} at {other.service}"):
+    with pytest.raises(BundleAccountWrong, match=f"this profile is {other.account_id} at {other.service}"):
         import_bundle(office, other, hand_over().path, secret)
     assert office.list() == []
 
 
 def test_too_little_room_here_is_said_and_leaves_nothing(queued, hand_over, office, secret):
     queued()
-    with pytest.raises(NoRoom, match="import the bundle again"):
+    with pytest.raises(BundleDiskFull, match="import the bundle again"):
         import_bundle(office, OWNER, hand_over().path, secret, free=lambda folder: 0)
     assert list(office.store.takes_folder.iterdir()) == []
 
@@ -426,7 +428,7 @@ def test_a_recording_of_the_same_subject_and_moment_is_left_with_its_maker(queue
     take_ids = queued(2)
     path = hand_over().path
     moment = datetime(2026, 3, 1, 8, 30, 0, 7, tzinfo=UTC)
-    metadata = TakeMetadata("ward4-0172", moment, Target("model", "pulse"))
+    metadata = TakeMetadata("ward4-0172", moment, RecordingTarget("model", "pulse"))
     with office.store.changing():
         office.store.insert("01a1ff52-3e1b-7000-83e1-14138e067edf", metadata, 20.0, imported=False)
     taken = import_bundle(office, OWNER, path, secret)
@@ -435,7 +437,7 @@ def test_a_recording_of_the_same_subject_and_moment_is_left_with_its_maker(queue
 
 def test_the_moment_is_kept_where_another_subject_has_the_same(library, queued, hand_over, office, take_in):
     (take_id,) = queued()
-    metadata = TakeMetadata("ward9-0001", library.get(take_id).recorded_at, Target("model", "pulse"))
+    metadata = TakeMetadata("ward9-0001", library.get(take_id).recorded_at, RecordingTarget("model", "pulse"))
     with office.store.changing():
         office.store.insert("01a1ff52-3e1b-7000-83e1-14138e067edf", metadata, 20.0, imported=False)
     take_in(hand_over().path)
@@ -477,8 +479,8 @@ def test_who_did_what_is_in_the_audit_log(library, queued, hand_over, office, ta
     take_back(library, [take_id])
     there = [row["what"] for row in library.store.rows("SELECT what FROM audit WHERE take_id = ?", (take_id,))]
     here = [row["what"] for row in office.store.rows("SELECT what FROM audit WHERE take_id = ?", (take_id,))]
-    assert there[-2:] == [Deed.HANDED_OVER, Deed.TAKEN_BACK]
-    assert here == [Deed.TAKEN_IN]
+    assert there[-2:] == [AuditAction.HANDED_OVER, AuditAction.TAKEN_BACK]
+    assert here == [AuditAction.TAKEN_IN]
 
 
 def test_the_field_looks_once_after_a_start_and_hears_of_what_the_office_sent(

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import (
-    BundleCutOff,
+    BundleCancelled,
     BundleDamaged,
     BundleError,
-    BundleForOther,
-    BundleNewer,
-    BundleStopped,
+    BundleKeyWrong,
+    BundleTruncated,
     BundleUnfinished,
+    BundleVersionUnknown,
 )
 from vbdesk.outbox.bundles.bundle_file import MAGIC, finish, read_bundle, read_head, write_unfinished
-from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase, public_key, secret_of, unlock_identity
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock, public_key, secret_of, unlock_identity
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_stream import Watch
+from vbdesk.outbox.bundles.bundle_stream import ByteProgress
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 
@@ -80,7 +80,7 @@ def write(path, sounds, lock, cancel=None):
         account_id="acc-1", takes=tuple(takes),
     )  # fmt: skip
     known = {take.take_id: sound for take, sound in zip(takes, sounds, strict=True)}
-    write_unfinished(path, manifest, lambda take: iter([known[take.take_id]]), lock, Watch(cancel=cancel))
+    write_unfinished(path, manifest, lambda take: iter([known[take.take_id]]), lock, ByteProgress(cancel=cancel))
     return manifest, known
 
 
@@ -91,12 +91,12 @@ def vault():
 
 @pytest.fixture
 def lock(vault):
-    return ForKey(public_key(vault, PROFILE))
+    return KeyLock(public_key(vault, PROFILE))
 
 
 def read(path, secret):
     collector = Collector()
-    read_bundle(path, secret, collector, Watch())
+    read_bundle(path, secret, collector, ByteProgress())
     return collector
 
 
@@ -112,7 +112,7 @@ def test_the_right_passphrase_opens_and_another_one_does_not():
     identity = pyrage.x25519.Identity.generate()
     locked = locked_in_no_time(str(identity), "seven boats on the lake")
     assert str(unlock_identity(locked, "seven boats on the lake")) == str(identity)
-    with pytest.raises(BundleForOther, match="passphrase does not open"):
+    with pytest.raises(BundleKeyWrong, match="passphrase does not open"):
         unlock_identity(locked, "seven boats on the sea")
     with pytest.raises(BundleError, match="opened with a passphrase"):
         secret_of(MemoryVault(), PROFILE, None)(locked)
@@ -120,13 +120,13 @@ def test_the_right_passphrase_opens_and_another_one_does_not():
 
 def test_a_short_passphrase_is_refused(tmp_path):
     with pytest.raises(BundleError, match="at least 12"):
-        write(tmp_path / "b", [b"one"], ForPassphrase("short"))
+        write(tmp_path / "b", [b"one"], PassphraseLock("short"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_text_that_is_no_key_is_refused_with_where_to_find_one(tmp_path):
     with pytest.raises(BundleError, match="vbdesk bundle key"):
-        write(tmp_path / "b", [b"one"], ForKey("age1junk"))
+        write(tmp_path / "b", [b"one"], KeyLock("age1junk"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -134,7 +134,7 @@ def test_the_computer_that_made_a_bundle_for_another_cannot_open_it_later(tmp_pa
     path = tmp_path / "b"
     write(path, [b"one"], lock)
     finish(path)
-    with pytest.raises(BundleForOther, match="vbdesk bundle key"):
+    with pytest.raises(BundleKeyWrong, match="vbdesk bundle key"):
         read(path, secret_of(MemoryVault(), PROFILE, None))
 
 
@@ -154,7 +154,7 @@ def test_a_newer_format_and_a_file_of_something_else_are_said(tmp_path, vault, l
     content = bytearray(path.read_bytes())
     content[len(MAGIC)] = 2
     path.write_bytes(content)
-    with pytest.raises(BundleNewer, match="newer version"):
+    with pytest.raises(BundleVersionUnknown, match="newer version"):
         read_head(path)
     for other in (b"", b"RIFF" + bytes(100)):
         path.write_bytes(other)
@@ -167,7 +167,7 @@ def finished(tmp_path_factory):
     """The bytes of a bundle, and what opens it."""
     path = tmp_path_factory.mktemp("bundle") / "b"
     vault = MemoryVault()
-    write(path, [bytes(range(256)) * 300, b"two" * 7000], ForKey(public_key(vault, PROFILE)))
+    write(path, [bytes(range(256)) * 300, b"two" * 7000], KeyLock(public_key(vault, PROFILE)))
     finish(path)
     return path, path.read_bytes(), secret_of(vault, PROFILE, None)
 
@@ -179,7 +179,7 @@ def test_a_bundle_that_was_cut_or_changed_anywhere_is_refused(finished, data):
     place = data.draw(st.integers(0, len(whole) - 1) | st.integers(0, 400))
     if data.draw(st.booleans()):
         path.write_bytes(whole[:place])
-        expected = BundleCutOff if place else BundleDamaged
+        expected = BundleTruncated if place else BundleDamaged
     else:
         changed = bytearray(whole)
         changed[place] ^= data.draw(st.integers(1, 255))
@@ -190,7 +190,7 @@ def test_a_bundle_that_was_cut_or_changed_anywhere_is_refused(finished, data):
 
 
 def test_a_stop_is_heard_and_comes_through_as_it_is(tmp_path, lock):
-    with pytest.raises(BundleStopped):
+    with pytest.raises(BundleCancelled):
         write(tmp_path / "b", [bytes(1000)] * 5, lock, SetAfter(3))
 
 
@@ -209,7 +209,7 @@ def test_a_large_recording_does_not_stand_in_memory(tmp_path, vault, lock):
     )
     tracemalloc.start()
     try:
-        write_unfinished(path, manifest, lambda _: iter([piece] * 30), lock, Watch())
+        write_unfinished(path, manifest, lambda _: iter([piece] * 30), lock, ByteProgress())
         assert tracemalloc.get_traced_memory()[1] < 6e6
     finally:
         tracemalloc.stop()

@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbdesk.outbox.bundles import passphrase_child
-from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleError, Malformed
+from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleError, MalformedBundle
 from vbdesk.outbox.bundles.bundle_export import export_bundle
 from vbdesk.outbox.bundles.bundle_import import import_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForKey, unlock_identity
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, unlock_identity
 from vbdesk.outbox.bundles.bundle_manifest import bounded_json
 from vbdesk.outbox.bundles.manifest_parser import ManifestParser
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -176,7 +176,7 @@ def test_a_recording_made_while_the_bundle_is_read_keeps_its_moment(library, tmp
 
     def record(done, total):
         if not library.list():
-            metadata = TakeMetadata(take["group_id"], moment, Target("model", "pulse"))
+            metadata = TakeMetadata(take["group_id"], moment, RecordingTarget("model", "pulse"))
             with library.store.changing():
                 library.store.insert("01a1ff52-3e1b-7000-83e1-14138e067edf", metadata, 20.0, imported=False)
 
@@ -384,7 +384,7 @@ def test_a_manifest_is_read_the_same_however_it_is_cut(text, cuts, count):
 )
 def test_what_is_no_manifest_is_malformed(text):
     parser = ManifestParser()
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedBundle):
         parser.feed(text)
         parser.manifest()
 
@@ -435,7 +435,7 @@ SCRYPT = b"scrypt " + SALT
 )
 def test_a_passphrase_that_costs_too_much_is_never_tried(locked, monkeypatch):
     monkeypatch.setattr(passphrase_child, "unlock", lambda *_: pytest.fail("it was tried"))
-    with pytest.raises(Malformed, match=r"\.$"):
+    with pytest.raises(MalformedBundle, match=r"\.$"):
         unlock_identity(locked, "seven boats on the lake")
 
 
@@ -480,7 +480,7 @@ def test_what_no_bundle_takes_is_left_out_with_its_reason(library, new_take, tmp
     odd, good = new_take("ward4-1", **more), new_take("ward4-2")
     for take_id in (odd, good):
         library.queue(take_id)
-    done = export_bundle(library, OWNER, tmp_path, ForKey(str(IDENTITY.to_public())))
+    done = export_bundle(library, OWNER, tmp_path, KeyLock(str(IDENTITY.to_public())))
     assert done.take_ids == (good,)
     assert [left.item.take_id for left in done.left_out] == [odd]
     assert "from this computer only" in done.left_out[0].reason
@@ -490,7 +490,7 @@ def test_a_clock_before_2000_makes_no_bundle(library, new_take, tmp_path):
     library.queue(new_take())
     library.store.clock = type("Clock", (), {"now": lambda self: datetime(1980, 1, 1, tzinfo=UTC)})()
     with pytest.raises(BundleError, match="Set the clock"):
-        export_bundle(library, OWNER, tmp_path, ForKey(str(IDENTITY.to_public())))
+        export_bundle(library, OWNER, tmp_path, KeyLock(str(IDENTITY.to_public())))
 
 
 # Everything at once

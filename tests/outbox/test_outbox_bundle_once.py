@@ -12,22 +12,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle, settle, take_back
+from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_import import import_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 
 MORNING = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
-OWNER = Owner("http://service.test", "account")
+OWNER = BundleOwner("http://service.test", "account")
 FIELD, OFFICE, CLINIC = "field", "office", "clinic"
 TAKES = 3
 
@@ -46,7 +46,7 @@ class Computer:
 
     def start(self):
         self.library = Library(self.folder, self.key, self.clock)
-        self.courier = Courier(self.library, self.connect, self.clock, plan=Plan.ENTERPRISE)
+        self.courier = SyncWorker(self.library, self.connect, self.clock, plan=Plan.ENTERPRISE)
         self.courier.recover()
 
     def stop(self):
@@ -120,10 +120,12 @@ class Region:
     def _record(self, number):
         library = self.field.library
         path = library.recording_folder / f"{number}.take"
-        writer = SealedTakeWriter(path, self.field.key, 8000)
+        writer = EncryptedTakeWriter(path, self.field.key, 8000)
         writer.append(np.random.default_rng(number).normal(0, 3000, 16 * 8000).astype(np.int16))
         writer.close()
-        take_id = library.add_take(path, TakeMetadata(f"subject-{number % 2}", MORNING, Target("model", "pulse")))
+        take_id = library.add_take(
+            path, TakeMetadata(f"subject-{number % 2}", MORNING, RecordingTarget("model", "pulse"))
+        )
         library.queue(take_id)
         return take_id
 
@@ -131,7 +133,7 @@ class Region:
 
     def hand_over(self, name, kill_at):
         computer = self.computers[name]
-        lock = ForKey(public_key(self.vault, Profile("p", "Any", "service", OWNER.service, OWNER.account_id)))
+        lock = KeyLock(public_key(self.vault, Profile("p", "Any", "service", OWNER.service, OWNER.account_id)))
 
         def work(progress):
             try:

@@ -18,13 +18,13 @@ from laptop_with_clocks import KEY, NOON, ClockedLaptop, TrueTime
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.bundles.bundle_export import ready
+from vbdesk.outbox.bundles.bundle_export import exportable_recordings
 from vbdesk.outbox.library.audit import AuditReader
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_words, doubt_sentence
 from vbdesk.outbox.library.states import Fix, OutboxState
-from vbdesk.outbox.sync.request_journal import StoredRequests
+from vbdesk.outbox.sync.request_journal import StoredRequestJournal
 
 YEAR, DAY, HOUR, MINUTE = timedelta(days=365), timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 DONE, ATTENTION, CHECKED = OutboxState.DONE, OutboxState.NEEDS_ATTENTION, OutboxState.CHECKED
@@ -445,7 +445,7 @@ def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_f
 
 
 def test_without_room_for_a_request_the_time_is_confirmed_a_little_later(laptop, service):
-    budget = RequestBudget.of_plan(Plan.STANDARD, StoredRequests(laptop.library.store))
+    budget = RequestBudget.of_plan(Plan.STANDARD, StoredRequestJournal(laptop.library.store))
     for _ in range(10):
         budget.take(Bucket.GENERAL, laptop.clock.monotonic())
         budget.answered(Bucket.GENERAL, laptop.clock.monotonic(), laptop.clock.monotonic())
@@ -484,7 +484,7 @@ def test_a_full_disk_does_not_lose_the_answer_that_told_the_time(laptop, monkeyp
 
 def test_an_import_is_never_doubted_by_the_runs_of_the_computer(laptop, speech_file):
     laptop.run(10)
-    metadata = TakeMetadata("ward4-0172", NOON - 3 * YEAR, Target("model", "pulse"))
+    metadata = TakeMetadata("ward4-0172", NOON - 3 * YEAR, RecordingTarget("model", "pulse"))
     take_id = laptop.library.import_file(speech_file, metadata)
     laptop.library.queue(take_id)
     laptop.run()
@@ -694,7 +694,7 @@ def test_what_is_doubtful_is_not_handed_over_in_a_bundle(laptop):
     wrong = laptop.record("a")
     laptop.clock.wrong = timedelta(0)
     right = laptop.record("b")
-    found = ready(laptop.library)
+    found = exportable_recordings(laptop.library)
     assert [item.take_id for item in found.items] == [right]
     assert [(left.item.take_id, left.reason) for left in found.left_out] == [(wrong, laptop.get(wrong).reason)]
 

@@ -6,21 +6,21 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from vbdesk.capture.crash_recovery import find_leftovers, look_at_leftovers, recover_parts
+from vbdesk.capture.crash_recovery import find_leftovers, inspect_leftovers, recover_parts
 from vbdesk.capture.damaged_take import salvage
-from vbdesk.capture.encrypted_take import Damaged, SealedTakeWriter, read_take
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged, read_take
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 
 RATE = 8000
-METADATA = TakeMetadata("ward4-0172", datetime(2026, 3, 1, 8, tzinfo=UTC), Target.parse("model:pulse"))
+METADATA = TakeMetadata("ward4-0172", datetime(2026, 3, 1, 8, tzinfo=UTC), RecordingTarget.parse("model:pulse"))
 SECONDS = 20
 
 
 def leave_take(library, name="a", seconds=SECONDS):
     path = library.recording_folder / f"{name}.take"
     about = {"group_id": "ward4-0172", "recorded_at": "2026-03-01T08:00:00+00:00", "note": "at rest"}
-    writer = SealedTakeWriter(path, library.store.key, RATE, about)
+    writer = EncryptedTakeWriter(path, library.store.key, RATE, about)
     sizes = []
     for second in range(seconds):
         sizes.append(path.stat().st_size)
@@ -54,11 +54,13 @@ def test_a_take_of_the_library_says_which_of_its_seconds_can_be_read(library, se
     flip(stored, sizes[second] + place)
     before = contents(library.store.folder)
     for read in (library.audio, library.whole_audio, library.check_sound):
-        with pytest.raises(Damaged, match=r"It can be read from .* about 1.0 s of sound are missing. The file is kept"):
+        with pytest.raises(
+            FileDamaged, match=r"It can be read from .* about 1.0 s of sound are missing. The file is kept"
+        ):
             read(take_id)
     assert contents(library.store.folder) == before
     library.damaged.recover_sound(take_id)
-    parts = look_at_leftovers(library.recording_folder, library.store.key).takes
+    parts = inspect_leftovers(library.recording_folder, library.store.key).takes
     samples = np.concatenate([read_take(part.path, library.store.key).samples for part in parts])
     assert sorted(set(samples.tolist())) == [each for each in range(SECONDS) if each != second]
     assert len(samples) == (SECONDS - 1) * RATE
@@ -70,13 +72,13 @@ def test_a_cut_off_take_of_the_library_says_how_far_it_can_be_read(library):
     take_id = library.add_take(path, METADATA)
     stored = library.store.path(take_id)
     stored.write_bytes(stored.read_bytes()[: sizes[5]])
-    with pytest.raises(Damaged, match=r"It can be read from 0:00.0 to 0:05.0"):
+    with pytest.raises(FileDamaged, match=r"It can be read from 0:00.0 to 0:05.0"):
         library.audio(take_id)
 
 
 def test_damage_that_costs_no_sound_keeps_nobody_from_it(library):
     path = library.recording_folder / "a.take"
-    writer = SealedTakeWriter(path, library.store.key, RATE, {})
+    writer = EncryptedTakeWriter(path, library.store.key, RATE, {})
     writer.append(np.arange(RATE, dtype=np.int16))
     size = path.stat().st_size
     writer.mark(0.5)
@@ -99,7 +101,7 @@ def test_two_files_exchanged_are_no_sound_of_either(library):
     one.write_bytes(other.read_bytes())
     other.write_bytes(contents_of_one)
     for take_id in ids:
-        with pytest.raises(Damaged, match=r"holds another recording.*The file is kept"):
+        with pytest.raises(FileDamaged, match=r"holds another recording.*The file is kept"):
             library.audio(take_id)
 
 
@@ -108,7 +110,7 @@ def test_parts_keep_the_time_and_the_note_of_their_take(library):
     flip(path, sizes[7] + 100)
     library.damaged.recover(path)
     first, second = sorted(
-        look_at_leftovers(library.recording_folder, library.store.key).takes, key=lambda take: take.path.name
+        inspect_leftovers(library.recording_folder, library.store.key).takes, key=lambda take: take.path.name
     )
     assert (first.about["recorded_at"], second.about["recorded_at"]) == (
         "2026-03-01T08:00:00+00:00",
@@ -142,7 +144,7 @@ def test_a_full_disk_leaves_the_damaged_file_and_no_part_of_it(library, monkeypa
     def refuse(self, frames):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(SealedTakeWriter, "append", refuse)
+    monkeypatch.setattr(EncryptedTakeWriter, "append", refuse)
     with pytest.raises(OSError):
         library.damaged.recover(path)
     assert contents(library.store.folder) == before
@@ -157,7 +159,7 @@ def test_a_thousand_leftovers_are_all_listed(library):
     damaged[sizes[0] + 50] ^= 1
     for number in range(1000):
         (library.recording_folder / f"{number}.take").write_bytes(bytes(damaged) if number % 2 else whole)
-    found = look_at_leftovers(library.recording_folder, library.store.key)
+    found = inspect_leftovers(library.recording_folder, library.store.key)
     assert (len(found.takes), len(found.damaged), len(found.empty)) == (500, 500, 0)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.encrypted_take import Damaged, SealedError
+from vbdesk.capture.encrypted_take import EncryptedFileError, FileDamaged
 from vbdesk.outbox.library.integrity_check import (
     FAULTY,
     OLDER_COPY,
@@ -23,10 +23,10 @@ from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeReference
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
-from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState
-from vbdesk.outbox.sync.request_journal import StoredRequests
-from vbdesk.outbox.sync.upload_queue import Line
+from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
+from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState
+from vbdesk.outbox.sync.request_journal import StoredRequestJournal
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"
@@ -102,7 +102,7 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
     for act in (again.queue, again.retry, again.cancel, again.put_away):
         with pytest.raises(NotAllowed):
             act(three[0])
-    with pytest.raises(IllegalMove), again.store.changing():
+    with pytest.raises(IllegalStateChange), again.store.changing():
         again.store.update(three[0], {"job_id": "j"})
     again.discard(three[0])
     assert [item.fault for item in again.list()] == [None, None]
@@ -119,7 +119,7 @@ def test_a_changed_row_is_not_in_the_way_of_what_is_done_to_many(library, three,
         database.execute("UPDATE recordings SET state = 'uploading', group_id = 'x' WHERE take_id = ?", (three[0],))
         database.execute("UPDATE recordings SET created_at = 'later' WHERE take_id = ?", (three[2],))
     again = reopen()
-    line = Line(again.store)
+    line = UploadQueue(again.store)
     again.send_now()
     line.recover()
     line.try_again()
@@ -155,7 +155,7 @@ def test_an_event_changed_by_hand_is_said_and_not_sent_and_stops_neither_list_no
     with by_hand(folder) as database:
         database.execute(f"UPDATE pending SET {column} = ? WHERE take_id = ?", (value, three[0]))
     again = reopen()
-    line = Line(again.store)
+    line = UploadQueue(again.store)
     assert [event.take_id for event in line.events()] == [three[1]]
     assert {item.take_id: item.fault for item in again.list()} == {
         three[0]: ROW_CHANGED,
@@ -178,8 +178,8 @@ def test_a_spoilt_request_stops_neither_list_nor_line(three, folder, reopen, col
         database.execute(f"UPDATE requests SET {column} = ?", (value,))
     again = reopen()
     assert [item.fault for item in again.list()] == [None, None, None]
-    assert list(StoredRequests(again.store).recent()) == []
-    assert len(Line(again.store).events()) == 2
+    assert list(StoredRequestJournal(again.store).recent()) == []
+    assert len(UploadQueue(again.store).events()) == 2
 
 
 def test_a_disk_that_fails_is_not_said_to_be_a_damaged_list(tmp_path):
@@ -228,7 +228,7 @@ def test_sealed_columns_moved_between_recordings_do_not_open(three, folder, reop
     assert {item.fault for item in again.list()} == {ROW_CHANGED}
     assert all(item.note == "" for item in again.list())
     for take_id in three:
-        with pytest.raises(Damaged):
+        with pytest.raises(FileDamaged):
             again.audio(take_id)
 
 
@@ -368,7 +368,7 @@ def _flip(folder, three, at):
 def test_a_sound_that_was_exchanged_cut_or_changed_is_never_passed_off_as_the_recording(three, folder, reopen, spoil):
     spoil(folder, three)
     again = reopen()
-    with pytest.raises(SealedError) as raised:
+    with pytest.raises(EncryptedFileError) as raised:
         again.audio(three[0])
     assert str(raised.value).endswith(".")
     assert again.audio(three[2]).duration_s == 1.0
@@ -424,7 +424,7 @@ def test_a_bit_that_flips_anywhere_in_the_database_never_changes_a_recording_sil
         (copy / FILE).write_bytes(spoilt)
         try:
             opened = Library(copy, library.store.key, library.store.clock)
-        except (LibraryUnreadable, LibraryLocked):
+        except (LibraryUnreadable, LibraryKeyWrong):
             said += 1
             continue
         items = opened.list()

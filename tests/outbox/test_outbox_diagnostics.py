@@ -18,17 +18,17 @@ from keyring.backend import KeyringBackend
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.devices import Device
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.diagnostics.diagnostics import Health, diagnose, write_bundle
+from vbdesk.outbox.diagnostics.diagnostics import FindingStatus, diagnose, write_bundle
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME
-from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.integrity_check import KEYRING_MARK_MISSING, MARK_MISSING, NOT_KNOWN, OLDER_COPY
-from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.store import ROWS_MISSING
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultWaiting
@@ -102,22 +102,24 @@ def world(tmp_path, clock, service):
 
 
 def add_marked_recording(world):
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock, Part.DESK)) as library:
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock, AuditPart.DESK)) as library:
         path = library.recording_folder / "1.take"
-        writer = SealedTakeWriter(path, library.store.key, 8000, {"group_id": "marker-group", "device": "marker-mic"})
+        writer = EncryptedTakeWriter(
+            path, library.store.key, 8000, {"group_id": "marker-group", "device": "marker-mic"}
+        )
         writer.append(np.zeros(160_000, np.int16))
         writer.close()
         facts = TakeMetadata(
             "marker-group",
             datetime(2026, 3, 1, 8, tzinfo=UTC),
-            Target("model", "marker-model"),
+            RecordingTarget("model", "marker-model"),
             note="marker-note",
             tags=("marker-tag",),
             retake_of="marker-take",
         )
         take_id = library.add_take(path, facts)
         library.queue(take_id)
-        library.note(Deed.EXPORTED, take_id, "marker-detail")
+        library.note(AuditAction.EXPORTED, take_id, "marker-detail")
         with library.store.changing():
             library.store.update(take_id, {"reason": "marker-reason", "job_id": "marker-job"})
     return take_id
@@ -127,7 +129,7 @@ def leave_take(world):
     """A take that a crash left."""
     path = world.folder / "recording" / "2.take"
     key = known_library_key(world.keys, MARKED)
-    writer = SealedTakeWriter(path, key, 8000, {"group_id": "marker-group", "note": "marker-note"})
+    writer = EncryptedTakeWriter(path, key, 8000, {"group_id": "marker-group", "note": "marker-note"})
     for _ in range(20):
         writer.append(np.zeros(8000, np.int16))
     writer.abandon()
@@ -248,8 +250,8 @@ def put_older_list_back(world):
     for log in world.folder.glob("library.sqlite-*"):
         log.unlink()
     older = (world.folder / "library.sqlite").read_bytes()
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
-        library.note(Deed.EXPORTED)
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.note(AuditAction.EXPORTED)
     (world.folder / "library.sqlite").write_bytes(older)
 
 
@@ -272,38 +274,53 @@ def set_clock_wrong(world):
 @pytest.mark.parametrize(
     ("damage", "topic", "health", "words"),
     [
-        (remove_sound, "recordings", Health.MEND, "sound is missing: 1"),
-        (damage_list, "recordings", Health.MEND, "damaged"),
-        (change_row, "recordings", Health.MEND, "Something other than vbdesk wrote"),
-        (put_older_list_back, "recordings", Health.MEND, "Something other than vbdesk wrote"),
-        (remove_row, "recordings", Health.MEND, "Something other than vbdesk wrote"),
-        (cut_audit, "audit log", Health.MEND, "Entry 4 is missing at its end"),
-        (lambda world: world.keys.delete(MARKED.api_key_name), "API key", Health.MEND, "Enter it in the desk"),
-        (lambda world: world.keys.delete(MARKED.library_key_name), "key of the recordings", Health.MEND, "restore"),
-        (lambda world: setattr(world, "keys", LockedVault()), "keyring", Health.MEND, "unlock it and try again"),
-        (lambda world: setattr(world.service, "online", False), "service", Health.NOTICE, "cannot be reached"),
-        (lambda world: setattr(world.service, "key", "new"), "service", Health.MEND, "does not accept"),
-        (lambda world: setattr(world.service, "credits", 0), "service", Health.MEND, "Add credits"),
-        (set_clock_wrong, "clock", Health.MEND, "180 minutes behind the service's"),
-        (lambda world: setattr(world.lister, "names", ()), "microphones", Health.NOTICE, "Connect one"),
-        (lambda world: (world.config_dir / "profiles.json").write_text("{"), "profiles", Health.MEND, "left as it is"),
+        (remove_sound, "recordings", FindingStatus.MEND, "sound is missing: 1"),
+        (damage_list, "recordings", FindingStatus.MEND, "damaged"),
+        (change_row, "recordings", FindingStatus.MEND, "Something other than vbdesk wrote"),
+        (put_older_list_back, "recordings", FindingStatus.MEND, "Something other than vbdesk wrote"),
+        (remove_row, "recordings", FindingStatus.MEND, "Something other than vbdesk wrote"),
+        (cut_audit, "audit log", FindingStatus.MEND, "Entry 4 is missing at its end"),
+        (lambda world: world.keys.delete(MARKED.api_key_name), "API key", FindingStatus.MEND, "Enter it in the desk"),
+        (
+            lambda world: world.keys.delete(MARKED.library_key_name),
+            "key of the recordings",
+            FindingStatus.MEND,
+            "restore",
+        ),
+        (lambda world: setattr(world, "keys", LockedVault()), "keyring", FindingStatus.MEND, "unlock it and try again"),
+        (lambda world: setattr(world.service, "online", False), "service", FindingStatus.NOTICE, "cannot be reached"),
+        (lambda world: setattr(world.service, "key", "new"), "service", FindingStatus.MEND, "does not accept"),
+        (lambda world: setattr(world.service, "credits", 0), "service", FindingStatus.MEND, "Add credits"),
+        (set_clock_wrong, "clock", FindingStatus.MEND, "180 minutes behind the service's"),
+        (lambda world: setattr(world.lister, "names", ()), "microphones", FindingStatus.NOTICE, "Connect one"),
+        (
+            lambda world: (world.config_dir / "profiles.json").write_text("{"),
+            "profiles",
+            FindingStatus.MEND,
+            "left as it is",
+        ),
         (
             lambda world: leave_take(world),
             "recordings",
-            Health.NOTICE,
+            FindingStatus.NOTICE,
             "offers them at its next start",
         ),
         (
             lambda world: (world.folder / "recording" / "2.take").write_bytes(b"x"),
             "recordings",
-            Health.MEND,
+            FindingStatus.MEND,
             "2.take). Nothing of it can be read. The file is not a recording of the desk, or its beginning is damaged.",
         ),
-        (lambda world: flip(leave_take(world), 40_000), "recordings", Health.MEND, "It can be read from 0:00.0 to"),
+        (
+            lambda world: flip(leave_take(world), 40_000),
+            "recordings",
+            FindingStatus.MEND,
+            "It can be read from 0:00.0 to",
+        ),
         (
             lambda world: flip(next((world.folder / "takes").glob("*.take")), 40_000),
             "recordings",
-            Health.MEND,
+            FindingStatus.MEND,
             "Recordings with damaged sound: 1 (marker-group, 2026-03-01T08:00)",
         ),
     ],
@@ -313,7 +330,7 @@ def test_what_is_wrong_is_said_with_what_to_do(world, damage, topic, health, wor
     diagnosis = diagnose(world)
     said = [finding for finding in diagnosis.findings if finding.topic == topic and finding.health is health]
     assert any(words in finding.sentence for finding in said), diagnosis.findings
-    assert diagnosis.ok is (health is Health.NOTICE)
+    assert diagnosis.ok is (health is FindingStatus.NOTICE)
     json.dumps(diagnosis.facts)
 
 
@@ -328,18 +345,18 @@ def test_without_their_key_recordings_are_not_said_to_be_in_good_order(world, lo
     assert any("in good order" in finding.sentence for finding in diagnose(world).findings)
     lose(world)
     [said] = [finding for finding in diagnose(world).findings if finding.topic == "recordings"]
-    assert said.health is Health.NOTICE
+    assert said.health is FindingStatus.NOTICE
     assert "Without their key" in said.sentence
 
 
 def test_a_keyring_that_does_not_open_is_said_once(world):
     world.keys = LockedVault()
-    mend = [finding for finding in diagnose(world).findings if finding.health is Health.MEND]
+    mend = [finding for finding in diagnose(world).findings if finding.health is FindingStatus.MEND]
     assert [(finding.topic, finding.profile) for finding in mend] == [("keyring", None)]
 
 
 def test_it_works_while_the_desk_has_the_library_open_and_takes_nothing_from_it(world):
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
         version = library.store.version()
         diagnosis = diagnose(world)
         assert diagnosis.facts["profiles"][0]["library"]["open_elsewhere"]
@@ -395,8 +412,8 @@ def remove(*names):
 def put_older_folder_back(world):
     older = world.data_dir / "older"
     shutil.copytree(world.folder, older)
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
-        library.note(Deed.EXPORTED)
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.note(AuditAction.EXPORTED)
     shutil.rmtree(world.folder)
     older.rename(world.folder)
 
@@ -438,9 +455,9 @@ REFUSED_OR_HELD = {
 def opens_freely(world):
     """Whether an opening lets recordings be sent."""
     try:
-        with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
             return not library.store.held
-    except (LibraryLocked, LibraryUnreadable):
+    except (LibraryKeyWrong, LibraryUnreadable):
         return False
 
 
@@ -452,7 +469,7 @@ def test_what_the_next_opening_refuses_or_holds_is_said_before_it_and_nothing_is
     before = contents(world.data_dir)
     for _ in range(2):
         diagnosis = diagnose(world)
-        said = [finding.sentence for finding in diagnosis.findings if finding.health is Health.MEND]
+        said = [finding.sentence for finding in diagnosis.findings if finding.health is FindingStatus.MEND]
         assert any(words in sentence for sentence in said), diagnosis.findings
         assert not any("vbdesk-" in sentence for sentence in said)  # the temporary copy is nobody's business
         assert not any("in good order" in finding.sentence for finding in diagnosis.findings)
@@ -463,7 +480,7 @@ def test_what_the_next_opening_refuses_or_holds_is_said_before_it_and_nothing_is
 
 def test_a_keyring_that_does_not_tell_its_mark_is_said(world):
     class Silent(type(world.keys)):
-        def get_unasked(self, name):
+        def get_without_prompt(self, name):
             raise VaultWaiting("The keyring has not answered.")
 
     world.keys.__class__ = Silent
@@ -480,7 +497,7 @@ def test_the_mark_is_read_without_a_dialog(world):
             asked.append(name)
             return super().get(name)
 
-        def get_unasked(self, name):
+        def get_without_prompt(self, name):
             return self._secrets.get(name)
 
     world.keys.__class__ = Watched
@@ -493,10 +510,10 @@ def test_files_that_no_recording_owns_are_named_even_after_the_list_is_accepted(
     [orphan] = (world.folder / "takes").glob("*.take")
     lose_every_mark(world)
     assert LIST_MISSING in [finding.sentence for finding in diagnose(world).findings]
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
         assert any("no recording of the list owns" in sentence for sentence in library.warnings)
     [note] = [finding for finding in diagnose(world).findings if "no recording of the list owns" in finding.sentence]
-    assert note.health is Health.NOTICE
+    assert note.health is FindingStatus.NOTICE
     assert orphan.name in note.sentence
     assert orphan.exists()
 
@@ -507,7 +524,7 @@ def test_bytes_added_to_a_file_of_a_recording_are_named_and_its_sound_stays_good
         file.write(b"x")
     diagnosis = diagnose(world)
     [note] = [finding for finding in diagnosis.findings if "added bytes" in finding.sentence]
-    assert note.health is Health.NOTICE
+    assert note.health is FindingStatus.NOTICE
     assert "(marker-group, 2026-03-01T08:00)" in note.sentence
     assert diagnosis.ok
 
@@ -523,8 +540,8 @@ def test_a_journal_of_junk_is_no_fault_of_the_disk(world):
 
 def test_changes_that_a_killed_desk_left_in_the_log_of_the_database_count(world):
     """The log of a running desk is what a power cut leaves."""
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
-        library.note(Deed.EXPORTED)
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+        library.note(AuditAction.EXPORTED)
         left = world.data_dir / "left"
         shutil.copytree(world.folder, left)
     assert (left / "library.sqlite-wal").stat().st_size
@@ -567,10 +584,10 @@ DAMAGE_TO_FILES = st.lists(
 @pytest.fixture
 def running(world):
     """What a running desk has in its folder and in the keyring, with a log of the database that holds changes."""
-    with closing(HeldLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
+    with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
         library.mark_thread.ask_to_stop()  # it writes its mark, and notes that in the list
         library.mark_thread.wait(60)
-        library.note(Deed.EXPORTED)
+        library.note(AuditAction.EXPORTED)
         whole = contents(world.folder)
     assert whole["library.sqlite-wal"]
     names = (MARKED.library_key_name, MARKED.api_key_name, MARKED.high_water_name)

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence, waiting_sentence
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -90,10 +90,10 @@ def laptop(folder_in_memory, clock, service, new_courier, drive, disk):
 def put_in_line(library):
     for minute in range(2):
         path = library.recording_folder / f"{new_id()}.take"
-        writer = SealedTakeWriter(path, KEY, 1000)
+        writer = EncryptedTakeWriter(path, KEY, 1000)
         writer.append(np.random.default_rng(minute).normal(0, 3000, 15_000).astype(np.int16))
         writer.close()
-        facts = TakeMetadata("ward4-0172", MOMENT + timedelta(minutes=minute), Target("model", "pulse"))
+        facts = TakeMetadata("ward4-0172", MOMENT + timedelta(minutes=minute), RecordingTarget("model", "pulse"))
         library.queue(library.add_take(path, facts))
 
 

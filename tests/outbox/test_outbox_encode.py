@@ -8,7 +8,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.sync.flac_encoding import BLOCK_FRAMES, encode_flac
 from vbdesk.outbox.sync.upload import upload_of
 
@@ -57,7 +57,7 @@ def test_a_low_rate_stays():
 
 def test_an_imported_file_is_sent_as_it_is_and_trimmed_as_flac(library):
     path = DATA / "speech_kathleen_20s.m4a"
-    facts = TakeMetadata("s-1", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse"))
+    facts = TakeMetadata("s-1", datetime(2026, 3, 1, tzinfo=UTC), RecordingTarget("model", "pulse"))
     whole = upload_of(library, library.get(library.import_file(path, facts)))
     assert (whole.content_type, whole.content) == ("audio/mp4", path.read_bytes())
     trimmed_facts = TakeMetadata("s-1", facts.recorded_at, facts.target, trim_s=(0.0, 16.0))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
-from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
+from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.library.states import OutboxState
@@ -53,10 +53,12 @@ def new_own_take(own_library, tmp_path):
 
     def make(*, library, seconds):
         path = library.recording_folder / f"{next(numbers)}.take"
-        writer = SealedTakeWriter(path, KEY, 8000)
+        writer = EncryptedTakeWriter(path, KEY, 8000)
         writer.append(np.arange(seconds * 8000, dtype=np.int16))
         writer.close()
-        return library.add_take(path, TakeMetadata("ward4-0172", library.store.clock.now(), Target("model", "pulse")))
+        return library.add_take(
+            path, TakeMetadata("ward4-0172", library.store.clock.now(), RecordingTarget("model", "pulse"))
+        )
 
     return make
 
@@ -67,7 +69,7 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
     library.discard(take_id)
     library.close()
     library = own_library()  # as after a crash before the service was told
-    owed = OwedErasure(take_id, "ward4-0172", Erase.EVERYTHING, ("job-1", "job-2"), ())
+    owed = PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, ("job-1", "job-2"), ())
     assert library.erasures.due() == [owed]
     with library.store.changing():
         library.store.keep_trajectory("ward4-0172", b"with the reading of this recording")
@@ -75,7 +77,7 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
     assert library.erasures.due() == []
     assert library.trajectory("ward4-0172") is None
     last = library.store.rows("SELECT what, take_id, detail FROM audit ORDER BY seq DESC LIMIT 1")[0]
-    assert tuple(last) == (Deed.ERASED_AT_SERVICE, take_id, "everything")
+    assert tuple(last) == (AuditAction.ERASED_AT_SERVICE, take_id, "everything")
     assert library.findings == ()
 
 
@@ -100,7 +102,7 @@ def test_the_sound_alone_leaves_the_result(own_library, new_own_take):
     library = own_library()
     take_id = put(library, new_own_take, OutboxState.DONE, ["job-1"])
     library.remove_sounds([take_id], part=None)
-    assert library.erasures.due() == [OwedErasure(take_id, "ward4-0172", Erase.SOUND, ("job-1",), ())]
+    assert library.erasures.due() == [PendingErasure(take_id, "ward4-0172", ErasureScope.SOUND, ("job-1",), ())]
     assert library.get(take_id).result_json == b'{"a": 1}'
     assert not library.store.path(take_id).exists()
 
@@ -112,7 +114,7 @@ def test_everything_takes_the_place_of_the_sound_also_while_that_is_under_way(ow
     under_way = library.erasures.due()[0]
     library.discard(take_id)
     library.erasures.settle(under_way)
-    assert [owed.what for owed in library.erasures.due()] == [Erase.EVERYTHING]
+    assert [owed.what for owed in library.erasures.due()] == [ErasureScope.EVERYTHING]
 
 
 def test_sounds_that_the_rule_removes_are_owed_too(own_library, new_own_take):
@@ -120,7 +122,7 @@ def test_sounds_that_the_rule_removes_are_owed_too(own_library, new_own_take):
     take_id = put(library, new_own_take, OutboxState.DONE, ["job-1"])
     library.change_settings(retention=Retention(RetentionRule.AFTER_RESULT, 0))
     assert SoundRetention(library).step(None)
-    assert library.erasures.due() == [OwedErasure(take_id, "ward4-0172", Erase.SOUND, ("job-1",), ())]
+    assert library.erasures.due() == [PendingErasure(take_id, "ward4-0172", ErasureScope.SOUND, ("job-1",), ())]
 
 
 def test_an_upload_that_never_became_a_job_is_owed(own_library, new_own_take):
@@ -131,7 +133,7 @@ def test_an_upload_that_never_became_a_job_is_owed(own_library, new_own_take):
         library.store.add_event(take_id, SEND, {"upload_ref": "up-1"})
         library.store.move(take_id, OutboxState.NEEDS_ATTENTION)
     library.discard(take_id)
-    assert library.erasures.due() == [OwedErasure(take_id, "ward4-0172", Erase.EVERYTHING, (), ("up-1",))]
+    assert library.erasures.due() == [PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, (), ("up-1",))]
 
 
 def test_what_the_service_never_had_is_not_owed(own_library, new_own_take):
@@ -149,7 +151,7 @@ def test_what_can_be_brought_back_is_not_erased_before_it_is_gone_here(own_libra
     library.bring_back(put_away)
     library.close()
     library = own_library()
-    assert library.erasures.due() == [OwedErasure(gone, "ward4-0172", Erase.EVERYTHING, ("job-2",), ())]
+    assert library.erasures.due() == [PendingErasure(gone, "ward4-0172", ErasureScope.EVERYTHING, ("job-2",), ())]
     assert library.audio(kept).duration_s == pytest.approx(1)
 
 

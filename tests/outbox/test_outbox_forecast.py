@@ -8,7 +8,7 @@ import pytest
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.sync.forecast import Forecast, InLine, Measured, about, forecast
+from vbdesk.outbox.sync.forecast import Forecast, MeasuredDurations, QueuedRecording, approximate_duration, forecast
 from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -46,12 +46,12 @@ def test_the_estimate_is_within_a_quarter_of_what_it_takes_and_shrinks(
 @pytest.mark.parametrize("count", [12, 60, 200])
 def test_the_first_estimate_of_a_line_of_any_length_is_within_a_quarter(count, plan):
     """A line in which each request, upload and analysis takes its time, against one that has been measured."""
-    measured = Measured()
+    measured = MeasuredDurations()
     measured.request(0.3)
     measured.upload(60.0, 3_000_000, 3.5)
     measured.analysis(0.0, 9.0)
     limit = REQUESTS_PER_WINDOW[plan][Bucket.ANALYZE]
-    line = [InLine(str(number), 60.0) for number in range(count)]
+    line = [QueuedRecording(str(number), 60.0) for number in range(count)]
     assert forecast(line, [0.0] * limit, measured).whole_s == pytest.approx(play(count, limit), rel=0.25)
 
 
@@ -101,11 +101,11 @@ def test_what_nobody_can_know_is_not_foretold(library, waiting_line, new_courier
 
 
 def test_a_slow_line_and_a_busy_service_count():
-    measured = Measured()
+    measured = MeasuredDurations()
     measured.upload(60.0, 3_000_000, 30.0)
     measured.analysis(0.0, 20.0)
     measured.analysis(1.0, 40.0)
-    line = [InLine(str(number), 60.0, uploaded=number == 0) for number in range(3)]
+    line = [QueuedRecording(str(number), 60.0, uploaded=number == 0) for number in range(3)]
     foretold = forecast(line, [0.0] * 500, measured)
     assert 20 < foretold.seconds_to("0") < 41  # its bytes are there
     assert foretold.seconds_to("1") > foretold.seconds_to("0") + 20
@@ -117,4 +117,4 @@ def test_a_slow_line_and_a_busy_service_count():
     [(5, "less than a minute"), (65, "about a minute"), (350, "about 6 minutes"), (7000, "about 2 hours")],
 )
 def test_no_finer_than_anybody_can_know(seconds, words):
-    assert about(seconds) == words
+    assert approximate_duration(seconds) == words

@@ -10,12 +10,12 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.imports.file_import import IntakeError, find_recordings, import_rows, preview_csv, preview_files
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.imports.file_import import ImportFailed, find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import OutboxState
 
 DATA = Path(__file__).parents[1] / "data"
-PULSE = Target("model", "pulse")
+PULSE = RecordingTarget("model", "pulse")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -71,7 +71,7 @@ def test_a_csv_names_subject_time_and_what_is_asked_for(folder):
     first, second = found.ready
     assert (first.number, first.group_id, first.target) == (2, "ward4-0001", PULSE)
     assert first.recorded_at == datetime(2026, 2, 1, 8, 30, tzinfo=UTC)
-    assert second.target == Target("sign", "stress")
+    assert second.target == RecordingTarget("sign", "stress")
     assert (second.recorded_at, second.notes) == (
         datetime(2026, 2, 2, 10, tzinfo=UTC),
         ("The time has no zone and is taken as UTC.",),
@@ -82,7 +82,7 @@ def test_a_csv_may_ask_for_a_sign_of_the_services_own(folder):
     text = "path,group_id,model\na.wav,ward4,sign:slow-speech\n"
     assert "no sign slow-speech" in preview(folder, text).faulty[0].error
     found = preview(folder, text, signs=("stress", "slow-speech"))
-    assert found.ready[0].target == Target("sign", "slow-speech")
+    assert found.ready[0].target == RecordingTarget("sign", "slow-speech")
 
 
 def test_rows_with_faults_stand_beside_the_others(folder):
@@ -126,7 +126,7 @@ def test_lists_as_programs_write_them_are_understood(folder, text):
 
 @pytest.mark.parametrize("text", ["", "a.wav,ward4\n", "path,recorded_at\na.wav,\n", "path,group_id\n", b"PK\3\4\0\0"])
 def test_what_is_no_list_is_refused_with_a_sentence(folder, text):
-    with pytest.raises(IntakeError, match=r"list\.csv"):
+    with pytest.raises(ImportFailed, match=r"list\.csv"):
         preview(folder, text)
 
 

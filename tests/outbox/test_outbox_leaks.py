@@ -24,11 +24,11 @@ sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "servic
 from keyring_by_socket import KeyringServer
 from served import Served
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME
-from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
 
@@ -91,12 +91,12 @@ def add_take(profile, keyring, folder, speech_file, group_id):
     for name, secret in keyring.secrets.items():
         vault.set(name, secret)
     samples, rate = sf.read(speech_file, dtype="int16")
-    with closing(HeldLibrary(profile, folder, vault)) as library:
+    with closing(LockedLibrary(profile, folder, vault)) as library:
         path = library.recording_folder / "1.take"
-        writer = SealedTakeWriter(path, LIBRARY_KEY, rate)
+        writer = EncryptedTakeWriter(path, LIBRARY_KEY, rate)
         writer.append(samples.astype(np.int16))
         writer.close()
-        facts = TakeMetadata(group_id, datetime.now(UTC), Target("sign", "stress"))
+        facts = TakeMetadata(group_id, datetime.now(UTC), RecordingTarget("sign", "stress"))
         library.queue(library.add_take(path, facts))
     keyring.secrets[profile.high_water_name] = vault.get(profile.high_water_name)  # the desk has the same keyring
 

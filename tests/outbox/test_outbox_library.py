@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.voice.errors import UnsupportedFormat
 
@@ -25,7 +25,7 @@ def test_a_take_comes_back_with_all_that_was_said_about_it(library, new_take):
         ("visit 2",),
         "counting",
     )
-    assert (item.consented_at, item.target, item.longitudinal) == (consent, Target("model", "pulse"), True)
+    assert (item.consented_at, item.target, item.longitudinal) == (consent, RecordingTarget("model", "pulse"), True)
     assert (item.duration_s, item.state) == (20.0, OutboxState.CHECKED)
     assert library.audio(take_id).duration_s == 20.0
 
@@ -74,7 +74,7 @@ def test_a_trim_that_leaves_nothing_is_refused(new_take):
 @pytest.mark.parametrize("suffix", ["flac", "mp3", "m4a"])
 def test_a_file_is_imported_as_it_is_and_can_be_heard(library, suffix):
     path = DATA / f"speech_kathleen_20s.{suffix}"
-    take_id = library.import_file(path, TakeMetadata("s-1", EIGHT, Target("sign", "fatigue")))
+    take_id = library.import_file(path, TakeMetadata("s-1", EIGHT, RecordingTarget("sign", "fatigue")))
     assert library.original(take_id) == path.read_bytes()
     assert library.audio(take_id).duration_s == pytest.approx(20.5, abs=0.2)
     assert library.get(take_id).duration_s == pytest.approx(20.5, abs=0.2)
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_sound_is_refused(library, tmp_path):
     path = tmp_path / "notes.wav"
     path.write_text("not sound")
     with pytest.raises(UnsupportedFormat):
-        library.import_file(path, TakeMetadata("s-1", EIGHT, Target("model", "pulse")))
+        library.import_file(path, TakeMetadata("s-1", EIGHT, RecordingTarget("model", "pulse")))
     assert library.list() == []
 
 
@@ -151,7 +151,7 @@ def test_everything_survives_a_restart(library, new_take, reopen):
 
 def test_another_key_does_not_open_the_library(library, new_take, tmp_path):
     new_take()
-    with pytest.raises(LibraryLocked, match="kept as they are"):
+    with pytest.raises(LibraryKeyWrong, match="kept as they are"):
         Library(tmp_path / "library", bytes(32))
 
 

@@ -9,7 +9,7 @@ import pytest
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.sync.request_journal import StoredRequests
+from vbdesk.outbox.sync.request_journal import StoredRequestJournal
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 
@@ -96,7 +96,7 @@ def test_a_restart_remembers_the_requests_of_the_last_minute(
 
 
 def test_the_journal_forgets_what_is_long_past_and_counts_from_the_arrival(library, clock):
-    journal = StoredRequests(library.store)
+    journal = StoredRequestJournal(library.store)
     journal.append(Bucket.ANALYZE, 0.0)
     clock.advance(30)
     assert list(journal.recent()) == [(Bucket.ANALYZE, 20.0)]  # it may have been ten seconds on its way

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from vbdesk.outbox.library.audit import AuditReader
-from vbdesk.outbox.library.column_encryption import ColumnSeal
+from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.integrity_check import ROWS_MISSING
-from vbdesk.outbox.library.items import TakeMetadata, Target, details_json
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, details_json
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.migrations import MigrationFailed, migrate
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rows import ROW_CHANGED
-from vbdesk.outbox.library.schema import SCHEMA_VERSION, LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.schema import SCHEMA_VERSION, LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
-from vbdesk.outbox.sync.upload_queue import Line
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -52,13 +52,13 @@ def folder_1(tmp_path):
     """A library of version 1: one recording that waits and was asked for, one with a result."""
     folder = tmp_path / "library"
     folder.mkdir()
-    seal = ColumnSeal(KEY)
+    seal = ColumnCipher(KEY)
     database = sqlite3.connect(folder / "library.sqlite", isolation_level=None)
     database.execute("PRAGMA journal_mode = WAL")
     database.executescript(TABLES_1)
     database.execute("INSERT INTO library VALUES (1, 7, ?)", (seal.seal(b"vbdesk", "library"),))
     for take_id, state, result in (("t-1", "waiting", None), ("t-2", "done", seal.seal(RESULT, "t-2/result"))):
-        metadata = TakeMetadata("ward4-0172", EIGHT, Target("model", "pulse"), note=f"note of {take_id}")
+        metadata = TakeMetadata("ward4-0172", EIGHT, RecordingTarget("model", "pulse"), note=f"note of {take_id}")
         details = seal.seal(details_json(metadata), f"{take_id}/details")
         moment = f"2026-03-01T08:00:0{take_id[-1]}.000000+00:00"
         row = (take_id, "ward4-0172", moment, "model:pulse", 1, 20.0, 0, details, state, None, None, "j-1", result)
@@ -107,7 +107,7 @@ def test_a_copy_is_made_before_anything_changes(folder_1):
 
 
 def test_another_key_migrates_nothing(folder_1):
-    with pytest.raises(LibraryLocked):
+    with pytest.raises(LibraryKeyWrong):
         Library(folder_1, bytes(32))
     assert not (folder_1 / "library.sqlite.v1.bak").exists()
 
@@ -145,7 +145,7 @@ def test_a_migration_killed_at_any_moment_can_begin_anew(folder_1, tmp_path, clo
         database = sqlite3.connect(victim / "library.sqlite", isolation_level=None)
         database.row_factory = sqlite3.Row
         database.set_trace_callback(count)
-        migrate(database, victim / "library.sqlite", ColumnSeal(KEY), 1, 2)
+        migrate(database, victim / "library.sqlite", ColumnCipher(KEY), 1, 2)
         database.close()
         library = Library(found if found.exists() else victim, KEY, clock)
         assert library.get("t-2").result_json == RESULT, killed_after
@@ -157,8 +157,8 @@ def test_a_migration_killed_at_any_moment_can_begin_anew(folder_1, tmp_path, clo
 def test_no_room_for_the_copy_changes_nothing(folder_1):
     (folder_1 / "library.sqlite.v1.bak.new").mkdir()
     database = sqlite3.connect(folder_1 / "library.sqlite", isolation_level=None)
-    with pytest.raises(MigrationFailed, match="Make room"):
-        migrate(database, folder_1 / "library.sqlite", ColumnSeal(KEY), 1, 2)
+    with pytest.raises(LibraryMigrationFailed, match="Make room"):
+        migrate(database, folder_1 / "library.sqlite", ColumnCipher(KEY), 1, 2)
     database.close()
     assert ("recordings", "result") in {column[:2] for column in table_shape(folder_1 / "library.sqlite")[0]}
 
@@ -208,7 +208,7 @@ def assert_complete(folder, clock):
     assert all(library.whole_audio(item.take_id).duration_s == 1.0 for item in items.values())
     asked = {name for name, item in items.items() if library.store.asked(item.take_id)}
     assert asked == {"asked", "stopped"}
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     assert {name for name, item in items.items() if item.take_id in {event.take_id for event in line.events()}} == {
         "waiting",
         "asked",
@@ -254,7 +254,7 @@ def test_what_version_2_kept_beside_the_recordings_is_still_there(old_folder, cl
     assert notes.all() == {"ward4-5": SubjectNote("hoarse", ("left-handed",))}
     assert notes.unread() == {}
     assert library.trajectory("ward4-5")[0] == b'{"points": []}'
-    assert KeptReads(library.store).read("credits")[0] == b'{"credits": 7}'
+    assert ResponseCache(library.store).read("credits")[0] == b'{"credits": 7}'
     assert [item.note for item in library.list() if item.released and item.state is OutboxState.WAITING] == ["waiting"]
     assert len(library.changes_since(0).removed) == 1
     library.close()
@@ -312,7 +312,7 @@ def test_a_migration_of_real_data_killed_at_any_statement_leaves_either_version(
         database.row_factory = sqlite3.Row
         (version,) = database.execute("SELECT schema_version FROM library").fetchone()
         database.set_trace_callback(count)
-        migrate(database, victim / "library.sqlite", ColumnSeal(KEY), version, SCHEMA_VERSION)
+        migrate(database, victim / "library.sqlite", ColumnCipher(KEY), version, SCHEMA_VERSION)
         database.close()
         assert_complete(found if found.exists() else victim, clock)
     assert killed_after > 50

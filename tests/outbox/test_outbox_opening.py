@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.outbox.library.integrity_check import COPIED, HELD, KEYRING_MARK_MISSING
-from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse, ProfileUnknown, find_profile
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary, ProfileUnknown, find_profile
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
@@ -33,11 +33,11 @@ class LockedVault(MemoryVault):
 
 def test_a_library_that_is_open_cannot_be_opened_a_second_time(tmp_path):
     vault = MemoryVault()
-    first = HeldLibrary(PROFILE, tmp_path, vault)
+    first = LockedLibrary(PROFILE, tmp_path, vault)
     with pytest.raises(LibraryInUse, match="Close it"):
-        HeldLibrary(PROFILE, tmp_path, vault)
+        LockedLibrary(PROFILE, tmp_path, vault)
     first.close()
-    HeldLibrary(PROFILE, tmp_path, vault).close()
+    LockedLibrary(PROFILE, tmp_path, vault).close()
 
 
 def test_a_killed_program_leaves_the_library_free(tmp_path):
@@ -46,42 +46,42 @@ def test_a_killed_program_leaves_the_library_free(tmp_path):
     )
     assert child.stdout.readline() == "held\n"
     with pytest.raises(LibraryInUse):
-        HeldLibrary(PROFILE, tmp_path, MemoryVault())
+        LockedLibrary(PROFILE, tmp_path, MemoryVault())
     child.kill()
     child.communicate()
-    HeldLibrary(PROFILE, tmp_path, MemoryVault()).close()
+    LockedLibrary(PROFILE, tmp_path, MemoryVault()).close()
 
 
 def test_a_locked_keyring_leaves_the_library_free(tmp_path):
     with pytest.raises(VaultLocked):
-        HeldLibrary(PROFILE, tmp_path, LockedVault())
-    HeldLibrary(PROFILE, tmp_path, MemoryVault()).close()
+        LockedLibrary(PROFILE, tmp_path, LockedVault())
+    LockedLibrary(PROFILE, tmp_path, MemoryVault()).close()
 
 
 def test_a_library_that_was_copied_to_another_computer_is_said_and_searched_for_first(tmp_path):
     here, elsewhere = MemoryVault(), MemoryVault()
-    library = HeldLibrary(PROFILE, tmp_path / "here", here)
+    library = LockedLibrary(PROFILE, tmp_path / "here", here)
     take_id = library.add_take(
         write_take(library.recording_folder / "a.take", library.store.key),
-        TakeMetadata("ward4", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse")),
+        TakeMetadata("ward4", datetime(2026, 3, 1, tzinfo=UTC), RecordingTarget("model", "pulse")),
     )
     library.queue(take_id)
     library.close()
     shutil.copytree(tmp_path / "here", tmp_path / "there")
     elsewhere.set(PROFILE.library_key_name, here.get(PROFILE.library_key_name))
-    with closing(HeldLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
+    with closing(LockedLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
         assert copy.warnings == (KEYRING_MARK_MISSING, HELD, COPIED)
         assert copy.get(take_id).asked
         copy.accept_copy()
-    with closing(HeldLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
+    with closing(LockedLibrary(PROFILE, tmp_path / "there", elsewhere)) as copy:
         assert copy.warnings == ()
-    with closing(HeldLibrary(PROFILE, tmp_path / "here", here)) as original:
+    with closing(LockedLibrary(PROFILE, tmp_path / "here", here)) as original:
         assert original.warnings == ()
         assert not original.get(take_id).asked
 
 
 def write_take(path, key):
-    writer = SealedTakeWriter(path, key, 1000)
+    writer = EncryptedTakeWriter(path, key, 1000)
     writer.append(np.zeros(15_000, np.int16))
     writer.close()
     return path

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -41,7 +41,7 @@ def imported(library, tmp_path):
         count += 1
         path = tmp_path / f"{count}.wav"
         sf.write(path, np.random.default_rng(count).normal(0, 0.1, 20 * 8000), 8000)
-        take_id = library.import_file(path, TakeMetadata(group_id, recorded_at, Target("model", "pulse")))
+        take_id = library.import_file(path, TakeMetadata(group_id, recorded_at, RecordingTarget("model", "pulse")))
         library.queue(take_id)
         return take_id
 

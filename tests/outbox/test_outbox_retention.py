@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.retention import AT_ONCE_MOST, SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
@@ -67,7 +67,7 @@ def test_sound_goes_so_many_days_after_the_result_and_the_rest_stays(library, re
     assert (item.note, item.state, item.result_json) == ("after lunch", OutboxState.DONE, b'{"a": 1}')
     assert (item.audio_gone_at, item.updated_at) == (clock.now(), before.updated_at)
     assert [changed.take_id for changed in library.changes_since(updated).items] == [take_id]
-    assert library.store.rows("SELECT what FROM audit ORDER BY seq DESC")[0]["what"] == Deed.SOUND_REMOVED
+    assert library.store.rows("SELECT what FROM audit ORDER BY seq DESC")[0]["what"] == AuditAction.SOUND_REMOVED
     assert not retention.step(clock.now())
 
 

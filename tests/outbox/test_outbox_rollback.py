@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForPassphrase
-from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
+from vbdesk.outbox.bundles.bundle_keys import PassphraseLock
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.integrity_check import (
     HELD,
     KEYRING_MARK_MISSING,
@@ -24,14 +24,14 @@ from vbdesk.outbox.library.integrity_check import (
     OLDER_COPY,
     ROWS_MISSING,
 )
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.rollback_detection import ASK_AGAIN_S, FILE_NAME, MarkFile
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultWaiting
-from vbdesk.outbox.sync.upload_queue import Line
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 SESSION = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1", secrets="session")
@@ -53,11 +53,11 @@ class Keyring(MemoryVault):
             raise self.reads_refused
         return super().get(name)
 
-    def set_unasked(self, name, secret):
+    def set_without_prompt(self, name, secret):
         if self.refusal is not None:
             raise self.refusal
         self.marks += 1
-        super().set_unasked(name, secret)
+        super().set_without_prompt(name, secret)
 
 
 @pytest.fixture
@@ -75,17 +75,17 @@ def opened(folder, keyring):
     """Open the library as the desk does; closed by `with`."""
 
     def make(profile=PROFILE, vault=None):
-        return closing(HeldLibrary(profile, folder, vault or keyring, ManualClock(EIGHT)))
+        return closing(LockedLibrary(profile, folder, vault or keyring, ManualClock(EIGHT)))
 
     return make
 
 
 def add(library, group_id="ward4-1", queue=True):
     path = library.recording_folder / f"{new_id()}.take"
-    writer = SealedTakeWriter(path, library.store.key, 1000)
+    writer = EncryptedTakeWriter(path, library.store.key, 1000)
     writer.append(np.random.default_rng(1).integers(-3000, 3000, 15_000).astype(np.int16))
     writer.close()
-    take_id = library.add_take(path, TakeMetadata(group_id, EIGHT, Target("model", "pulse")))
+    take_id = library.add_take(path, TakeMetadata(group_id, EIGHT, RecordingTarget("model", "pulse")))
     if queue:
         library.queue(take_id)
     return take_id
@@ -101,9 +101,11 @@ def by_hand(folder):
 
 def nothing_is_sent(library):
     """Whether the line gives nothing out, whoever asks."""
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     with pytest.raises(BundleError):
-        export_bundle(library, Owner("https://voice.example", "acc-1"), library.store.folder, ForPassphrase("x" * 12))
+        export_bundle(
+            library, BundleOwner("https://voice.example", "acc-1"), library.store.folder, PassphraseLock("x" * 12)
+        )
     return [event for event in line.events() if not event.follows] == [] and line.handed_over() == []
 
 
@@ -146,12 +148,12 @@ def test_what_is_put_back_is_noticed_and_nothing_is_sent_before_a_person_accepts
         assert nothing_is_sent(library)
         library.accept_copy()
         assert library.findings == ()
-        searched = {event.take_id for event in Line(library.store).events() if event.asked_at is not None}
+        searched = {event.take_id for event in UploadQueue(library.store).events() if event.asked_at is not None}
         assert searched == {take_id for take_id in (first, second, third) if _is_waiting(library, take_id)}
     with opened() as library:
         assert library.findings == ()
         found = AuditReader(folder, library.store.key)
-        assert [entry.what for entry in found.entries()].count(Deed.COPY_ACCEPTED) == 1
+        assert [entry.what for entry in found.entries()].count(AuditAction.COPY_ACCEPTED) == 1
         assert found.verify().ok
 
 
@@ -219,7 +221,7 @@ def test_a_mark_behind_its_database_is_no_finding(opened, keyring, folder):
 def test_a_program_killed_at_any_moment_of_its_first_minute_leaves_no_finding(folder, keyring, tmp_path):
     """The kill is a copy of the folder and the keyring at each commit."""
     found = []
-    with closing(HeldLibrary(PROFILE, folder, keyring, ManualClock(EIGHT))) as library:
+    with closing(LockedLibrary(PROFILE, folder, keyring, ManualClock(EIGHT))) as library:
         for number in range(3):
             add(library, f"ward4-{number}")
             copy = tmp_path / f"killed-{number}"
@@ -228,7 +230,7 @@ def test_a_program_killed_at_any_moment_of_its_first_minute_leaves_no_finding(fo
     for copy, secrets in found:
         vault = Keyring()
         vault._secrets.update(secrets)
-        with closing(HeldLibrary(PROFILE, copy, vault, ManualClock(EIGHT))) as library:
+        with closing(LockedLibrary(PROFILE, copy, vault, ManualClock(EIGHT))) as library:
             assert library.warnings == ()
 
 
@@ -266,7 +268,7 @@ def test_a_keyring_that_does_not_answer_holds_the_line_until_it_does(opened, key
         library.subscribe(lambda: told.append(library.warnings))
         keyring.reads_refused = None
         wait_until(lambda: library.warnings == () and told)
-        assert [event.take_id for event in Line(library.store).events()] == [waits]
+        assert [event.take_id for event in UploadQueue(library.store).events()] == [waits]
     assert ASK_AGAIN_S > 1
 
 
@@ -292,7 +294,7 @@ def test_a_keyring_that_takes_no_mark_is_said_and_loses_nothing(opened, keyring)
     with opened() as library:
         wait_until(lambda: library.warnings == (KEYRING_REFUSED,))
         waits = add(library)
-        assert [event.take_id for event in Line(library.store).events()] == [waits]
+        assert [event.take_id for event in UploadQueue(library.store).events()] == [waits]
     keyring.refusal = None
     with opened() as library:
         assert library.findings == ()
@@ -312,7 +314,7 @@ def test_the_keyring_is_written_at_the_opening_and_the_closing_and_not_for_each_
 def test_one_table_put_back_as_it_was_yesterday_is_noticed(opened, folder, tmp_path):
     with opened() as library:
         first = add(library)
-        line = Line(library.store)
+        line = UploadQueue(library.store)
         (event,) = line.events()
         line.begin_upload(event)
         line.taken(event, "job-1")
@@ -339,7 +341,7 @@ def _change_every_table(library, first):
     from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
     second, third = add(library, "ward4-2"), add(library, "ward4-3", queue=False)
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     event = next(event for event in line.events() if event.take_id == second)
     line.begin_upload(event)
     line.taken(event, "job-2")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, SealedVault
+from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, EncryptedVault
 from vbdesk.outbox.profiles.recovery_key import CHARACTERS, RecoveryKeyMistyped, key_of_recovery, recovery_key_of
 from vbdesk.outbox.profiles.service_key import (
     KEY_FILE,
@@ -268,7 +268,7 @@ def test_neither_key_nor_passphrase_shows_itself(tmp_path):
         lambda: store.unlock("a secret typed wrong"),
         lambda: store.recover("A secret typed wrong", MemoryVault()),
         lambda: store.recover(recovery_key_of(b"secret" + bytes(26)), MemoryVault()),
-        lambda: SealedVault(tmp_path, made.key).get("unknown") or store.create("a secret typed wrong"),
+        lambda: EncryptedVault(tmp_path, made.key).get("unknown") or store.create("a secret typed wrong"),
     ):
         with pytest.raises(Exception) as caught:
             attempt()

@@ -19,14 +19,14 @@ import vbdesk.outbox.library.library
 import vbdesk.outbox.library.sound_files
 import vbdesk.outbox.library.store
 from vbdesk.capture.crash_recovery import unfinished_takes
-from vbdesk.capture.encrypted_take import BlockKind, Damaged, KeyGone, SealedTakeWriter, read_take
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.capture.encrypted_take import BlockKind, EncryptedTakeWriter, FileDamaged, FileKeyMissing, read_take
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.library.states import OutboxState
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
-METADATA = TakeMetadata("ward4-0172", EIGHT, Target("model", "pulse"))
+METADATA = TakeMetadata("ward4-0172", EIGHT, RecordingTarget("model", "pulse"))
 SAMPLES = np.random.default_rng(5).normal(0, 3000, 800).astype(np.int16)
 OURS = {
     module.__file__
@@ -37,7 +37,7 @@ OURS.add(vbdesk.outbox.library.store.__file__)
 
 def record(library, name="a"):
     path = library.recording_folder / f"{name}.take"
-    writer = SealedTakeWriter(path, KEY, 100)
+    writer = EncryptedTakeWriter(path, KEY, 100)
     writer.append(SAMPLES)
     writer.close()
     return path
@@ -123,7 +123,7 @@ def test_a_kill_while_a_take_comes_in_leaves_it_in_one_place(library, killed_eve
         assert after.warnings == ()
         assert not list(after.store.takes_folder.glob("*.new"))
         for kept in after.store.takes_folder.glob("*.take"):
-            with pytest.raises(KeyGone):
+            with pytest.raises(FileKeyMissing):
                 read_take(kept, KEY)
 
 
@@ -199,7 +199,7 @@ def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
     for take_id in chosen:
         assert not any(piece in found for piece in fragments(keys[take_id]))
         assert not list(library.store.takes_folder.glob(f"{take_id}*"))
-        with pytest.raises(KeyGone):
+        with pytest.raises(FileKeyMissing):
             read_take(Path(copies[take_id]), KEY)
 
 
@@ -245,7 +245,7 @@ def test_sound_that_was_removed_says_so(library):
     take_id = library.add_take(record(library), METADATA)
     end_with_result(library, take_id)
     library.remove_sounds([take_id])
-    with pytest.raises(KeyGone, match="The result is kept"):
+    with pytest.raises(FileKeyMissing, match="The result is kept"):
         library.audio(take_id)
     library.discard(take_id)
     with pytest.raises(UnknownTake):
@@ -303,5 +303,5 @@ def test_a_take_of_the_first_format_that_was_cut_is_refused(library, take_of_old
         library.store.update(take_id, {"sound_sha256": None})  # as a library of that time had it
     path = library.store.path(take_id)
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(Damaged, match="cut off"):
+    with pytest.raises(FileDamaged, match="cut off"):
         library.audio(take_id)

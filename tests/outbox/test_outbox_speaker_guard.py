@@ -6,8 +6,8 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.outbox.imports.speaker_comparison import SpeakerGuard, compare, guard_rules, voice_of
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, compare, comparison_rules, voice_of
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -23,19 +23,21 @@ def guard(library):
     first = library.recording_folder / "first.flac"
     audio = spoken("speech_kathleen_20s.flac", end_s=10)
     sf.write(first, audio.samples, audio.sample_rate)
-    library.import_file(first, TakeMetadata("ward4-0172", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse")))
-    return SpeakerGuard(library)
+    library.import_file(
+        first, TakeMetadata("ward4-0172", datetime(2026, 3, 1, tzinfo=UTC), RecordingTarget("model", "pulse"))
+    )
+    return SpeakerComparison(library)
 
 
 def test_the_same_voice_gives_no_warning(guard):
     likeness = guard.compare(spoken("speech_kathleen_20s.flac", start_s=10), "ward4-0172")
-    assert likeness.similarity > guard_rules().unlike_below
+    assert likeness.similarity > comparison_rules().unlike_below
     assert (likeness.compared, likeness.warning) == (1, None)
 
 
 def test_another_voice_is_warned_of_with_what_to_do(guard):
     likeness = guard.compare(spoken("speech_male_20s.flac"), "ward4-0172")
-    assert likeness.similarity < guard_rules().unlike_below
+    assert likeness.similarity < comparison_rules().unlike_below
     assert "right person" in likeness.warning
 
 
@@ -74,7 +76,7 @@ def test_a_take_that_was_trimmed_is_heard_again(guard, library, tmp_path):
     nurse, patient = spoken("speech_kathleen_20s.flac", end_s=10), spoken("speech_male_20s.flac", end_s=10)
     both = tmp_path / "both.wav"
     sf.write(both, np.concatenate([nurse.samples, patient.samples]), nurse.sample_rate)
-    metadata = TakeMetadata("ward4-0007", datetime(2026, 3, 1, tzinfo=UTC), Target("model", "pulse"))
+    metadata = TakeMetadata("ward4-0007", datetime(2026, 3, 1, tzinfo=UTC), RecordingTarget("model", "pulse"))
     take_id = library.import_file(both, metadata)
     half_s = len(nurse.samples) / nurse.sample_rate
     before = guard.compare(spoken("speech_male_20s.flac", start_s=10), "ward4-0007").similarity

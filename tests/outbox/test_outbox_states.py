@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from vbdesk.outbox.library.states import EDGES, ON_THEIR_WAY, IllegalMove, OutboxState, check_move
+from vbdesk.outbox.library.states import EDGES, ON_THEIR_WAY, IllegalStateChange, OutboxState, check_move
 
 
 def test_every_state_has_its_row():
@@ -14,7 +14,7 @@ def test_only_the_edges_of_the_table_are_walked(before, after):
     if after in EDGES[before]:
         check_move(before, after)
     else:
-        with pytest.raises(IllegalMove, match="cannot become"):
+        with pytest.raises(IllegalStateChange, match="cannot become"):
             check_move(before, after)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
@@ -82,11 +82,11 @@ def test_a_deleted_recording_is_no_unread_result(library, notes, with_result):
 
 
 def test_a_kept_answer_comes_with_its_age(library, reopen, clock):
-    KeptReads(library.store).keep("groups", b"[1, 2]")
+    ResponseCache(library.store).keep("groups", b"[1, 2]")
     kept_at = clock.now()
     clock.advance(3600)
     library.close()
-    reads = KeptReads(reopen().store)
+    reads = ResponseCache(reopen().store)
     assert reads.read("groups") == (b"[1, 2]", kept_at)
     assert reads.read("another") is None
 
@@ -94,5 +94,5 @@ def test_a_kept_answer_comes_with_its_age(library, reopen, clock):
 def test_keeping_an_answer_is_no_news_of_a_recording(library):
     heard = []
     library.subscribe(lambda: heard.append(1))
-    KeptReads(library.store).keep("groups", b"[]")
+    ResponseCache(library.store).keep("groups", b"[]")
     assert not heard

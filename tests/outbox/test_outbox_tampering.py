@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from vbdesk.outbox.library.integrity_check import HELD, ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library, NotAllowed
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rows import ROW_CHANGED
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
-from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState
+from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
+from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
-from vbdesk.outbox.sync.upload_queue import Line
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"
@@ -58,7 +58,7 @@ def full(library, new_take, folder):
     takes = {name: new_take(f"ward4-{number}", seconds=1) for number, name in enumerate(names)}
     for name in names[:5]:
         library.queue(takes[name])
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     events = {event.take_id: event for event in line.events()}
     for name in names[1:5]:
         line.begin_upload(events[takes[name]])
@@ -79,7 +79,7 @@ def full(library, new_take, folder):
     notes = SubjectNotes(store)
     notes.keep("ward4-1", SubjectNote("hoarse", ("left-handed",)))
     notes.open_subject("ward4-4")
-    KeptReads(store).keep("credits", b"{}")
+    ResponseCache(store).keep("credits", b"{}")
     library.close()
     with by_hand(folder) as database:
         for table in tables_of(database):
@@ -93,7 +93,7 @@ def tables_of(database):
 
 def seen_by_a_person(library):
     """All that the library shows, and all that it would send."""
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     notes = SubjectNotes(library.store)
     return (
         {
@@ -105,7 +105,7 @@ def seen_by_a_person(library):
         notes.all(),
         notes.unread(),
         library.trajectory("ward4-4"),
-        KeptReads(library.store).read("credits"),
+        ResponseCache(library.store).read("credits"),
         sorted(row["job_id"] for row in library.store.rows("SELECT job_id FROM jobs")),
         sorted(row["take_id"] for row in library.store.rows("SELECT take_id FROM removed")),
         sorted(tuple(row) for row in library.store.rows("SELECT * FROM bundles")),
@@ -128,7 +128,7 @@ def assert_noticed(library, before):
         assert take_id in items or renamed
         assert take_id not in items or now[0][take_id] == known or items[take_id].fault, take_id
     faulty = {take_id for take_id, item in items.items() if item.fault}
-    for event in Line(library.store).events():
+    for event in UploadQueue(library.store).events():
         searched_first = event.asked_at is not None and event.upload_ref is None
         assert event.take_id not in faulty
         assert repr(event) in before[1] or searched_first or event.follows, event  # of a known job, restored
@@ -173,7 +173,7 @@ def test_a_byte_flipped_in_any_value_of_any_row_is_noticed(library_to_flip, data
             )
         try:
             opened = Library(copy, library.store.key, library.store.clock)
-        except (LibraryUnreadable, LibraryLocked):
+        except (LibraryUnreadable, LibraryKeyWrong):
             return
         with closing(opened):
             assert STRUCTURE_CHANGED not in opened.findings
@@ -217,7 +217,7 @@ def test_a_row_added_to_any_table_is_noticed(full, before, folder, reopen, table
         database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
     opened = reopen()
     assert ROWS_MISSING in opened.findings or any(item.fault for item in opened.list())
-    assert full["rests"] not in {event.take_id for event in Line(opened.store).events()}
+    assert full["rests"] not in {event.take_id for event in UploadQueue(opened.store).events()}
 
 
 # Events: what is sent, for whom, with which upload
@@ -243,7 +243,7 @@ def test_a_changed_event_is_a_fault_of_its_take_and_of_no_other(full, folder, re
     opened = reopen()
     changed = full["asked"] if ":asked" in REPOINTED[what] else full["waits"]
     assert {item.take_id: item.fault for item in opened.list() if item.fault} == {changed: ROW_CHANGED}
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     assert changed not in {event.take_id for event in line.events()}
     assert opened.get(changed).state is OutboxState.NEEDS_ATTENTION
     with pytest.raises(NotAllowed):
@@ -255,7 +255,7 @@ def test_an_event_pointed_at_another_take_is_noticed_at_both(full, folder, reope
         database.execute("UPDATE pending SET take_id = ? WHERE take_id = ?", (full["rests"], full["uploaded"]))
     opened = reopen()
     assert opened.get(full["rests"]).fault == ROW_CHANGED
-    (event,) = [event for event in Line(opened.store).events() if event.take_id == full["uploaded"]]
+    (event,) = [event for event in UploadQueue(opened.store).events() if event.take_id == full["uploaded"]]
     assert (event.asked_at is not None, event.upload_ref) == (True, None)  # given something to do again, searched first
 
 
@@ -266,7 +266,7 @@ def test_two_events_that_change_places_are_noticed(full, folder, reopen):
             database.execute("UPDATE pending SET take_id = ? WHERE take_id = ?", (after, before))
     opened = reopen()
     assert {item.take_id for item in opened.list() if item.fault} == {first, second}
-    assert {first, second}.isdisjoint(event.take_id for event in Line(opened.store).events())
+    assert {first, second}.isdisjoint(event.take_id for event in UploadQueue(opened.store).events())
 
 
 def test_an_event_of_another_library_of_the_same_key_is_noticed(full, folder, reopen, library, tmp_path, new_take):
@@ -303,9 +303,9 @@ def test_a_changed_event_cannot_be_written_over_unnoticed(full, folder, reopen):
         database.execute("UPDATE pending SET upload_ref = 'x' WHERE take_id = ?", (full["waits"],))
         (event_id,) = database.execute("SELECT event_id FROM pending WHERE take_id = ?", (full["waits"],)).fetchone()
     opened = reopen()
-    with pytest.raises(IllegalMove), opened.store.changing():
+    with pytest.raises(IllegalStateChange), opened.store.changing():
         opened.store.write_event(event_id, {"attempts": 1})
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     line.recover()
     line.try_again()
     opened.send_now()
@@ -314,7 +314,7 @@ def test_a_changed_event_cannot_be_written_over_unnoticed(full, folder, reopen):
 
 def test_an_event_changed_while_the_library_is_open_is_not_sent(full, folder, reopen):
     opened = reopen()
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     assert full["waits"] in {event.take_id for event in line.events()}
     with by_hand(folder) as database:
         database.execute("UPDATE pending SET upload_ref = 'x' WHERE take_id = ?", (full["waits"],))
@@ -326,7 +326,7 @@ def test_an_event_changed_while_the_library_is_open_is_not_sent(full, folder, re
 def test_a_trigger_put_into_the_open_library_never_fires_and_holds_the_line(full, folder, reopen):
     opened = reopen()
     opened.change_settings(paused=False)
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     event = next(event for event in line.events() if event.take_id == full["waits"])
     with by_hand(folder) as database:
         database.execute(
@@ -345,7 +345,7 @@ def test_a_trigger_put_into_the_open_library_never_fires_and_holds_the_line(full
 
 def test_rows_removed_from_the_open_library_hold_the_line(full, folder, reopen):
     opened = reopen()
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     event = next(event for event in line.events() if event.take_id == full["waits"])
     with by_hand(folder) as database:
         database.execute("DELETE FROM jobs")
@@ -362,7 +362,7 @@ def test_rows_removed_from_the_open_library_hold_the_line(full, folder, reopen):
 def test_a_recording_changed_while_the_library_is_open_is_not_sent(full, folder, reopen):
     opened = reopen()
     opened.list()
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     event = next(event for event in line.events() if event.take_id == full["waits"])
     with by_hand(folder) as database:
         database.execute("UPDATE recordings SET group_id = 'ward4-9' WHERE take_id = ?", (full["waits"],))
@@ -375,7 +375,7 @@ def test_jobs_that_were_removed_are_known_again_and_nothing_is_sent(full, folder
         database.execute("DELETE FROM jobs")
     opened = reopen()
     assert opened.findings == (ROWS_MISSING, HELD)
-    line = Line(opened.store)
+    line = UploadQueue(opened.store)
     assert all(event.follows for event in line.events())
     assert all(line.is_known_job(job_id) for job_id in ("job-followed", "job-done"))
 
@@ -386,7 +386,7 @@ def test_settings_that_were_removed_do_not_let_a_paused_line_go_on(full, folder,
     opened = reopen()
     assert not opened.settings().paused
     assert opened.findings == (ROWS_MISSING, HELD)
-    assert all(event.follows for event in Line(opened.store).events())
+    assert all(event.follows for event in UploadQueue(opened.store).events())
 
 
 # Structure
@@ -413,10 +413,10 @@ def test_a_changed_structure_is_said_put_right_and_never_acts(full, before, fold
     opened = reopen()
     assert opened.findings == (STRUCTURE_CHANGED, HELD)
     assert seen_by_a_person(opened)[0] == before[0]
-    assert all(event.follows for event in Line(opened.store).events())
+    assert all(event.follows for event in UploadQueue(opened.store).events())
     assert structure_of(folder) == new_structure
     opened.accept_copy()
-    assert {event.take_id for event in Line(opened.store).events()} == {
+    assert {event.take_id for event in UploadQueue(opened.store).events()} == {
         full[name] for name in ("waits", "uploaded", "asked", "followed")
     }
     opened.close()
@@ -505,7 +505,7 @@ def test_what_is_put_aside_by_a_person_is_still_proved(library, new_take, reopen
     library.queue(take_id)
     library.cancel(take_id)
     library.queue(take_id)
-    line = Line(library.store)
+    line = UploadQueue(library.store)
     (event,) = line.events()
     line.begin_upload(event)
     line.need_attention(event, "No.", Fix.TRY_AGAIN)

@@ -19,7 +19,7 @@ from vbdesk.outbox.profiles.vault import (
     VaultWaiting,
     _Door,
     keyring_name,
-    patiently,
+    retry_while_waiting,
 )
 
 NAME = "profile/p-1/api-key"
@@ -104,7 +104,7 @@ def backend():
 
 def settled(vault):
     """Ask until the dialog is answered; a hurried vault says at once that it waits."""
-    return patiently(lambda: vault.get(NAME), lambda sentence: None, threading.Event().wait)
+    return retry_while_waiting(lambda: vault.get(NAME), lambda sentence: None, threading.Event().wait)
 
 
 @pytest.mark.parametrize("make", [MemoryVault, KeyringVault])
@@ -188,20 +188,20 @@ def test_what_a_person_enters_is_asked_for_even_after_a_dismissal(backend):
 
 def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, monkeypatch):
     vault = KeyringVault()
-    vault.set_unasked(NAME, "one")
+    vault.set_without_prompt(NAME, "one")
     assert vault.get(NAME) == "one"
     backend.locked = True
     with monkeypatch.context() as patch:
         patch.setattr("vbdesk.outbox.profiles.vault._door", lambda keyring: _Door.LOCKED)
         with pytest.raises(VaultLocked):
-            vault.set_unasked(NAME, "two")
+            vault.set_without_prompt(NAME, "two")
     assert backend.asked == 0
     backend.answer(unlock=False)
     with pytest.raises(VaultLocked):
         vault.get(NAME)  # a person is still asked once
     assert backend.asked == 1
     with pytest.raises(VaultLocked):
-        vault.set_unasked(NAME, "two")
+        vault.set_without_prompt(NAME, "two")
     with pytest.raises(VaultLocked):
         vault.get(NAME)
     assert backend.asked == 1
@@ -213,13 +213,13 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
 def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, monkeypatch):
     vault = KeyringVault()
     vault.set(NAME, "one")
-    assert vault.get_unasked(NAME) == "one"
-    assert vault.get_unasked("another") is None
+    assert vault.get_without_prompt(NAME) == "one"
+    assert vault.get_without_prompt("another") is None
     backend.locked = True
     with monkeypatch.context() as patch:
         patch.setattr("vbdesk.outbox.profiles.vault._door", lambda keyring: _Door.LOCKED)
         with pytest.raises(VaultLocked):
-            vault.get_unasked(NAME)
+            vault.get_without_prompt(NAME)
     assert backend.asked == 0
     backend.answer(unlock=False)
     with pytest.raises(VaultLocked):
@@ -231,7 +231,7 @@ def test_a_keyring_that_hangs_keeps_nobody_who_writes_unasked(backend):
     vault = KeyringVault(patience_s=0.02)
     backend.locked = True
     with pytest.raises(VaultWaiting):
-        vault.set_unasked(NAME, "two")
+        vault.set_without_prompt(NAME, "two")
     backend.answer(unlock=True)
 
 
@@ -246,7 +246,7 @@ def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
         if len(pauses) == 3:
             backend.answer(unlock=True)
 
-    assert patiently(lambda: vault.get(NAME), said.append, pause) == "one"
+    assert retry_while_waiting(lambda: vault.get(NAME), said.append, pause) == "one"
     assert len(said) == 1
 
 

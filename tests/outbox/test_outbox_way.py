@@ -13,7 +13,7 @@ from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.vault import VaultLocked
-from vbdesk.outbox.sync.connectivity import Reach
+from vbdesk.outbox.sync.connectivity import ConnectivityState
 from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
@@ -52,16 +52,16 @@ PAGE = "<!doctype html><title>Welcome to our Wi-Fi</title>"
 @pytest.mark.parametrize(
     ("fault", "reach", "words"),
     [
-        (failing_with(OSError(errno.ENETUNREACH, "no")), Reach.OFFLINE, "Wi-Fi"),
-        (failing_with(socket.gaierror(-2, "no")), Reach.NAME, "name"),
-        (failing_with(ConnectionRefusedError()), Reach.SERVICE_DOWN, "nothing is running"),
-        (failing_with(ssl.SSLError("no")), Reach.TLS, "secure"),
-        (failing_with(expired()), Reach.CLOCK, "date"),
-        ("lost", Reach.SILENT, "in time"),
-        (503, Reach.SERVICE_DOWN, "problem of its own"),
-        (lambda _: httpx.Response(200, text=PAGE), Reach.PORTAL, "log in"),
-        (lambda _: httpx.Response(302, headers={"Location": "http://portal.test"}), Reach.PORTAL, "log in"),
-        (lambda _: httpx.Response(200, json={"hello": 1}), Reach.FOREIGN, "not like the service"),
+        (failing_with(OSError(errno.ENETUNREACH, "no")), ConnectivityState.OFFLINE, "Wi-Fi"),
+        (failing_with(socket.gaierror(-2, "no")), ConnectivityState.NAME, "name"),
+        (failing_with(ConnectionRefusedError()), ConnectivityState.SERVICE_DOWN, "nothing is running"),
+        (failing_with(ssl.SSLError("no")), ConnectivityState.TLS, "secure"),
+        (failing_with(expired()), ConnectivityState.CLOCK, "date"),
+        ("lost", ConnectivityState.SILENT, "in time"),
+        (503, ConnectivityState.SERVICE_DOWN, "problem of its own"),
+        (lambda _: httpx.Response(200, text=PAGE), ConnectivityState.PORTAL, "log in"),
+        (lambda _: httpx.Response(302, headers={"Location": "http://portal.test"}), ConnectivityState.PORTAL, "log in"),
+        (lambda _: httpx.Response(200, json={"hello": 1}), ConnectivityState.FOREIGN, "not like the service"),
     ],
 )
 def test_what_is_in_the_way_is_told_apart(courier, service, drive, fault, reach, words):
@@ -71,7 +71,7 @@ def test_what_is_in_the_way_is_told_apart(courier, service, drive, fault, reach,
     assert words in courier.status.sentence
     assert "go on by themselves" in courier.status.sentence
     drive(courier, lambda: courier.status.connected is True)
-    assert (courier.status.reach, courier.status.sentence) == (Reach.CONNECTED, "Connected.")
+    assert (courier.status.reach, courier.status.sentence) == (ConnectivityState.CONNECTED, "Connected.")
 
 
 def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
@@ -81,7 +81,7 @@ def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
     waiting()
     drive(courier, seconds=3600)
     assert service.requests == []
-    assert courier.status.reach is Reach.OFFLINE
+    assert courier.status.reach is ConnectivityState.OFFLINE
     assert "no network" in courier.status.sentence
     network.now = ONLINE
     back = clock.monotonic()
@@ -104,7 +104,7 @@ def test_behind_a_login_page_that_the_system_knows_of_the_login_is_what_is_said(
     network.now = NetworkState(reachable=True, behind_portal=True)
     service.faults["credits"].append("unreachable")
     drive(courier, lambda: courier.status.connected is False)
-    assert courier.status.reach is Reach.PORTAL
+    assert courier.status.reach is ConnectivityState.PORTAL
     service.faults["credits"].extend(["unreachable"] * 4)
     drive(courier, lambda: service.count("credits") == 5)
     network.now = ONLINE  # logged in

@@ -45,7 +45,7 @@ from PySide6.QtWidgets import QApplication
 from service_books import StoredJob, samples_sha256
 from service_in_process import ServiceInProcess, http_date
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
@@ -56,14 +56,14 @@ from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.cells import StateMark
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import UnknownNetwork
-from vbdesk.outbox.sync.sync_worker import CourierStatus
+from vbdesk.outbox.sync.sync_worker import SyncStatus
 
-TARGET, COST, CREDITS = Target("sign", "stress"), 10, 100_000
+TARGET, COST, CREDITS = RecordingTarget("sign", "stress"), 10, 100_000
 ANALYSIS_S = (3.0, 25.0)
 TAKE_S = (15.5, 19.5)
 SUBJECTS = 12
@@ -228,7 +228,7 @@ class Page:
         self._look_at_news(count, status)
         tally.uploading_seen += bool(figures.uploading)
 
-    def _look_at_news(self, count: Counter[str], status: CourierStatus) -> None:
+    def _look_at_news(self, count: Counter[str], status: SyncStatus) -> None:
         news, moving = self._shown.news, sum(count[state] for state in ON_THEIR_WAY)
         if not moving:
             self._tally.holds(news is None or status.on_hold is not None, "the page speaks of what is done")
@@ -298,7 +298,7 @@ class Week:
             length = round(self.chance.uniform(*TAKE_S) * rate)
             first = self.chance.randrange(len(speech) - length)
             path = self.laptop.library.recording_folder / f"{number}.take"
-            writer = SealedTakeWriter(path, KEY, rate)
+            writer = EncryptedTakeWriter(path, KEY, rate)
             for start in range(first, first + length, rate):
                 writer.append(speech[start : min(start + rate, first + length)] + np.int16(number % 5))
             writer.close()

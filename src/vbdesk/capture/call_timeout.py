@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class NoAnswer(Exception):
+class CallTimedOut(Exception):
     """A call took longer than it may; it goes on in a thread of its own, and nobody waits for it."""
 
 
@@ -40,7 +40,7 @@ class _Call(Generic[T]):
             return self._given_up
 
 
-def within(limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+def call_within(limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
     """Call `work` in a thread and wait at most `limit_s` for it.
 
     Args:
@@ -55,7 +55,7 @@ def within(limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | No
     call = _Call(work, undo)
     threading.Thread(target=call.run, name="sound-system", daemon=True).start()
     if not call.done.wait(limit_s) and call.give_up():
-        raise NoAnswer
+        raise CallTimedOut
     call.done.wait()
     if call.error is not None:
         raise call.error

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vbdesk.capture.damaged_take import Part, Salvage, salvage
-from vbdesk.capture.encrypted_take import SealedError, SealedTakeWriter
+from vbdesk.capture.damaged_take import ReadablePart, Salvage, salvage
+from vbdesk.capture.encrypted_take import EncryptedFileError, EncryptedTakeWriter
 
 PARTS_NAMED = 3  # more are counted
 NOTICED_S = 0.05
@@ -67,7 +67,7 @@ class Leftovers:
     empty: tuple[Path, ...]
 
 
-def look_at_leftovers(folder: Path, key: bytes) -> Leftovers:
+def inspect_leftovers(folder: Path, key: bytes) -> Leftovers:
     """Look at every take in `folder`; one that is being recorded is among them. Changes nothing.
 
     Reads whole files: call it in a task.
@@ -81,7 +81,7 @@ def look_at_leftovers(folder: Path, key: bytes) -> Leftovers:
             found = salvage(path, key)
         except FileNotFoundError:  # decided about this moment
             continue
-        except (SealedError, OSError) as error:
+        except (EncryptedFileError, OSError) as error:
             damaged.append(DamagedTake(path, last_written, 0.0, f"Nothing of it can be read. {_why(error)}"))
             continue
         if not found.intact or (not found.parts and found.tail_bytes):
@@ -97,12 +97,12 @@ def look_at_leftovers(folder: Path, key: bytes) -> Leftovers:
 
 
 def find_leftovers(folder: Path, key: bytes) -> Leftovers:
-    """As `look_at_leftovers`; ends recoveries that a crash broke off, and deletes files in which nothing was recorded.
+    """As `inspect_leftovers`; ends recoveries that a crash broke off, and deletes files in which nothing was recorded.
 
     Raises OSError where a file cannot be renamed or deleted.
     """
     _end_recoveries(folder)
-    found = look_at_leftovers(folder, key)
+    found = inspect_leftovers(folder, key)
     for path in found.empty:
         path.unlink()
     return found
@@ -169,9 +169,9 @@ def _end_recoveries(folder: Path) -> None:
     offer_parts([part for part in parts if part not in unfinished])
 
 
-def _write(path: Path, part: Part, about: Mapping[str, Any], key: bytes) -> None:
+def _write(path: Path, part: ReadablePart, about: Mapping[str, Any], key: bytes) -> None:
     audio = part.audio
-    writer = SealedTakeWriter(path, key, audio.sample_rate, about)
+    writer = EncryptedTakeWriter(path, key, audio.sample_rate, about)
     try:
         for mark in audio.marks_s:
             writer.mark(mark)
@@ -185,7 +185,7 @@ def _write(path: Path, part: Part, about: Mapping[str, Any], key: bytes) -> None
     writer.close(closing=audio.closing)
 
 
-def _about(found: Salvage, part: Part, number: int) -> dict[str, Any]:
+def _about(found: Salvage, part: ReadablePart, number: int) -> dict[str, Any]:
     """The description of a part: when it was recorded, and in its note where it comes from."""
     about = dict(found.about)
     if found.proved:
@@ -208,7 +208,7 @@ def _last_written(path: Path) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _why(error: SealedError | OSError) -> str:
+def _why(error: EncryptedFileError | OSError) -> str:
     return f"The disk refused it: {error.strerror}." if isinstance(error, OSError) else str(error)
 
 

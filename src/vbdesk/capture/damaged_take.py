@@ -16,7 +16,7 @@ import numpy as np
 
 from vbdesk.capture.encrypted_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
 from vbdesk.capture.encrypted_take import TORN_BYTES, Frames, TakeAudio, TaskStart
-from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, Damaged, possible_keys, why_nothing_opens
+from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, FileDamaged, possible_keys, why_nothing_opens
 
 CHUNK_BYTES = 1024 * 1024
 PAGE_BYTES = 4096
@@ -24,7 +24,7 @@ MARK_BYTES = 1024  # a mark is smaller: what is larger is sound, whatever its da
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReadablePart:
     """A stretch of a take without a gap.
 
     Attributes:
@@ -55,7 +55,7 @@ class Salvage:
         proved: a digest proves that no sound is missing, whatever else is damaged.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ReadablePart, ...]
     about: Mapping[str, Any]
     complete: bool
     intact: bool
@@ -129,7 +129,7 @@ def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlo
             return found
         nameless = nameless or bool(found)
     if nameless:
-        raise Damaged(
+        raise FileDamaged(
             "Its description is damaged, so nobody can tell whose recording it is. Some of its sound is intact."
         )
     raise why_nothing_opens(content, key, take_key)
@@ -138,7 +138,7 @@ def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlo
 def _assembled(content: bytes, blocks: list[FoundBlock], sha256: str | None) -> Salvage:
     description = json.loads(blocks[0].plain)
     if "sample_rate" not in description:
-        raise Damaged("This is not a recording of the desk.")
+        raise FileDamaged("This is not a recording of the desk.")
     rate, about = description["sample_rate"], description["about"]
     closing: dict[str, Any] = next((json.loads(block.plain) for block in blocks if block.kind is BlockKind.END), {})
     stretches = _stretches(content, blocks)
@@ -221,8 +221,8 @@ def _joined(pieces: list[Frames]) -> Frames:
     return np.concatenate(pieces) if pieces else np.empty(0, np.int16)
 
 
-def _part(stretch: _Stretch, empty: TakeAudio) -> Part:
+def _part(stretch: _Stretch, empty: TakeAudio) -> ReadablePart:
     """A stretch with the marks and tasks that fall into it."""
     begin_s = stretch.begin / empty.sample_rate
     shifted = empty.part(begin_s, begin_s + len(stretch.frames) / empty.sample_rate)
-    return Part(begin_s, replace(shifted, samples=stretch.frames))
+    return ReadablePart(begin_s, replace(shifted, samples=stretch.frames))

@@ -9,7 +9,7 @@ from vbdesk.privacy import for_owner_alone, make_private
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedDevice:
     """A microphone that a person chose, by interface and name."""
 
     name: str
@@ -22,15 +22,15 @@ class RememberedMicrophone:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def load(self) -> Wanted | None:
+    def load(self) -> WantedDevice | None:
         """The choice; None where there is none, or none that can be read."""
         try:
             document = json.loads(self._path.read_text(encoding="utf-8"))
-            return Wanted(str(document["name"]), str(document["host_api"]))
+            return WantedDevice(str(document["name"]), str(document["host_api"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def save(self, wanted: Wanted) -> None:
+    def save(self, wanted: WantedDevice) -> None:
         """Keep the choice. Raises OSError."""
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
@@ -40,7 +40,7 @@ class RememberedMicrophone:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DeviceChoice:
     """Which microphone is used now.
 
     Attributes:
@@ -49,23 +49,23 @@ class Choice:
         notice: what a person should know of the last change; None when there is nothing to say.
     """
 
-    wanted: Wanted | None = None
+    wanted: WantedDevice | None = None
     devices: tuple[Device, ...] | None = None
     used: Device | None = None
     notice: str | None = None
 
-    def listed(self, devices: list[Device]) -> "Choice":
+    def listed(self, devices: list[Device]) -> "DeviceChoice":
         """After a new list: the wanted microphone if it is there, else the one in use, else the system's default."""
         now = tuple(devices)
         wanted = next((device for device in now if self._is_wanted(device)), None)
         same = next((device for device in now if self.used is not None and device.is_same(self.used)), None)
         default = next((device for device in now if device.is_default), None)
         used = wanted or same or default or next(iter(now), None)
-        return Choice(self.wanted, now, used, self._notice(used))
+        return DeviceChoice(self.wanted, now, used, self._notice(used))
 
-    def chosen(self, device: Device) -> "Choice":
+    def chosen(self, device: Device) -> "DeviceChoice":
         """After a person chose."""
-        return Choice(Wanted(device.name, device.host_api), self.devices, device)
+        return DeviceChoice(WantedDevice(device.name, device.host_api), self.devices, device)
 
     def _is_wanted(self, device: Device) -> bool:
         return self.wanted is not None and (device.name, device.host_api) == (self.wanted.name, self.wanted.host_api)

@@ -69,7 +69,7 @@ def _rank(device: Device) -> int:
     return HOST_API_ORDER.index(device.host_api) if device.host_api in HOST_API_ORDER else len(HOST_API_ORDER)
 
 
-class DevicesUnknown(Exception):
+class DeviceListUnavailable(Exception):
     """The sound system does not say which microphones there are."""
 
 
@@ -77,7 +77,7 @@ class DeviceLister(Protocol):
     """Tells which microphones there are now. May block for some seconds."""
 
     def devices(self) -> list[Device]:
-        """The microphones there are. Raises DevicesUnknown."""
+        """The microphones there are. Raises DeviceListUnavailable."""
 
 
 class PortAudioLister:
@@ -93,7 +93,7 @@ class PortAudioLister:
         """The microphones there are, 20 ms of work once the child runs.
 
         Raises:
-            DevicesUnknown: no answer in time; the next call tries a new child.
+            DeviceListUnavailable: no answer in time; the next call tries a new child.
         """
         with self._lock:
             if self._listings >= LISTINGS_PER_CHILD:
@@ -104,7 +104,7 @@ class PortAudioLister:
                 return offered([Device(**entry) for entry in json.loads(answer)])
             except (OSError, ValueError, queue.Empty) as error:
                 self._end_child()
-                raise DevicesUnknown("The sound system of this computer does not answer.") from error
+                raise DeviceListUnavailable("The sound system of this computer does not answer.") from error
 
     def close(self) -> None:
         """End the child."""
@@ -194,7 +194,7 @@ class DeviceWatch:
         while not self._stopping.is_set():
             try:
                 now = self._lister.devices()
-            except DevicesUnknown as error:
+            except DeviceListUnavailable as error:
                 if answers and self._on_no_answer is not None:
                     self._on_no_answer(str(error))
                 answers = False

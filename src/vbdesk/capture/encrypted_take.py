@@ -30,26 +30,34 @@ from vbdesk.capture.encrypted_blocks import (
     block_nonce,
     find_blocks,
 )
-from vbdesk.capture.take_keys import Damaged, KeyGone, SealedError, WrongKey, new_head, new_key, read_head
+from vbdesk.capture.take_keys import (
+    EncryptedFileError,
+    FileDamaged,
+    FileKeyMissing,
+    WrongKey,
+    new_head,
+    new_key,
+    read_head,
+)
 from vbdesk.privacy import for_owner_alone
 
 __all__ = [
     "MAX_BLOCK_BYTES",
     "BlockKind",
     "BlockWriter",
-    "Damaged",
+    "EncryptedFileError",
+    "EncryptedTakeWriter",
+    "FileDamaged",
+    "FileKeyMissing",
     "Frames",
-    "KeyGone",
-    "SealedError",
-    "SealedTakeWriter",
     "TakeAudio",
     "TaskStart",
     "WrongKey",
+    "decrypt_file",
+    "encrypt_file",
     "read_blocks",
-    "read_file",
     "read_frames",
     "read_take",
-    "seal_file",
     "sync_folder",
 ]
 
@@ -137,7 +145,7 @@ class BlockWriter:
         self._file.close()
 
 
-class SealedTakeWriter:
+class EncryptedTakeWriter:
     """Writes a take as it is recorded; every `append` has reached the disk when it returns.
 
     `key` is the library's: the take gets a key of its own, kept in the file until the library takes it in.
@@ -228,7 +236,7 @@ def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudi
         elif kind is BlockKind.END:
             closing = json.loads(plain)
     if "sample_rate" not in description:
-        raise Damaged("This is not a recording of the desk.")
+        raise FileDamaged("This is not a recording of the desk.")
     samples = np.concatenate(pieces)[: closing.get("frames")] if pieces else np.empty(0, np.int16)
     rate = description["sample_rate"]
     inside = [mark for mark in marks if mark["moment_s"] <= len(samples) / rate]
@@ -236,7 +244,7 @@ def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudi
     tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in inside if "task_id" in mark)
     take = TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
     if closing.get("sha256") not in (None, take.sha256()):
-        raise Damaged("The sound of this recording is not what was recorded, so it is not used.")
+        raise FileDamaged("The sound of this recording is not what was recorded, so it is not used.")
     return take
 
 
@@ -247,7 +255,7 @@ def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
             yield np.frombuffer(plain, "<i2").astype(np.int16, copy=False)
 
 
-def seal_file(source: Path, path: Path, take_key: bytes) -> None:
+def encrypt_file(source: Path, path: Path, take_key: bytes) -> None:
     """Copy a file into a new one at `path`, sealed with a key that is not put into it.
 
     Nothing is left there if it fails. Raises OSError.
@@ -267,8 +275,8 @@ def seal_file(source: Path, path: Path, take_key: bytes) -> None:
             writer.close()
 
 
-def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
-    """The bytes of a file sealed by `seal_file`; errors as `read_take`, Damaged also when it was cut off."""
+def decrypt_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
+    """The bytes of a file sealed by `encrypt_file`; errors as `read_take`, Damaged also when it was cut off."""
     content = bytearray()
     complete = False
     for kind, plain in read_blocks(path, key, take_key):
@@ -276,7 +284,7 @@ def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
             content += plain
         complete = kind is BlockKind.END
     if not complete:
-        raise Damaged("The copy of this file is not complete. Import the file again.")
+        raise FileDamaged("The copy of this file is not complete. Import the file again.")
     return bytes(content)
 
 
@@ -329,7 +337,7 @@ def read_blocks(
                     raise _not_this(take_key) from error
                 if size - begin <= TORN_BYTES and not _opens_after(path, cipher, begin, index):
                     return
-                raise Damaged("This recording was changed after it was made, so it is not used.") from error
+                raise FileDamaged("This recording was changed after it was made, so it is not used.") from error
             yield BlockKind(kind), plain
             if kind == BlockKind.END and not beyond_end:
                 return
@@ -341,11 +349,11 @@ def _opens_after(path: Path, cipher: AESGCM, begin: int, index: int) -> bool:
     return bool(find_blocks(path.read_bytes()[begin:], cipher, 0, index))
 
 
-def _not_this(take_key: bytes | None) -> SealedError:
+def _not_this(take_key: bytes | None) -> EncryptedFileError:
     """Why the very first block does not open."""
     if take_key is None:
         return WrongKey("This recording was sealed with another key. It is kept as it is.")
-    return Damaged("The file of this recording holds something else, or was changed, so it is not used.")
+    return FileDamaged("The file of this recording holds something else, or was changed, so it is not used.")
 
 
 def _to_json(document: Mapping[str, Any]) -> bytes:

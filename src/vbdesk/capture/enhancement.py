@@ -110,7 +110,7 @@ def frame_levels(samples: Frames, sample_rate: int) -> Levels:
     return np.asarray(10 * np.log10(np.maximum(power, 10 ** (LOWEST_DBFS / 10))))
 
 
-def judge_enhancement(levels_dbfs: Levels, rules: EnhancementRules | None = None) -> EnhancementHint:
+def detect_enhancement(levels_dbfs: Levels, rules: EnhancementRules | None = None) -> EnhancementHint:
     """Judge by frames of 10 ms with speech and pauses in them; `none` also where there are too few pauses to tell."""
     rules = rules or enhancement_rules()
     if len(levels_dbfs) == 0:

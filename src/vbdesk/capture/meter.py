@@ -22,7 +22,7 @@ PAIRS_PER_SECOND = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class InputLevels:
     """A moment of the meter, in dBFS; -inf is digital silence.
 
     Attributes:
@@ -42,10 +42,10 @@ class Levels:
     silent_s: float = 0.0
 
 
-SILENCE = Levels(-np.inf, -np.inf, -np.inf, False, None)
+SILENCE = InputLevels(-np.inf, -np.inf, -np.inf, False, None)
 
 
-class LevelMeter:
+class InputLevelMeter:
     """Levels of a stream of blocks."""
 
     def __init__(self, sample_rate: int) -> None:
@@ -71,11 +71,11 @@ class LevelMeter:
             self._blocks.popleft()
         self._snapshot = self._measured()
 
-    def levels(self) -> Levels:
+    def levels(self) -> InputLevels:
         """The latest levels."""
         return self._snapshot
 
-    def _measured(self) -> Levels:
+    def _measured(self) -> InputLevels:
         held = [block for block in self._blocks if block[0] > self._time_s - HOLD_S]
         recent = [block[2] for block in self._blocks if block[0] > self._time_s - RMS_S]
         floor = None
@@ -83,7 +83,7 @@ class LevelMeter:
             floor = to_dbfs(
                 float(np.sqrt(np.percentile([block[2] for block in self._blocks], FLOOR_PERCENTILE)) / FULL_SCALE)
             )
-        return Levels(
+        return InputLevels(
             peak_dbfs=to_dbfs(self._blocks[-1][1] / FULL_SCALE),
             held_peak_dbfs=to_dbfs(max(block[1] for block in held) / FULL_SCALE),
             rms_dbfs=to_dbfs(float(np.sqrt(np.mean(recent))) / FULL_SCALE),

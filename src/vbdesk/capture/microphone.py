@@ -34,7 +34,7 @@ class MicrophoneError(Exception):
     """The microphone cannot be used; `str(error)` is one sentence for a person."""
 
 
-class Session(Protocol):
+class MicrophoneStream(Protocol):
     """An open microphone."""
 
     @property
@@ -48,7 +48,7 @@ class Session(Protocol):
 class Microphone(Protocol):
     """Something that can be listened to."""
 
-    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> Session:
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> MicrophoneStream:
         """Begin to listen on `device`, the system's choice if None. May block for some seconds, never for longer.
 
         Args:
@@ -64,14 +64,14 @@ class Microphone(Protocol):
 class PortAudioMicrophone:
     """The microphones of this computer."""
 
-    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioSession":
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioStream":
         """Begin to listen; see `Microphone.open`."""
 
-        def opened() -> PortAudioSession:
+        def opened() -> PortAudioStream:
             try:
                 portaudio.refresh_if_idle()
                 index = None if device is None else portaudio.input_index(device.name, device.host_api)
-                return PortAudioSession(index, sink, on_end)
+                return PortAudioStream(index, sink, on_end)
             except (portaudio.errors(), ValueError, OSError) as error:
                 name = f"“{device.name}”" if device else "of this computer"
                 raise MicrophoneError(
@@ -80,14 +80,14 @@ class PortAudioMicrophone:
                 ) from error
 
         try:
-            return portaudio.answered(opened, PortAudioSession.close)
+            return portaudio.answered(opened, PortAudioStream.close)
         except portaudio.SoundSystemHangs as error:
             raise MicrophoneError(
                 f"{error} Nothing was recorded; wait a moment and try again, or start the computer anew."
             ) from error
 
 
-class PortAudioSession:
+class PortAudioStream:
     """An open stream of PortAudio."""
 
     def __init__(self, index: int | None, sink: Sink, on_end: Callable[[], None]) -> None:
@@ -128,16 +128,16 @@ class FileMicrophone:
         self._position = 0
         self._frozen = False
         self._listed = True
-        self._session: FileSession | None = None
+        self._session: FileStream | None = None
         self.device = Device("File microphone", "file", True)
 
-    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileSession":
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileStream":
         """Begin to listen; MicrophoneError once it is unplugged."""
         if not self._listed:
             raise MicrophoneError(
                 f"The microphone “{self.device.name}” cannot be opened. Nothing was recorded; plug it in again."
             )
-        self._session = FileSession(self._sample_rate, sink, on_end)
+        self._session = FileStream(self._sample_rate, sink, on_end)
         if self._pace is not None:
             self._session.run(self._play_by_itself)
         return self._session
@@ -179,7 +179,7 @@ class FileMicrophone:
         self._position += count
         return np.concatenate([heard, np.zeros(count - len(heard), np.int16)])
 
-    def _play_by_itself(self, session: "FileSession") -> None:
+    def _play_by_itself(self, session: "FileStream") -> None:
         block_s = BLOCK_FRAMES / self._sample_rate / (self._pace or 1.0)
         due = time.monotonic()
         while not session.stopping.wait(max(0.0, due - time.monotonic())):
@@ -188,7 +188,7 @@ class FileMicrophone:
                 session.sink(Block(self._next(BLOCK_FRAMES)))
 
 
-class FileSession:
+class FileStream:
     """An open FileMicrophone."""
 
     def __init__(self, sample_rate: int, sink: Sink, on_end: Callable[[], None]) -> None:
@@ -198,7 +198,7 @@ class FileSession:
         self.stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def run(self, player: Callable[["FileSession"], None]) -> None:
+    def run(self, player: Callable[["FileStream"], None]) -> None:
         """Play in a thread until closed."""
         self._thread = threading.Thread(target=player, args=(self,), name="file-microphone", daemon=True)
         self._thread.start()

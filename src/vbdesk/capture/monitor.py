@@ -8,11 +8,11 @@ import numpy as np
 
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import Frames
-from vbdesk.capture.enhancement import Enhancement, EnhancementHint, Levels, frame_levels, judge_enhancement
-from vbdesk.capture.meter import SILENCE, LevelMeter
-from vbdesk.capture.meter import Levels as MeterLevels
-from vbdesk.capture.microphone import Block, Microphone, Session
-from vbdesk.capture.room_check import RoomFinding, judge_room, room_rules
+from vbdesk.capture.enhancement import Enhancement, EnhancementHint, Levels, detect_enhancement, frame_levels
+from vbdesk.capture.meter import SILENCE, InputLevelMeter
+from vbdesk.capture.meter import InputLevels as MeterLevels
+from vbdesk.capture.microphone import Block, Microphone, MicrophoneStream
+from vbdesk.capture.room_check import RoomFinding, rate_room, room_rules
 
 ENHANCEMENT_MEMORY_S = 30.0
 ENHANCEMENT_EVERY_S = 2.0
@@ -25,7 +25,7 @@ class Monitor:
 
     def __init__(self, microphone: Microphone) -> None:
         self._microphone = microphone
-        self._session: Session | None = None
+        self._session: MicrophoneStream | None = None
         self._listening: _Listening | None = None
 
     def start(self, device: Device | None) -> None:
@@ -74,7 +74,7 @@ class _Listening:
     """One open microphone, measured in a thread of its own."""
 
     def __init__(self, blocks: "queue.SimpleQueue[Block | None]", sample_rate: int) -> None:
-        self.meter = LevelMeter(sample_rate)
+        self.meter = InputLevelMeter(sample_rate)
         self.room: RoomFinding | None = None
         self.hint = NO_HINT
         self.ended = False
@@ -114,7 +114,7 @@ class _Listening:
             return
         self._room_so_far.append(samples)
         if sum(map(len, self._room_so_far)) >= self._room_frames:
-            self.room = judge_room(np.concatenate(self._room_so_far), self._rate)
+            self.room = rate_room(np.concatenate(self._room_so_far), self._rate)
             self._room_so_far = None
 
     def _feed_enhancement(self, samples: Frames) -> None:
@@ -127,4 +127,4 @@ class _Listening:
         self._since_hint_s += heard / self._rate
         if self._since_hint_s >= ENHANCEMENT_EVERY_S:
             self._since_hint_s = 0.0
-            self.hint = judge_enhancement(np.concatenate(self._seconds))
+            self.hint = detect_enhancement(np.concatenate(self._seconds))

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from vbdesk.capture.call_timeout import NoAnswer, within
+from vbdesk.capture.call_timeout import CallTimedOut, call_within
 
 OPEN_LIMIT_S = 6.0  # a cold start of a sound server takes up to four
 CLOSE_LIMIT_S = 2.0
@@ -38,8 +38,8 @@ def answered(work: Callable[[], T], undo: Callable[[T], None]) -> T:
             return work()
 
     try:
-        return within(OPEN_LIMIT_S, locked, undo)
-    except NoAnswer as error:
+        return call_within(OPEN_LIMIT_S, locked, undo)
+    except CallTimedOut as error:
         raise SoundSystemHangs("The sound system of this computer does not answer.") from error
 
 
@@ -55,8 +55,8 @@ def _sounddevice() -> Any:
 
 
 def _leave(sd: Any) -> None:
-    with contextlib.suppress(NoAnswer):
-        within(CLOSE_LIMIT_S, sd._exit_handler)
+    with contextlib.suppress(CallTimedOut):
+        call_within(CLOSE_LIMIT_S, sd._exit_handler)
 
 
 def errors() -> type[Exception]:
@@ -128,8 +128,8 @@ def close(stream: Any) -> None:
                 _open.remove(stream)
                 stream.close(ignore_errors=True)
 
-    with contextlib.suppress(NoAnswer):
-        within(CLOSE_LIMIT_S, closed)
+    with contextlib.suppress(CallTimedOut):
+        call_within(CLOSE_LIMIT_S, closed)
 
 
 def _started(stream: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from vbdesk.capture.speech_meter import SpeechSoFar
+from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.resource_files import resource
@@ -64,7 +64,7 @@ _ProtocolFile = Annotated[_TaskFile | _SequenceFile, Field(discriminator="kind")
 _FILE: TypeAdapter[_TaskFile | _SequenceFile] = TypeAdapter(_ProtocolFile)
 
 
-class Task(_Strict):
+class ProtocolTask(_Strict):
     """One thing that a person is asked to do, in one language.
 
     Attributes:
@@ -87,16 +87,16 @@ class Task(_Strict):
     text: str
     picture: Path | None
 
-    def counted_s(self, so_far: SpeechSoFar) -> float:
+    def counted_s(self, so_far: SpeechProgress) -> float:
         """How much of what it needs was said since it began."""
         return so_far.task_speech_s if self.counts == "speech" else so_far.task_sound_s
 
-    def progress(self, so_far: SpeechSoFar) -> float:
+    def progress(self, so_far: SpeechProgress) -> float:
         """The same as a share of what it needs, 0 to 1."""
         return min(1.0, self.counted_s(so_far) / self.min_speech_s)
 
 
-class Protocol(_Strict):
+class RecordingProtocol(_Strict):
     """One protocol in one language: a task, or several in one recording.
 
     Attributes:
@@ -110,7 +110,7 @@ class Protocol(_Strict):
     icon: str
     title: str
     help: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[ProtocolTask, ...]
 
     @property
     def seconds(self) -> int:
@@ -143,7 +143,7 @@ class Protocol(_Strict):
 
 
 @cache
-def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> tuple[Protocol, ...]:
+def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> tuple[RecordingProtocol, ...]:
     """Every protocol, in its order, in the nearest language it has.
 
     Args:
@@ -204,12 +204,12 @@ def _in_language(
     files: dict[str, _TaskFile | _SequenceFile],
     wanted: str,
     folder: Path | None,
-) -> Protocol:
+) -> RecordingProtocol:
     language = nearest_language(wanted, tuple(file.languages))
     steps = file.steps if isinstance(file, _SequenceFile) else (file.id,)
     tasks = (files[step] for step in steps)
     words = file.languages[language]
-    return Protocol(
+    return RecordingProtocol(
         protocol_id=file.id,
         version=file.version,
         language=language,
@@ -220,13 +220,13 @@ def _in_language(
     )
 
 
-def _task(file: _TaskFile, wanted: str, folder: Path | None) -> Task:
+def _task(file: _TaskFile, wanted: str, folder: Path | None) -> ProtocolTask:
     language = nearest_language(wanted, tuple(file.languages))
     words = file.languages[language]
     picture = None
     if file.picture is not None:
         picture = resource("protocols", file.picture) if folder is None else folder / file.picture
-    return Task(
+    return ProtocolTask(
         task_id=file.id,
         language=language,
         seconds=file.seconds,

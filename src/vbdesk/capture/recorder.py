@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from vbdesk import __version__
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.devices import Device, DeviceLister
-from vbdesk.capture.encrypted_take import SealedTakeWriter
-from vbdesk.capture.meter import SILENCE, Levels
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+from vbdesk.capture.meter import SILENCE, InputLevels
 from vbdesk.capture.microphone import Microphone
-from vbdesk.capture.recording import Health, Phase, Recording
-from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
+from vbdesk.capture.recording import RecordingHealth, RecordingPhase, RunningTake
+from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take
 from vbdesk.contract.ids import new_id
 from vbdesk.privacy import make_private
 
-__all__ = ["EndReason", "Health", "Phase", "Recorder", "RecordingFailed", "Take"]
+__all__ = ["EndReason", "Recorder", "RecordingFailed", "RecordingHealth", "RecordingPhase", "Take"]
 
 
 class RecordingFailed(Exception):
@@ -38,7 +38,7 @@ class Recorder:
         clock: Clock | None = None,
         lister: DeviceLister | None = None,
         on_finished: Callable[[Take], None] | None = None,
-        open_writer: Callable[..., SealedTakeWriter] = SealedTakeWriter,
+        open_writer: Callable[..., EncryptedTakeWriter] = EncryptedTakeWriter,
         speech_meter: Callable[[int], SpeechMeter] | None = SpeechMeter,
     ) -> None:
         """Make a recorder.
@@ -61,12 +61,12 @@ class Recorder:
         self._on_finished = on_finished
         self._open_writer = open_writer
         self._speech_meter = speech_meter
-        self._recording: Recording | None = None
+        self._recording: RunningTake | None = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> RecordingPhase:
         """What it does now."""
-        return Phase.IDLE if self._recording is None else self._recording.phase
+        return RecordingPhase.IDLE if self._recording is None else self._recording.phase
 
     @property
     def elapsed_s(self) -> float:
@@ -91,10 +91,10 @@ class Recorder:
             MicrophoneError: the microphone cannot be opened.
             RecordingFailed: a take is running, or nothing can be written.
         """
-        if self.phase is not Phase.IDLE:
+        if self.phase is not RecordingPhase.IDLE:
             raise RecordingFailed("A recording is running. Stop it before the next one begins.")
         self.close()
-        recording = Recording(self._clock, self._lister, device, self._on_finished, lead_in_s)
+        recording = RunningTake(self._clock, self._lister, device, self._on_finished, lead_in_s)
         session = self._microphone.open(device, recording.take_block, recording.stream_ended)
         path = self._folder / f"{new_id()}.take"
         described = {
@@ -165,17 +165,17 @@ class Recorder:
             self._recording.stop()
             self._recording.join()
 
-    def levels(self) -> Levels:
+    def levels(self) -> InputLevels:
         """The meter, cheap enough for every frame of a window."""
         return SILENCE if self._recording is None else self._recording.levels()
 
-    def speech(self) -> SpeechSoFar:
+    def speech(self) -> SpeechProgress:
         """What was said so far; as cheap."""
-        return SpeechSoFar() if self._recording is None else self._recording.speech()
+        return SpeechProgress() if self._recording is None else self._recording.speech()
 
-    def health(self) -> Health:
+    def health(self) -> RecordingHealth:
         """Frames lost so far, and a microphone that gives nothing; as cheap."""
-        return Health() if self._recording is None else self._recording.health()
+        return RecordingHealth() if self._recording is None else self._recording.health()
 
     def envelope(self) -> NDArray[np.int16]:
         """Lowest and highest sample of every 10 ms of the take, shape (n, 2)."""

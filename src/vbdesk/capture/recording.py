@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from vbdesk.capture.boot_clock import BootTime
 from vbdesk.capture.clock import Clock
-from vbdesk.capture.devices import Device, DeviceLister, DevicesUnknown, is_among
-from vbdesk.capture.encrypted_take import Frames, SealedTakeWriter
-from vbdesk.capture.meter import LevelMeter, Levels, LiveEnvelope
-from vbdesk.capture.microphone import Block, Session
-from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
+from vbdesk.capture.devices import Device, DeviceLister, DeviceListUnavailable, is_among
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, Frames
+from vbdesk.capture.meter import InputLevelMeter, InputLevels, LiveEnvelope
+from vbdesk.capture.microphone import Block, MicrophoneStream
+from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take, end_sentence
 from vbdesk.capture.take_keys import shred
 from vbdesk.contract.limits import MAX_DURATION_S
@@ -36,7 +36,7 @@ NOTICED_LOSS_S = 0.5
 JOIN_S = 3.0  # a listing may take longer where the sound system hangs: nobody waits for that
 
 
-class Phase(StrEnum):
+class RecordingPhase(StrEnum):
     """What the recorder does."""
 
     IDLE = "idle"
@@ -46,7 +46,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class RecordingHealth:
     """How whole a running take is; see `Take` for the fields it has in the end.
 
     Attributes:
@@ -74,7 +74,7 @@ class _Command(StrEnum):
     RESUME = "resume"
 
 
-class Recording:
+class RunningTake:
     """A running take; `begin` starts it, `stop` ends it, and it may end by itself."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Recording:
         now, boot = clock.now(), clock.boot()
         self.recorded_at: datetime = now + timedelta(seconds=lead_in_s)
         self.boot = BootTime(boot.boot_id, boot.seconds + lead_in_s)  # at the same moment, for the clock may be set
-        self.phase = Phase.RECORDING if lead_in_s <= 0 else Phase.LEAD_IN
+        self.phase = RecordingPhase.RECORDING if lead_in_s <= 0 else RecordingPhase.LEAD_IN
         self._clock = clock
         self._lister = lister
         self._device = device
@@ -105,13 +105,15 @@ class Recording:
         self._sealed = threading.Event()
         self._take: Take | None = None
 
-    def begin(self, session: Session, writer: SealedTakeWriter, path: Path, speech: SpeechMeter | None) -> None:
+    def begin(
+        self, session: MicrophoneStream, writer: EncryptedTakeWriter, path: Path, speech: SpeechMeter | None
+    ) -> None:
         """Start taking in what `session` hears, into `writer`."""
         self._session, self._writer, self._path, self._speech = session, writer, path, speech
         self._rate = session.sample_rate
         self._limit = round(MAX_DURATION_S * self._rate)
         self._lead_in_frames = round(self._lead_in_s * self._rate)
-        self._meter, self._envelope = LevelMeter(self._rate), LiveEnvelope(self._rate)
+        self._meter, self._envelope = InputLevelMeter(self._rate), LiveEnvelope(self._rate)
         self._last_block = self._last_seal = self._clock.monotonic()
         self._first_block: float | None = None
         self._threads = [threading.Thread(target=self._run, name="recorder", daemon=True)]
@@ -170,7 +172,7 @@ class Recording:
         """How long until the take begins."""
         return self._lead_in_frames / self._rate
 
-    def levels(self) -> Levels:
+    def levels(self) -> InputLevels:
         """The meter."""
         return self._meter.levels()
 
@@ -178,13 +180,13 @@ class Recording:
         """Lowest and highest sample of every 10 ms, shape (n, 2)."""
         return self._envelope.pairs()
 
-    def speech(self) -> SpeechSoFar:
+    def speech(self) -> SpeechProgress:
         """What was said so far."""
-        return SpeechSoFar() if self._speech is None else self._speech.so_far()
+        return SpeechProgress() if self._speech is None else self._speech.so_far()
 
-    def health(self) -> Health:
+    def health(self) -> RecordingHealth:
         """How whole it is."""
-        return Health(self._overflows, self._missing_s(), self._meter.levels().silent_s)
+        return RecordingHealth(self._overflows, self._missing_s(), self._meter.levels().silent_s)
 
     # The recorder's thread
 
@@ -192,7 +194,7 @@ class Recording:
         try:
             self._take = self._record_and_seal()
         finally:
-            self.phase = Phase.IDLE
+            self.phase = RecordingPhase.IDLE
             self._sealed.set()  # nobody waits for the microphone to close, which may take seconds
             if self._speech is not None:
                 self._speech.stop()
@@ -219,7 +221,7 @@ class Recording:
         while True:
             end = self._next()
             if end is not None:
-                cancelled = end.reason is EndReason.STOPPED and self.phase is Phase.LEAD_IN
+                cancelled = end.reason is EndReason.STOPPED and self.phase is RecordingPhase.LEAD_IN
                 return _End(EndReason.CANCELLED) if cancelled else end
             if self._waiting and self._clock.monotonic() - self._last_seal >= SEAL_S:
                 self._seal()
@@ -237,15 +239,15 @@ class Recording:
             return self._take_in(*item)
         if isinstance(item, _Mark):
             self._writer.mark(self.elapsed_s, item.task_id)
-        elif self.phase is not Phase.LEAD_IN:
+        elif self.phase is not RecordingPhase.LEAD_IN:
             self._pause_or_resume(item)
         return None
 
     def _pause_or_resume(self, command: _Command) -> None:
-        if command is _Command.PAUSE and self.phase is Phase.RECORDING:
-            self.phase, self._paused_at = Phase.PAUSED, self._clock.monotonic()
-        elif command is _Command.RESUME and self.phase is Phase.PAUSED:
-            self.phase = Phase.RECORDING
+        if command is _Command.PAUSE and self.phase is RecordingPhase.RECORDING:
+            self.phase, self._paused_at = RecordingPhase.PAUSED, self._clock.monotonic()
+        elif command is _Command.RESUME and self.phase is RecordingPhase.PAUSED:
+            self.phase = RecordingPhase.RECORDING
             self._pauses.append((self.elapsed_s, self._clock.monotonic() - self._paused_at))
 
     def _take_in(self, heard_at: float, block: Block) -> _End | None:
@@ -257,7 +259,7 @@ class Recording:
         self._overflows += block.overflowed
         self._meter.feed(block.samples)
         samples = self._after_lead_in(block.samples)
-        if self.phase is not Phase.RECORDING or len(samples) == 0:
+        if self.phase is not RecordingPhase.RECORDING or len(samples) == 0:
             return None
         samples = samples[: self._limit - self._frames]
         self._all_zero = self._all_zero and not samples.any()
@@ -272,14 +274,14 @@ class Recording:
 
     def _after_lead_in(self, samples: Frames) -> Frames:
         """What of a block belongs to the take."""
-        if self.phase is not Phase.LEAD_IN:
+        if self.phase is not RecordingPhase.LEAD_IN:
             return samples
         before = samples[: self._lead_in_frames]
         self._lead_in_frames -= len(before)
         if self._speech is not None and len(before):
             self._speech.feed(before, counts=False)
         if self._lead_in_frames == 0:
-            self.phase = Phase.RECORDING
+            self.phase = RecordingPhase.RECORDING
         return samples[len(before) :]
 
     def _seal(self) -> None:
@@ -325,7 +327,7 @@ class Recording:
         certain = 0
         while not self._sealed.wait(WATCH_S):
             frames_before = self._frames
-            with contextlib.suppress(DevicesUnknown):
+            with contextlib.suppress(DeviceListUnavailable):
                 if not is_among(device, lister.devices()):
                     self._queue.put(_End(EndReason.REPLACED, certain))
                     return

@@ -22,7 +22,7 @@ Level = Annotated[float, Field(lt=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 
-class RoomVerdict(StrEnum):
+class RoomRating(StrEnum):
     """What a room is like."""
 
     QUIET = "quiet"
@@ -78,7 +78,7 @@ class RoomFinding:
         sentence: what it means and what to do.
     """
 
-    verdict: RoomVerdict
+    verdict: RoomRating
     floor_dbfs: float | None
     sentence: str
 
@@ -95,20 +95,20 @@ def silence_advice(platform: str = sys.platform) -> str:
     return {"win32": texts.windows, "darwin": texts.macos}.get(platform, texts.linux)
 
 
-def judge_room(samples: Frames, sample_rate: int) -> RoomFinding:
+def rate_room(samples: Frames, sample_rate: int) -> RoomFinding:
     """Judge some seconds of a room, shape (n,), in which nobody should speak."""
     rules, texts = room_rules(), room_rules().texts
     levels = frame_levels(samples, sample_rate)
     if len(levels) == 0 or np.abs(samples.astype(np.int32)).max() <= SILENT_PEAK:
-        return RoomFinding(RoomVerdict.SILENT, None, silence_advice())
+        return RoomFinding(RoomRating.SILENT, None, silence_advice())
     floor = float(np.percentile(levels, rules.floor_percentile))
     if floor > rules.noise_limit_dbfs:
-        return RoomFinding(RoomVerdict.NOISY, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.noisy)
+        return RoomFinding(RoomRating.NOISY, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.noisy)
     if np.percentile(levels, LOUD_PERCENTILE) - floor > rules.disturbed_db:
-        return RoomFinding(RoomVerdict.DISTURBED, floor, texts.disturbed)
+        return RoomFinding(RoomRating.DISTURBED, floor, texts.disturbed)
     if floor > rules.watch_dbfs:
-        return RoomFinding(RoomVerdict.WATCH, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.watch)
-    return RoomFinding(RoomVerdict.QUIET, floor, texts.quiet)
+        return RoomFinding(RoomRating.WATCH, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.watch)
+    return RoomFinding(RoomRating.QUIET, floor, texts.quiet)
 
 
 def _hums(samples: Frames, sample_rate: int, rules: RoomRules) -> bool:

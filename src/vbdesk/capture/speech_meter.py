@@ -31,7 +31,7 @@ HIGHEST_FLOOR_DBFS = -40.0  # a vowel that fills the memory must not become the 
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechSoFar:
+class SpeechProgress:
     """What was said until now.
 
     Attributes:
@@ -72,9 +72,9 @@ class SpeechCounter:
         """Count a new task from here."""
         self._task_speech = self._task_sound = 0
 
-    def so_far(self) -> SpeechSoFar:
+    def so_far(self) -> SpeechProgress:
         """The counts."""
-        return SpeechSoFar(
+        return SpeechProgress(
             speech_s=self._speech * CHUNK_S,
             sound_s=self._sound * CHUNK_S,
             task_speech_s=self._task_speech * CHUNK_S,
@@ -131,7 +131,7 @@ class SpeechMeter:
         """Begin to listen to blocks of `sample_rate` Hz."""
         self._sample_rate = sample_rate
         self._blocks: queue.SimpleQueue[tuple[Frames, bool] | None] = queue.SimpleQueue()
-        self._so_far = SpeechSoFar()
+        self._so_far = SpeechProgress()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="speech-meter", daemon=True)
         self._thread.start()
@@ -145,7 +145,7 @@ class SpeechMeter:
         self._blocks.put((_NEW_TASK, False))
         self._so_far = replace(self._so_far, task_speech_s=0.0, task_sound_s=0.0)
 
-    def so_far(self) -> SpeechSoFar:
+    def so_far(self) -> SpeechProgress:
         """The latest counts, some 50 ms old."""
         return self._so_far
 

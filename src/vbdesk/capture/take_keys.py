@@ -33,19 +33,19 @@ SLOT_BEGIN = len(MAGIC) + SALT_BYTES
 BLANK = bytes(SLOT_BYTES)
 
 
-class SealedError(Exception):
+class EncryptedFileError(Exception):
     """A sealed file cannot be read; `str(error)` is one sentence for a person."""
 
 
-class WrongKey(SealedError):
+class WrongKey(EncryptedFileError):
     """The file was sealed with another key."""
 
 
-class Damaged(SealedError):
+class FileDamaged(EncryptedFileError):
     """The file was changed after it was sealed, or is no sealed file."""
 
 
-class KeyGone(SealedError):
+class FileKeyMissing(EncryptedFileError):
     """The file's own key is not in it: it is in the library, or was destroyed."""
 
 
@@ -79,11 +79,11 @@ def read_head(file: BinaryIO, library_key: bytes, take_key: bytes | None = None)
         return library_key, salt
     slot = file.read(SLOT_BYTES)
     if magic != MAGIC or len(slot) != SLOT_BYTES:
-        raise Damaged("This is not a recording of the desk.")
+        raise FileDamaged("This is not a recording of the desk.")
     if take_key is not None:
         return take_key, salt
     if slot == BLANK:
-        raise KeyGone("The key to this recording is not here any more, so nobody can open it.")
+        raise FileKeyMissing("The key to this recording is not here any more, so nobody can open it.")
     try:
         opened = AESGCM(library_key).decrypt(slot[:_NONCE_BYTES], slot[_NONCE_BYTES:], _place(salt))
     except InvalidTag as error:
@@ -107,18 +107,18 @@ def possible_keys(
         yield library_key, salt, SLOT_BEGIN
 
 
-def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> SealedError:
+def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> EncryptedFileError:
     """Why not one block of a file opens, as far as that can be told."""
     if not content:
-        return Damaged("The file is empty.")
+        return FileDamaged("The file is empty.")
     if not content.startswith((MAGIC, MAGIC_OF_OLD)) or len(content) < SLOT_BEGIN + SLOT_BYTES:
-        return Damaged("The file is not a recording of the desk, or its beginning is damaged.")
+        return FileDamaged("The file is not a recording of the desk, or its beginning is damaged.")
     if take_key is not None:
-        return Damaged("The file holds another recording, or its beginning is damaged.")
+        return FileDamaged("The file holds another recording, or its beginning is damaged.")
     if content.startswith(MAGIC) and content[SLOT_BEGIN : SLOT_BEGIN + SLOT_BYTES] == BLANK:
-        return KeyGone("The key to this recording is not here any more, so nobody can open it.")
+        return FileKeyMissing("The key to this recording is not here any more, so nobody can open it.")
     if content.startswith(MAGIC) and _key_in_slot(content, library_key) is not None:
-        return Damaged("All of it is damaged.")
+        return FileDamaged("All of it is damaged.")
     return WrongKey("It was sealed with another key, or its beginning is damaged.")
 
 

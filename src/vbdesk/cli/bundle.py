@@ -13,12 +13,12 @@ from vbdesk.cli.connection import (
     STATUSES,
     AsJson,
     DataDir,
-    disk_faults_told,
     named_profile,
-    told,
+    report_disk_faults,
+    report_errors,
     vault_of,
 )
-from vbdesk.cli.locked_library import held_library
+from vbdesk.cli.locked_library import locked_library
 from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ bundle = typer.Typer(
 @bundle.command()
 def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
     """Print the public key of this computer: who has it can make bundles that only this computer opens."""
-    from vbdesk.cli.paths import places
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.bundles.bundle_keys import public_key
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    with _told(), told():  # the desk may be open meanwhile
-        place = places(data_dir)
+    with _told(), report_errors():  # the desk may be open meanwhile
+        place = desk_paths(data_dir)
         known = named_profile(profile, place)
         if known.secrets == "session":
             fail(f"The keys of {known.name} are kept by the open desk alone, as you chose: no bundle can be for it.", 4)
         vault = vault_of(known, place)
-        say(patiently(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
+        say(retry_while_waiting(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
 
 
 @bundle.command(epilog=STATUSES)
@@ -61,20 +61,20 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Hand over the recordings that wait to be sent, in one sealed file; they stay here too, but are not sent here."""
-    from vbdesk.outbox.bundles.bundle_export import export_bundle, owner_of, ready
-    from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase
+    from vbdesk.outbox.bundles.bundle_export import export_bundle, exportable_recordings, owner_of
+    from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
-    with _told(), held_library(profile, data_dir) as held:
-        if held.library.store.held:  # `held_library` says why
+    with _told(), locked_library(profile, data_dir) as held:
+        if held.library.store.held:  # `locked_library` says why
             refusal = "Nothing was handed over, because it is not sure that this is the newest list of recordings."
             fail(refusal, ACT_FIRST)
         chosen = None
         if group:
-            waiting = ready(held.library)
+            waiting = exportable_recordings(held.library)
             items = [*waiting.items, *(left.item for left in waiting.left_out)]
             chosen = [item.take_id for item in items if item.group_id in group]
-        lock = ForPassphrase(_new_passphrase()) if for_key is None else ForKey(for_key)
+        lock = PassphraseLock(_new_passphrase()) if for_key is None else KeyLock(for_key)
         with _progress("Writing and reading back") as progress:
             try:
                 done = export_bundle(
@@ -103,7 +103,7 @@ def import_(
     from vbdesk.outbox.bundles.bundle_import import import_bundle
     from vbdesk.outbox.bundles.bundle_keys import secret_of
 
-    with _told(), held_library(profile, data_dir) as held:
+    with _told(), locked_library(profile, data_dir) as held:
         passphrase = None
         if read_head(file).needs_passphrase:
             passphrase = typer.prompt("Passphrase of the bundle", hide_input=True, err=True)
@@ -129,7 +129,7 @@ def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson 
     """List the bundles made here, and what has become of their recordings; finish those that were left open."""
     from vbdesk.outbox.bundles.bundle_export import bundles, settle
 
-    with _told(), held_library(profile, data_dir) as held:
+    with _told(), locked_library(profile, data_dir) as held:
         settle(held.library)
         known = bundles(held.library)
     if as_json:
@@ -155,7 +155,7 @@ def take_back(
     """Let this computer send what is still handed over in a bundle, for example when the stick is lost."""
     from vbdesk.outbox.bundles import bundle_export as outbox
 
-    with _told(), held_library(profile, data_dir) as held:
+    with _told(), locked_library(profile, data_dir) as held:
         wanted = [
             each for each in outbox.bundles(held.library) if name in (each.bundle_id, each.path.name, str(each.path))
         ]
@@ -171,15 +171,15 @@ def take_back(
 @contextmanager
 def _told() -> Iterator[None]:
     """End the command with the sentence of what went wrong with a bundle."""
-    from vbdesk.capture.encrypted_take import SealedError
-    from vbdesk.outbox.bundles.bundle_errors import BundleError, NoRoom
+    from vbdesk.capture.encrypted_take import EncryptedFileError
+    from vbdesk.outbox.bundles.bundle_errors import BundleDiskFull, BundleError
 
     try:
-        with disk_faults_told():
+        with report_disk_faults():
             yield
-    except NoRoom as error:
+    except BundleDiskFull as error:
         fail(str(error), LATER)
-    except (BundleError, SealedError) as error:
+    except (BundleError, EncryptedFileError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}. Nothing was changed.")

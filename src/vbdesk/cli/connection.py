@@ -25,10 +25,10 @@ import typer
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
-    from vbdesk.cli.paths import Places
+    from vbdesk.cli.paths import DeskPaths
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.client.request_file import RequestFile
-    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.profiles import Profile
     from vbdesk.outbox.profiles.vault import Vault
 
@@ -53,7 +53,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ConnectedAccount:
     """A way to a service.
 
     Attributes:
@@ -76,7 +76,7 @@ def open_client(
     environ: Mapping[str, str] = os.environ,
     vault: "Vault | None" = None,
     budget: "RequestBudget | None" = None,
-) -> Iterator[Connection]:
+) -> Iterator[ConnectedAccount]:
     """Connect as the command line says; whatever goes wrong in the block ends the command with one sentence.
 
     Args:
@@ -86,7 +86,7 @@ def open_client(
         vault: where keys of profiles are; the system's keyring if None.
         budget: of a profile's account, where this program has asked in its name before.
     """
-    with told():
+    with report_errors():
         if profile is None and names_account(environ):
             with _of_environment(environ, data_dir) as connection:
                 yield connection
@@ -103,9 +103,9 @@ def names_account(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
-    from vbdesk.client import ClientError, InUse, LinesDamaged, WrongFolder
+    from vbdesk.client import ClientError, FilesInUse, JsonLinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing
@@ -125,14 +125,14 @@ def told() -> Iterator[None]:
         fail(f"{error} The desk takes the recovery key when it opens this profile.", ACT_FIRST)
     except (VaultError, LibraryKeyMissing) as error:
         fail(str(error), ACT_FIRST)
-    except InUse as error:
+    except FilesInUse as error:
         fail(str(error), LATER)
-    except (ProfilesUnreadable, LinesDamaged, WrongFolder) as error:
+    except (ProfilesUnreadable, JsonLinesDamaged, WrongFolder) as error:
         fail(str(error))
 
 
 @contextmanager
-def disk_faults_told() -> Iterator[None]:
+def report_disk_faults() -> Iterator[None]:
     """End the command with one sentence where the disk is full, write-protected or gone; other errors pass."""
     import sqlite3
 
@@ -149,17 +149,17 @@ def disk_faults_told() -> Iterator[None]:
 
 def status_of(error: "ClientError") -> int:
     """How a command ends that met `error`."""
-    from vbdesk.client import Kind
+    from vbdesk.client import ErrorKind
     from vbdesk.client.errors import InsufficientCredits, Unauthorized
 
     if isinstance(error, Unauthorized | InsufficientCredits):
         return ACT_FIRST
-    return LATER if error.kind is Kind.RETRYABLE else REFUSED
+    return LATER if error.kind is ErrorKind.RETRYABLE else REFUSED
 
 
 @contextmanager
-def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[Connection]:
-    from vbdesk.cli.paths import places
+def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[ConnectedAccount]:
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.client import RequestBudget
     from vbdesk.client.environment import account_in
 
@@ -171,7 +171,7 @@ def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterat
         service = _service(account.base_url)
     except ValueError:
         fail("VBDESK_BASE_URL is not an address. Give it with http:// or https:// in front.", USAGE)
-    requests = requests_file(places(data_dir), service, account.credentials.account_id)
+    requests = requests_file(desk_paths(data_dir), service, account.credentials.account_id)
     budget = RequestBudget.of_plan(account.plan, requests)
     with _connected(account.base_url, account.credentials, budget, None, service) as connection:
         yield connection
@@ -184,11 +184,11 @@ def _of_profile(
     environ: Mapping[str, str],
     vault: "Vault | None",
     budget: "RequestBudget | None",
-) -> Iterator[Connection]:
-    from vbdesk.cli.paths import places
+) -> Iterator[ConnectedAccount]:
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Credentials, RequestBudget
 
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     profile = named_profile(wanted, place)
     known = vault or vault_of(profile, place)
     key = api_key(profile, known, environ)
@@ -202,7 +202,7 @@ def _of_profile(
         yield connection
 
 
-def named_profile(wanted: str | None, place: "Places") -> "Profile":
+def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":
     """The profile of this name or id, the one in use if None; ends the command if there is none."""
     from vbdesk.client.environment import ACCOUNT, ADDRESS, KEY
     from vbdesk.outbox.library.opening import ProfileUnknown, find_profile
@@ -218,43 +218,43 @@ def named_profile(wanted: str | None, place: "Places") -> "Profile":
 def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.environ) -> str:
     """The profile's key; waits while the keyring waits for a person. Raises VaultError."""
     from vbdesk.client.environment import KEY
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
     if profile.secrets == "session":  # it is not in the keyring, as its owner wanted
         if not environ.get(KEY):
             fail(f"The key of {profile.name} is not kept on this computer. Set {KEY}.", ACT_FIRST)
         return environ[KEY].strip()
-    key = patiently(lambda: vault.get(profile.api_key_name), lambda sentence: say(sentence, err=True))
+    key = retry_while_waiting(lambda: vault.get(profile.api_key_name), lambda sentence: say(sentence, err=True))
     if key is None:
         fail(f"The key of {profile.name} is not in the keyring. Enter it in the desk, under Account.", ACT_FIRST)
     return key
 
 
-def vault_of(profile: "Profile", place: "Places") -> "Vault":
+def vault_of(profile: "Profile", place: "DeskPaths") -> "Vault":
     """Where the keys of a profile are; asks for the passphrase of this computer, where that opens them."""
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     return _ask_for_passphrase(place) if profile.secrets == "passphrase" else KeyringVault()
 
 
-def local_service_key(place: "Places", vault: "Vault") -> bytes:
+def local_service_key(place: "DeskPaths", vault: "Vault") -> bytes:
     """The key of the service on this computer; made on first use. Raises VaultError, ServiceKeyMissing."""
-    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyStore
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    if isinstance(vault, SealedVault):
+    if isinstance(vault, EncryptedVault):
         return vault.service_key
     store = ServiceKeyStore(place.service)
     try:
-        return patiently(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
+        return retry_while_waiting(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
     except PassphraseNeeded:
         return _ask_for_passphrase(place).service_key
 
 
-def _ask_for_passphrase(place: "Places") -> "SealedVault":
+def _ask_for_passphrase(place: "DeskPaths") -> "EncryptedVault":
     """What the passphrase of this computer opens; a command without a terminal ends here."""
-    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.service_key import PassphraseWrong, ServiceKeyMissing, ServiceKeyStore
 
     if not sys.stdin.isatty():
@@ -264,11 +264,11 @@ def _ask_for_passphrase(place: "Places") -> "SealedVault":
         key = ServiceKeyStore(place.service).unlock(passphrase).key
     except (PassphraseWrong, ServiceKeyMissing) as error:
         fail(str(error), ACT_FIRST)
-    return SealedVault(place.service, key)
+    return EncryptedVault(place.service, key)
 
 
 @contextmanager
-def running(profile: "Profile", place: "Places", vault: "Vault") -> Iterator[str]:
+def running(profile: "Profile", place: "DeskPaths", vault: "Vault") -> Iterator[str]:
     """The address of the profile's service; one of this computer runs for as long as the block does.
 
     Raises:
@@ -290,7 +290,7 @@ def running(profile: "Profile", place: "Places", vault: "Vault") -> Iterator[str
 @contextmanager
 def _connected(
     base_url: str, credentials: "Credentials", budget: "RequestBudget", name: str | None, service: str
-) -> Iterator[Connection]:
+) -> Iterator[ConnectedAccount]:
     from vbdesk.client import Client
 
     try:
@@ -298,7 +298,7 @@ def _connected(
     except ValueError as error:
         fail(str(error), USAGE)
     with client:
-        yield Connection(client, base_url, credentials.account_id, name, service)
+        yield ConnectedAccount(client, base_url, credentials.account_id, name, service)
 
 
 def service_of(profile: "Profile") -> str:
@@ -311,13 +311,13 @@ def _service(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
-def requests_file(place: "Places", service: str, account_id: str) -> "RequestFile":
+def requests_file(place: "DeskPaths", service: str, account_id: str) -> "RequestFile":
     """What the commands of an account asked lately: a loop of them keeps within the plan as one program does."""
     from vbdesk.client.request_file import RequestFile
 
     return RequestFile(account_file(place, "requests", service, account_id))
 
 
-def account_file(place: "Places", folder: str, service: str, account_id: str) -> Path:
+def account_file(place: "DeskPaths", folder: str, service: str, account_id: str) -> Path:
     """Where commands keep something of an account: another service may know another account by the same id."""
     return place.data / folder / f"{quote(account_id, safe='')}@{quote(service, safe='')}.jsonl"

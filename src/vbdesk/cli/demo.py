@@ -39,7 +39,7 @@ console = Console(highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class DemoSample:
     """One recording of the demonstration and the day it is said to be from."""
 
     path: Path
@@ -47,14 +47,14 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class DemoSamples:
     """The recordings that ship with the product."""
 
     title: str
     licence: str
     group_id: str
     model: str
-    recordings: tuple[Sample, ...]
+    recordings: tuple[DemoSample, ...]
 
 
 class DemoFailed(Exception):
@@ -106,7 +106,7 @@ def _run(folder: Path, window: bool) -> None:
         _open_desk(folder, samples.group_id, endpoint, credentials)
 
 
-def _samples() -> Samples:
+def _samples() -> DemoSamples:
     from vbdesk.resource_files import resource
 
     with resource("samples", "samples.toml").open("rb") as file:
@@ -114,10 +114,10 @@ def _samples() -> Samples:
     yesterday = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
     files = data["files"]
     recordings = tuple(
-        Sample(resource("samples", name), yesterday - timedelta(days=_DAYS_APART * (len(files) - 1 - index)))
+        DemoSample(resource("samples", name), yesterday - timedelta(days=_DAYS_APART * (len(files) - 1 - index)))
         for index, name in enumerate(files)
     )
-    return Samples(data["title"], data["licence"], data["group_id"], data["model"], recordings)
+    return DemoSamples(data["title"], data["licence"], data["group_id"], data["model"], recordings)
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def _client(endpoint: "Endpoint", credentials: "Credentials") -> "Client":
     return Client(endpoint.base_url, credentials)
 
 
-def _check(samples: Samples) -> list["Quality"]:
+def _check(samples: DemoSamples) -> list["Quality"]:
     """The check that the desk makes of every take, before anything is sent."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.quality import assess
@@ -156,7 +156,7 @@ def _check(samples: Samples) -> list["Quality"]:
     return qualities
 
 
-def _analyze(client: "Client", samples: Samples) -> list["Job"]:
+def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
     """Upload, submit and await every recording."""
     from vbdesk.client.analyze import Target
     from vbdesk.client.audio import AudioSource
@@ -185,7 +185,7 @@ def _analyze(client: "Client", samples: Samples) -> list["Job"]:
     return jobs
 
 
-def _print_results(samples: Samples, qualities: list["Quality"], jobs: list["Job"]) -> None:
+def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list["Job"]) -> None:
     from vbdesk.contract.results import ModelResult
 
     table = _table(

@@ -8,7 +8,7 @@ import typer
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.output import fail
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 
 
 def desk(
@@ -28,6 +28,6 @@ def desk(
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     keep_log(place.data)
     raise typer.Exit(run(Outside(data_dir=place.data, config_dir=place.config), scheme, profile))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
-from vbdesk.cli.doctor_service import examine_service
+from vbdesk.cli.doctor_service import check_service
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say, wrapped
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, Finding
+    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, DiagnosticFinding
 
 NEEDS_MENDING = 1
 _KEYRING_PATIENCE_S = 60.0  # the person is here, and may have to type a password first
@@ -41,7 +41,7 @@ def doctor(
     if service:
         if data_dir is None:
             fail("Say which service: vbdesk doctor --service --data-dir DIR.")
-        examine_service(data_dir, url, quick=quick, as_json=as_json, keys=read_keys(key_stdin))
+        check_service(data_dir, url, quick=quick, as_json=as_json, keys=read_keys(key_stdin))
         return
     if url is not None:
         fail("--url belongs to --service.")
@@ -51,7 +51,7 @@ def doctor(
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault
 
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S))
     diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
@@ -83,5 +83,5 @@ def _show(diagnosis: "Diagnosis") -> None:
         say("", "Nothing needs mending.")
 
 
-def _lines(finding: "Finding") -> list[str]:
+def _lines(finding: "DiagnosticFinding") -> list[str]:
     return wrapped(finding.sentence, f"{_MARKS[finding.health]:4}  {finding.topic}: ", " " * 6)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NEEDS_MENDING = 1
 
 
-def examine_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
+def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
     """Print the findings; end with status 1 if something needs mending."""
     from vbdesk.service.health.examination import examine
     from vbdesk.service.health.findings import Health

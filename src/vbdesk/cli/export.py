@@ -160,26 +160,26 @@ def _read(
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
     """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
     from vbdesk.cli.connection import named_profile, vault_of
-    from vbdesk.cli.paths import places
-    from vbdesk.outbox.library.audit import Deed, Part
+    from vbdesk.cli.paths import desk_paths
+    from vbdesk.outbox.library.audit import AuditAction, AuditPart
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
-    from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
-    from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+    from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary
+    from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
     from vbdesk.outbox.profiles.vault import VaultError
 
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     known = named_profile(profile, place)
     folder = library_folder(place.data, known.profile_id)
     if known.secrets == "session" or not (folder / "library.sqlite").exists():
         return
     try:
-        library = HeldLibrary(known, folder, vault or vault_of(known, place), part=Part.COMMAND_LINE)
-    except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError, OSError) as error:
+        library = LockedLibrary(known, folder, vault or vault_of(known, place), part=AuditPart.COMMAND_LINE)
+    except (LibraryInUse, LibraryKeyMissing, LibraryKeyWrong, LibraryUnreadable, VaultError, OSError) as error:
         say(f"{_NOT_NOTED} {error}", err=True)
         return
     try:
-        library.note(Deed.EXPORTED, detail=detail)
+        library.note(AuditAction.EXPORTED, detail=detail)
     except (OSError, sqlite3.Error) as error:
         what = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
         fail(f"{_NOT_NOTED} {what}", LATER)
@@ -192,11 +192,11 @@ class _KeptJobs:
     """Jobs that a folder of results has, and the service's for all others; a job that has ended never changes."""
 
     def __init__(self, folder: Path, others: "ReadsJobs") -> None:
-        from vbdesk.client.json_lines import LineFile, alone
+        from vbdesk.client.json_lines import JsonLinesFile, exclusive_lock
         from vbdesk.client.result_folder import JOBS
 
-        with alone(folder / ".lock"):  # a synchronisation may be at work on it
-            self._kept = {line["job_id"]: line for line in LineFile(folder / JOBS).read()}
+        with exclusive_lock(folder / ".lock"):  # a synchronisation may be at work on it
+            self._kept = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
         self._others = others
 
     def get(self, job_id: str) -> "Job":

@@ -12,7 +12,7 @@ OWN_FILES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DeskPaths:
     """Two folders; the same one where `--data-dir` names it.
 
     Attributes:
@@ -29,16 +29,16 @@ class Places:
         return self.data / "service"
 
 
-def places(data_dir: Path | None) -> Places:
+def desk_paths(data_dir: Path | None) -> DeskPaths:
     """The folders of the desk, as the system has them or as a person says. They may not exist yet."""
     import platformdirs
 
     if data_dir is None:
-        found = Places(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
+        found = DeskPaths(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
         tighten([found.data, found.config], deep=False)
     else:
         folder = data_dir.expanduser().resolve()
-        found = Places(folder, folder)
+        found = DeskPaths(folder, folder)
     for folder in {found.data, found.config}:  # an earlier release left their rights to the umask
         tighten((folder / name for name in OWN_FOLDERS), deep=False)
         tighten(path for pattern in OWN_FILES for path in folder.glob(pattern))

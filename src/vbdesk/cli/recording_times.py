@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-class Choice(StrEnum):
+class TimeChoice(StrEnum):
     """One of the times that are known of a recording: by the service, before a correction, or the one that it has."""
 
     SUGGESTED = "suggested"
@@ -23,20 +23,20 @@ class Choice(StrEnum):
     KEEP = "keep"
 
 
-TimeChoice = Choice | datetime
+DecidedTime = TimeChoice | datetime
 
 
-def parse_times(options: Iterable[str]) -> dict[str, TimeChoice]:
+def parse_times(options: Iterable[str]) -> dict[str, DecidedTime]:
     """What `--time` says, by take id or `all`; ends the command where it is not understood."""
     from vbdesk.outbox.library.recording_time import read_entered
 
-    chosen: dict[str, TimeChoice] = {}
+    chosen: dict[str, DecidedTime] = {}
     for option in options:
         take_id, _, text = option.partition("=")
         try:
-            chosen[take_id] = Choice(text) if text in list(Choice) else read_entered(text)
+            chosen[take_id] = TimeChoice(text) if text in list(TimeChoice) else read_entered(text)
         except ValueError as error:
-            words = ", ".join(f"{take_id}={each}" for each in Choice)
+            words = ", ".join(f"{take_id}={each}" for each in TimeChoice)
             fail(f"--time {option} is not understood. {error} Or write {words}.", USAGE)
         if take_id == ALL and isinstance(chosen[take_id], datetime):
             fail(
@@ -62,9 +62,9 @@ def undecided_times(library: "Library") -> "list[RecordingItem]":
 def how_to_decide(item: "RecordingItem") -> str:
     """What to do about one of them: its sentence, and the options."""
     known = item.time_doubt is not None and item.time_doubt.suggested is not None
-    choices = [f"--time {item.take_id}={Choice.SUGGESTED}"] if known else []
-    choices += [f"--time {item.take_id}={Choice.CLOCK}"] if item.original_time is not None else []
-    choices += [f"--time {item.take_id}={Choice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
+    choices = [f"--time {item.take_id}={TimeChoice.SUGGESTED}"] if known else []
+    choices += [f"--time {item.take_id}={TimeChoice.CLOCK}"] if item.original_time is not None else []
+    choices += [f"--time {item.take_id}={TimeChoice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
     return (
         f"{item.group_id}, {local_time(item.recorded_at)}: {item.reason}\n"
         f"  Use vbdesk sync with one of these: {', '.join(choices)}.{_explained(item)}"
@@ -76,10 +76,10 @@ def _explained(item: "RecordingItem") -> str:
     if item.original_time is None:
         return ""
     before, now = local_time(item.original_time), local_time(item.recorded_at)
-    return f"\n  {Choice.CLOCK} means {before}, the time before the correction. {Choice.KEEP} means {now}."
+    return f"\n  {TimeChoice.CLOCK} means {before}, the time before the correction. {TimeChoice.KEEP} means {now}."
 
 
-def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
+def decide_times(library: "Library", times: Mapping[str, DecidedTime]) -> None:
     """Put the chosen recordings back into the line with the time that was decided.
 
     A recording whose time was corrected and that is not sent can be named again.
@@ -97,7 +97,9 @@ def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
             say(_kept_sentence(decided), err=True)
 
 
-def _chosen(library: "Library", times: Mapping[str, TimeChoice]) -> "Iterator[tuple[RecordingItem, TimeChoice, bool]]":
+def _chosen(
+    library: "Library", times: Mapping[str, DecidedTime]
+) -> "Iterator[tuple[RecordingItem, DecidedTime, bool]]":
     """Each recording with its choice, and whether it was named."""
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.states import OutboxState
@@ -114,7 +116,7 @@ def _chosen(library: "Library", times: Mapping[str, TimeChoice]) -> "Iterator[tu
             fail(f"No recording {take_id} waits for a decision about its time.", USAGE)
 
 
-def _is_decided(library: "Library", item: "RecordingItem", choice: TimeChoice, *, is_named: bool) -> bool:
+def _is_decided(library: "Library", item: "RecordingItem", choice: DecidedTime, *, is_named: bool) -> bool:
     from vbdesk.outbox.library.library import NotAllowed
 
     try:
@@ -137,15 +139,15 @@ def _kept_sentence(decided: int) -> str:
     return f"Your decisions about the times of {decided} recordings are kept, whenever they are sent."
 
 
-def _decide(library: "Library", item: "RecordingItem", choice: TimeChoice) -> None:
+def _decide(library: "Library", item: "RecordingItem", choice: DecidedTime) -> None:
     from vbdesk.outbox.library.library import NotAllowed
     from vbdesk.outbox.library.states import OutboxState
 
-    if choice is Choice.KEEP or (choice is Choice.CLOCK and item.original_time is None):
+    if choice is TimeChoice.KEEP or (choice is TimeChoice.CLOCK and item.original_time is None):
         library.keep_recorded_at(item.take_id)
-    elif choice is Choice.CLOCK:
+    elif choice is TimeChoice.CLOCK:
         library.restore_recorded_at(item.take_id)
-    elif choice is Choice.SUGGESTED:
+    elif choice is TimeChoice.SUGGESTED:
         if item.time_doubt is None or item.time_doubt.suggested is None:
             raise NotAllowed("The right time of this recording is not known. Enter it, or keep the clock's time.")
         library.set_recorded_at(item.take_id, item.time_doubt.suggested)

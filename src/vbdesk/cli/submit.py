@@ -14,7 +14,7 @@ from vbdesk.cli.connection import (
     REFUSED,
     USAGE,
     AsJson,
-    Connection,
+    ConnectedAccount,
     DataDir,
     ProfileName,
     account_file,
@@ -23,11 +23,11 @@ from vbdesk.cli.connection import (
 from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
-    from vbdesk.client import FileToSubmit, Submitted
+    from vbdesk.client import FileToSubmit, SubmissionOutcome
     from vbdesk.client.uploads import Progress
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.imports.file_import import IntakeRow
-    from vbdesk.outbox.library.items import Target
+    from vbdesk.outbox.imports.file_import import ImportRow
+    from vbdesk.outbox.library.items import RecordingTarget
 
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
 
@@ -161,37 +161,37 @@ def _zone(name: str) -> tzinfo:
         fail(f"There is no zone {name}. Zones are called like Europe/Berlin.", USAGE)
 
 
-def _target(model: str | None, sign: str | None) -> "Target":
-    from vbdesk.outbox.library.items import Target
+def _target(model: str | None, sign: str | None) -> "RecordingTarget":
+    from vbdesk.outbox.library.items import RecordingTarget
 
     if (model is None) == (sign is None):
         fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
-    return Target("model", model) if model is not None else Target("sign", sign or "")
+    return RecordingTarget("model", model) if model is not None else RecordingTarget("sign", sign or "")
 
 
 def _looked_at(
     paths: Sequence[Path],
     group: str,
     csv: Path | None,
-    target: "Target",
+    target: "RecordingTarget",
     moments: _Moments,
-    connection: Connection,
-) -> "list[IntakeRow]":
+    connection: ConnectedAccount,
+) -> "list[ImportRow]":
     """Every recording with its length and moment, or with what is wrong with it, before anything is sent."""
-    from vbdesk.outbox.imports.file_import import IntakeError, IntakeRow, preview_csv, preview_files
+    from vbdesk.outbox.imports.file_import import ImportFailed, ImportRow, preview_csv, preview_files
 
     if csv is None:
         preview = preview_files(paths, group, target, progress=_counter("Read"))
-        foreign = [IntakeRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
+        foreign = [ImportRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
         return [*foreign, *(_with_moment(row, moments) for row in preview.rows)]
     try:
         offered = {sign.name for sign in connection.client.signs.list()}
         return list(preview_csv(csv, target, signs=offered, progress=_counter("Read")).rows)
-    except IntakeError as error:
+    except ImportFailed as error:
         fail(str(error), USAGE)
 
 
-def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
+def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
     from vbdesk.client import recorded_at_in_name
     from vbdesk.outbox.imports.file_import import CLOCK_DRIFT
 
@@ -205,10 +205,10 @@ def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
     return replace(row, recorded_at=moment, notes=())
 
 
-def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
-    from vbdesk.cli.paths import places
+def _journal_of(connection: ConnectedAccount, data_dir: Path | None) -> Path:
+    from vbdesk.cli.paths import desk_paths
 
-    return account_file(places(data_dir), "submitted", connection.service, connection.account_id)
+    return account_file(desk_paths(data_dir), "submitted", connection.service, connection.account_id)
 
 
 def _is_foreign(path: Path) -> bool:
@@ -222,7 +222,7 @@ class _Sender:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ConnectedAccount,
         journal: Path,
         longitudinal: bool,
         diarize: bool,
@@ -237,12 +237,12 @@ class _Sender:
         self._retry_failed = retry_failed
         self._send_again = send_again
 
-    def send(self, rows: "Sequence[IntakeRow]") -> "Iterator[Submitted]":
-        from vbdesk.client import Submitted
+    def send(self, rows: "Sequence[ImportRow]") -> "Iterator[SubmissionOutcome]":
+        from vbdesk.client import SubmissionOutcome
 
         for row in rows:
             if row.error is not None:
-                yield Submitted(self._file(row), None, row.error)
+                yield SubmissionOutcome(self._file(row), None, row.error)
         files = [self._file(row) for row in rows if row.error is None]
         while files:
             once_more = []
@@ -254,18 +254,18 @@ class _Sender:
                     yield outcome
             files = once_more
 
-    def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[Submitted]":
+    def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[SubmissionOutcome]":
         from vbdesk.client import submit_files
 
         return submit_files(self._client, files, self._journal, progress=_counter("Sent", " MB", 1e6))
 
-    def _has_failed(self, outcome: "Submitted") -> bool:
+    def _has_failed(self, outcome: "SubmissionOutcome") -> bool:
         if outcome.job_id is None:
             return False
         job = self._client.jobs.get(outcome.job_id)
         return job.status.terminal and job.result is None
 
-    def _file(self, row: "IntakeRow") -> "FileToSubmit":
+    def _file(self, row: "ImportRow") -> "FileToSubmit":
         from vbdesk.client import FileToSubmit
 
         moment = row.recorded_at or datetime.fromtimestamp(0, UTC)  # only what is not sent has none
@@ -286,14 +286,14 @@ def _counter(verb: str, unit: str = "", factor: float = 1) -> "Progress | None":
     return show
 
 
-def _ended(connection: Connection, outcomes: "Sequence[Submitted]", *, quiet: bool) -> "dict[str, Job]":
+def _ended(connection: ConnectedAccount, outcomes: "Sequence[SubmissionOutcome]", *, quiet: bool) -> "dict[str, Job]":
     from vbdesk.cli.jobs import wait_for
 
     job_ids = [outcome.job_id for outcome in outcomes if outcome.job_id is not None]
     return {job.job_id: job for job in wait_for(connection.client.jobs.wait_each(job_ids), quiet=quiet)}
 
 
-def _line(outcome: "Submitted") -> str:
+def _line(outcome: "SubmissionOutcome") -> str:
     name = outcome.file.path.name
     if outcome.job_id is None:
         said = "not known whether it was sent" if outcome.unproven else "not sent"
@@ -306,13 +306,13 @@ def _line(outcome: "Submitted") -> str:
     return f"{line}. The time {local_time(outcome.file.recorded_at)} was not used: the service has it with the other."
 
 
-def _recorded_at(outcome: "Submitted") -> datetime:
+def _recorded_at(outcome: "SubmissionOutcome") -> datetime:
     """The time that the service has: the one given now, but for its digits, or that of an earlier run."""
     given, kept = outcome.file.recorded_at, outcome.recorded_at
     return given if kept is None or abs(kept - given) < timedelta(seconds=1) else kept
 
 
-def _document(outcome: "Submitted", ended: "dict[str, Job]") -> dict[str, Any]:
+def _document(outcome: "SubmissionOutcome", ended: "dict[str, Job]") -> dict[str, Any]:
     from vbdesk.contract.timestamps import format_timestamp
 
     job = ended.get(outcome.job_id or "")

@@ -20,10 +20,10 @@ from vbdesk.cli.connection import (
     DataDir,
     ProfileName,
     api_key,
-    disk_faults_told,
     local_service_key,
     names_account,
     open_client,
+    report_disk_faults,
     requests_file,
     running,
     service_of,
@@ -35,14 +35,14 @@ from vbdesk.cli.signals import stop_in_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vbdesk.cli.locked_library import Held
-    from vbdesk.cli.recording_times import TimeChoice
+    from vbdesk.cli.locked_library import LockedProfile
+    from vbdesk.cli.recording_times import DecidedTime
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.library.items import RecordingItem
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
-    from vbdesk.outbox.sync.connectivity import CourierStatus
-    from vbdesk.outbox.sync.sync_worker import Courier
+    from vbdesk.outbox.sync.connectivity import SyncStatus
+    from vbdesk.outbox.sync.sync_worker import SyncWorker
 
 GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
 DISK_TIMEOUT_S = 60.0
@@ -130,13 +130,13 @@ def sync(
 
 
 def _keep_log(data_dir: Path | None) -> None:
-    from vbdesk.cli.paths import places
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
-    keep_log(places(data_dir).data, on_terminal=False)
+    keep_log(desk_paths(data_dir).data, on_terminal=False)
 
 
-class Sent(NamedTuple):
+class SyncOutcome(NamedTuple):
     """What became of the recordings, and the budget that was used, for what the command asks next."""
 
     report: dict[str, Any]
@@ -153,8 +153,8 @@ def send_waiting(
     quiet: bool = False,
     send_again: Sequence[str] = (),
     look_again: Sequence[str] = (),
-    times: "Mapping[str, TimeChoice] | None" = None,
-) -> Sent:
+    times: "Mapping[str, DecidedTime] | None" = None,
+) -> SyncOutcome:
     """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
 
     Args:
@@ -168,15 +168,15 @@ def send_waiting(
         look_again: take ids of recordings to ask the service about once more.
         times: which time of a recording is right, as a person decided; by take id or `all`.
     """
-    from vbdesk.cli.locked_library import held_library
-    from vbdesk.cli.paths import places
+    from vbdesk.cli.locked_library import locked_library
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
     from vbdesk.outbox.library.retention import SoundRetention
-    from vbdesk.outbox.sync.request_journal import SharedRequests, StoredRequests
-    from vbdesk.outbox.sync.sync_worker import Courier
+    from vbdesk.outbox.sync.request_journal import SharedRequestJournal, StoredRequestJournal
+    from vbdesk.outbox.sync.sync_worker import SyncWorker
 
-    place = places(data_dir)
-    with held_library(profile, data_dir, vault) as held:
+    place = desk_paths(data_dir)
+    with locked_library(profile, data_dir, vault) as held:
         if held.library.store.held:
             fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
         if held.library.settings().paused:
@@ -187,10 +187,10 @@ def send_waiting(
         held.library.send_now()
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
-        requests = SharedRequests(StoredRequests(held.library.store), of_commands)
+        requests = SharedRequestJournal(StoredRequestJournal(held.library.store), of_commands)
         budget = RequestBudget.of_plan(held.profile.plan, requests)
         with running(held.profile, place, held.vault) as base_url:
-            courier = Courier(
+            courier = SyncWorker(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
                 budget=budget,
@@ -202,17 +202,17 @@ def send_waiting(
         if held.library.erasures is not None:
             _erase_at_service(held, place.service, local_service_key(place, held.vault))
         requests.leave_library()
-        return Sent(report, budget)
+        return SyncOutcome(report, budget)
 
 
-def _erase_at_service(held: "Held", data_dir: Path, key: bytes) -> None:
+def _erase_at_service(held: "LockedProfile", data_dir: Path, key: bytes) -> None:
     """Have the service on this computer erase what was removed here; what fails is left to a later run or the desk."""
     from vbdesk.client.local_service import LocalServiceFailed, erase_recordings
-    from vbdesk.outbox.library.pending_erasures import Erase
+    from vbdesk.outbox.library.pending_erasures import ErasureScope
 
     erasures = held.library.erasures
     for owed in [] if erasures is None else erasures.due():
-        sound_only = owed.what is Erase.SOUND
+        sound_only = owed.what is ErasureScope.SOUND
         account_id = held.profile.account_id
         try:
             erase_recordings(data_dir, key, account_id, owed.job_ids, owed.upload_refs, sound_only=sound_only)
@@ -250,7 +250,7 @@ def _fetch(
 
     with open_client(profile, data_dir, budget=budget) as connection:
         try:
-            with disk_faults_told():
+            with report_disk_faults():
                 done = fetch(connection.client, folder, groups or None)
         except OSError as error:
             fail(f"{folder} cannot be used: {error.strerror}.")
@@ -266,8 +266,8 @@ class _Watch:
 
     def __init__(
         self,
-        held: "Held",
-        courier: "Courier",
+        held: "LockedProfile",
+        courier: "SyncWorker",
         keep_trying: bool,
         quiet: bool,
         disk_timeout_s: float = DISK_TIMEOUT_S,
@@ -335,7 +335,7 @@ class _Watch:
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
 
-    def _waits_for_disk(self, status: "CourierStatus") -> bool:
+    def _waits_for_disk(self, status: "SyncStatus") -> bool:
         """Whether the disk keeps the line from moving now; ends the command once that has lasted too long."""
         from vbdesk.outbox.library.states import Fix
 

@@ -5,33 +5,33 @@ from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
 from vbdesk.client.clock import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, Kind
-from vbdesk.client.json_lines import InUse, LinesDamaged
+from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ErrorKind, FailureCause
+from vbdesk.client.json_lines import FilesInUse, JsonLinesDamaged
 from vbdesk.client.request_budget import RequestBudget, RequestJournal
 from vbdesk.client.result_folder import WrongFolder
 from vbdesk.client.result_sync import SyncReport, sync
 from vbdesk.client.retry_policy import RetryRule
-from vbdesk.client.submission import FileToSubmit, Submitted, recorded_at_in_name, submit_files
+from vbdesk.client.submission import FileToSubmit, SubmissionOutcome, recorded_at_in_name, submit_files
 from vbdesk.client.webhook import read_delivery
 
 __all__ = [
     "AudioSource",
     "CancelFlag",
     "CaptivePortal",
-    "Cause",
     "Client",
     "ClientError",
     "ConnectionFailed",
     "Credentials",
+    "ErrorKind",
+    "FailureCause",
     "FileToSubmit",
-    "InUse",
-    "Kind",
-    "LinesDamaged",
+    "FilesInUse",
+    "JsonLinesDamaged",
     "RequestBudget",
     "RequestJournal",
     "RetryRule",
     "SkippingTimekeeper",
-    "Submitted",
+    "SubmissionOutcome",
     "SyncReport",
     "SystemTimekeeper",
     "Target",

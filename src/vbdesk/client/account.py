@@ -5,7 +5,7 @@ from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.accounts import Credits, WebhookConfigured
 
 
-class Account:
+class AccountResource:
     """The account that the credentials belong to."""
 
     def __init__(self, transport: Transport) -> None:

@@ -8,7 +8,7 @@ from typing import Self
 
 import httpx
 
-from vbdesk.client.account import Account
+from vbdesk.client.account import AccountResource
 from vbdesk.client.analyze import AnalysisTarget, Webhook, submit
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.catalog import Models, Signs
@@ -80,7 +80,7 @@ class Client:
         )
         self.models = Models(self._transport)
         self.signs = Signs(self._transport)
-        self.account = Account(self._transport)
+        self.account = AccountResource(self._transport)
         self.jobs = Jobs(self._transport)
         self.groups = Groups(self._transport)
         self.uploads = Uploads(self._transport)

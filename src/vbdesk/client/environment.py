@@ -11,7 +11,7 @@ ADDRESS, ACCOUNT, KEY, PLAN = "VBDESK_BASE_URL", "VBDESK_ACCOUNT_ID", "VBDESK_AP
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class EnvironmentAccount:
     """Where a service is, and who speaks to it."""
 
     base_url: str
@@ -19,7 +19,7 @@ class Account:
     plan: Plan
 
 
-def account_in(environ: Mapping[str, str] = os.environ) -> Account:
+def account_in(environ: Mapping[str, str] = os.environ) -> EnvironmentAccount:
     """The account that `VBDESK_BASE_URL`, `VBDESK_ACCOUNT_ID`, `VBDESK_API_KEY` and perhaps `VBDESK_PLAN` name.
 
     Raises:
@@ -31,7 +31,7 @@ def account_in(environ: Mapping[str, str] = os.environ) -> Account:
     plan = environ.get(PLAN) or Plan.STANDARD
     if plan not in set(Plan):
         raise ValueError(f"{PLAN} is one of: {', '.join(Plan)}.")
-    return Account(environ[ADDRESS], Credentials(environ[ACCOUNT].strip(), environ[KEY].strip()), Plan(plan))
+    return EnvironmentAccount(environ[ADDRESS], Credentials(environ[ACCOUNT].strip(), environ[KEY].strip()), Plan(plan))
 
 
 def is_named_in(environ: Mapping[str, str] = os.environ) -> bool:

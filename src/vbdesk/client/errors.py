@@ -27,7 +27,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What may be done about an error."""
 
     RETRYABLE = "retryable"  # the same again, later
@@ -44,7 +44,7 @@ class ClientError(Exception):
         status: the HTTP status, None where there was no answer.
     """
 
-    kind: ClassVar[Kind] = Kind.TERMINAL
+    kind: ClassVar[ErrorKind] = ErrorKind.TERMINAL
     default_sentence: ClassVar[str] = "The service could not do this."
 
     def __init__(self, sentence: str | None = None, *, code: str | None = None, status: int | None = None) -> None:
@@ -54,7 +54,7 @@ class ClientError(Exception):
         super().__init__(self.sentence)
 
 
-class Cause(StrEnum):
+class FailureCause(StrEnum):
     """Why no answer came."""
 
     OFFLINE = "offline"  # no way into the network
@@ -77,16 +77,16 @@ class Cause(StrEnum):
 
 
 _CAUSES = {
-    Cause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
-    Cause.NAME: "the network does not know its name. Check the connection and the service's address.",
-    Cause.REFUSED: "nothing is running at its address. Wait for it, or ask whoever runs the service.",
-    Cause.PROXY: "the proxy of this network does not let it through. Ask whoever runs the network.",
-    Cause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
-    Cause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
+    FailureCause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
+    FailureCause.NAME: "the network does not know its name. Check the connection and the service's address.",
+    FailureCause.REFUSED: "nothing is running at its address. Wait for it, or ask whoever runs the service.",
+    FailureCause.PROXY: "the proxy of this network does not let it through. Ask whoever runs the network.",
+    FailureCause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
+    FailureCause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
     "else ask whoever runs the service.",
-    Cause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time here; "
-    "if they are right, ask whoever runs the service.",
-    Cause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
+    FailureCause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time "
+    "here; if they are right, ask whoever runs the service.",
+    FailureCause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
 }
 
 
@@ -99,9 +99,11 @@ class ConnectionFailed(ClientError):
         at_storage: it is the storage that could not be reached; the service itself may answer.
     """
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
 
-    def __init__(self, cause: Cause = Cause.REFUSED, *, maybe_delivered: bool, at_storage: bool = False) -> None:
+    def __init__(
+        self, cause: FailureCause = FailureCause.REFUSED, *, maybe_delivered: bool, at_storage: bool = False
+    ) -> None:
         super().__init__(cause.sentence_of("The service's storage") if at_storage else cause.sentence)
         self.cause = cause
         self.at_storage = at_storage
@@ -111,7 +113,7 @@ class ConnectionFailed(ClientError):
 class CaptivePortal(ClientError):
     """Something between answered: a login page of the network, as hotels and clinics have them."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = (
         "A page of this network answers in place of the service. Open the browser and log in to the network; "
         "if there is no login, check the service's address."
@@ -125,7 +127,7 @@ class RateLimited(ClientError):
         retry_after_s: seconds until there is room again; None where the service did not say.
     """
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The service asks for a pause; it will be tried again shortly."
 
     def __init__(self, *, code: str | None = None, retry_after_s: float | None = None) -> None:
@@ -136,28 +138,28 @@ class RateLimited(ClientError):
 class ServiceUnavailable(ClientError):
     """The service failed inside."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The service has a problem of its own; it will be tried again."
 
 
 class Unauthorized(ClientError):
     """The account id or the key is wrong."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
     default_sentence = "The service does not accept the account id or the API key. Enter them again."
 
 
 class InsufficientCredits(ClientError):
     """The balance does not cover the analysis."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
     default_sentence = "The account has no credits left for this analysis. Add credits, then try again."
 
 
 class AudioRefused(ClientError):
     """The recording cannot be analysed as it is."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
     default_sentence = "The service cannot analyse this recording. Record again."
 
 
@@ -182,7 +184,7 @@ class InvalidRequest(ClientError):
 class UploadRefInvalid(InvalidRequest):
     """The uploaded recording cannot be found any more."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The uploaded recording is no longer there; it will be uploaded again."
 
 
@@ -195,14 +197,14 @@ class UploadFailed(ClientError):
 class UploadExpired(UploadFailed):
     """The upload address is no longer valid."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The upload took too long to begin; it will be tried again."
 
 
 class AddressUsed(UploadFailed):
     """A file is at the upload address already, and nothing proves that it is this recording."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The upload address was already used for another file. The recording needs a new address."
 
 

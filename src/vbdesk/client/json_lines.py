@@ -12,15 +12,15 @@ from filelock import FileLock, Timeout
 from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
 
 
-class LinesDamaged(Exception):
+class JsonLinesDamaged(Exception):
     """A file of lines cannot be read; `str(error)` is one sentence for a person."""
 
 
-class InUse(Exception):
+class FilesInUse(Exception):
     """Another program works on the same files; `str(error)` is one sentence for a person."""
 
 
-class LineFile:
+class JsonLinesFile:
     """Appends lines, each on the disk before the next step is taken.
 
     A crash can only cut the last line off, whose step then counts as not taken.
@@ -46,7 +46,9 @@ class LineFile:
                 except (ValueError, RecursionError):
                     document = None
                 if not isinstance(document, dict):
-                    raise LinesDamaged(f"Line {number} of {self._path} is damaged. Restore the file, or move it away.")
+                    raise JsonLinesDamaged(
+                        f"Line {number} of {self._path} is damaged. Restore the file, or move it away."
+                    )
                 yield document
 
     def append(self, document: Mapping[str, Any]) -> None:
@@ -73,7 +75,7 @@ class LineFile:
 
 
 @contextmanager
-def alone(lock: Path) -> Iterator[None]:
+def exclusive_lock(lock: Path) -> Iterator[None]:
     """Keep other programs out for as long as the block lasts; the system lets go when this program ends.
 
     Raises:
@@ -84,7 +86,7 @@ def alone(lock: Path) -> Iterator[None]:
     try:
         held.acquire()
     except Timeout as error:
-        raise InUse(f"Another program is at work on {lock.parent}. Wait for its end.") from error
+        raise FilesInUse(f"Another program is at work on {lock.parent}. Wait for its end.") from error
     try:
         yield
     finally:

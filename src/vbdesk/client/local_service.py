@@ -29,7 +29,7 @@ class LocalServiceFailed(Exception):
     """The service on this computer did not start or did not answer; the message is for the person."""
 
 
-class Encryption(StrEnum):
+class LocalEncryption(StrEnum):
     """Whether the service on this computer keeps its data encrypted, as the service says itself."""
 
     UNKNOWN = "unknown"
@@ -107,15 +107,15 @@ class LocalService:
         finally:
             ready_file.unlink(missing_ok=True)
 
-    def encryption(self) -> Encryption:
+    def encryption(self) -> LocalEncryption:
         """Whether what the running service keeps is encrypted; UNKNOWN where it does not say. Blocks."""
         if self._base_url is None:
-            return Encryption.UNKNOWN
+            return LocalEncryption.UNKNOWN
         try:
             told = httpx.get(f"{self._base_url}/readyz", timeout=_ANSWER_S, trust_env=False).json()
-            return Encryption(told["encryption"])
+            return LocalEncryption(told["encryption"])
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
-            return Encryption.UNKNOWN
+            return LocalEncryption.UNKNOWN
 
     def poll(self) -> int | None:
         """Exit status of the child; None while it runs or before it was started."""

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Page(Protocol):
+class ListPage(Protocol):
     """One page of a list."""
 
     @property
@@ -15,7 +15,7 @@ class Page(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Page)
+P = TypeVar("P", bound=ListPage)
 
 
 def read_all(read: Callable[[int], P], items: Callable[[P], Iterable[T]], identity: Callable[[T], str]) -> Iterator[T]:

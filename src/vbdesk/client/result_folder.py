@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vbdesk.client.json_lines import LineFile, alone
+from vbdesk.client.json_lines import JsonLinesFile, exclusive_lock
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import LongitudinalSignal, Signal, signals_of
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
@@ -52,7 +52,7 @@ class ResultFolder:
         """
         self._folder = folder
         self._account_id = account_id
-        self._lines = LineFile(folder / JOBS)
+        self._lines = JsonLinesFile(folder / JOBS)
         self._job_ids: set[str] = set()
         self._state: dict[str, Any] = {}
         self._stale = False
@@ -60,7 +60,7 @@ class ResultFolder:
 
     def __enter__(self) -> Self:
         make_export_folder(self._folder)
-        self._held.enter_context(alone(self._folder / ".lock"))
+        self._held.enter_context(exclusive_lock(self._folder / ".lock"))
         try:
             self._state = self._read_state()
             self._write_state()  # whose folder it is stands there before the first job does

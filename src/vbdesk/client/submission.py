@@ -24,13 +24,13 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.json_lines import alone
-from vbdesk.client.submission_journal import Entry, Journal
+from vbdesk.client.json_lines import exclusive_lock
+from vbdesk.client.submission_journal import SubmissionEntry, SubmissionJournal
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
     SEARCH_AFTER_S,
-    OwnJob,
-    Unproven,
+    ProvenJob,
+    UnprovenJob,
     find_own_job,
     is_answer_to,
     key_is_kept,
@@ -80,7 +80,7 @@ class FileToSubmit:
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmissionOutcome:
     """What became of a file.
 
     Attributes:
@@ -108,7 +108,7 @@ def submit_files(
     progress: Progress | None = None,
     cancel: CancelFlag | None = None,
     timekeeper: Timekeeper | None = None,
-) -> Iterator[Submitted]:
+) -> Iterator[SubmissionOutcome]:
     """Send each file that `journal` does not know of, one after the other, and give what became of each as it goes.
 
     The journal knows recordings by their sound, group and target, not by their names; keep one per account. It is
@@ -129,8 +129,8 @@ def submit_files(
         ClientError: of the line as a whole: no connection, wrong key, no credits, unknown target. Begin again later.
         InUse, LinesDamaged, OSError: the journal cannot be used.
     """
-    with alone(journal.with_name(f"{journal.name}.lock")):
-        sender = _Sender(client, Journal(journal), progress, cancel, timekeeper or SystemTimekeeper())
+    with exclusive_lock(journal.with_name(f"{journal.name}.lock")):
+        sender = _Sender(client, SubmissionJournal(journal), progress, cancel, timekeeper or SystemTimekeeper())
         for file in files:
             yield sender.send(file)
 
@@ -166,7 +166,7 @@ class _Sender:
     def __init__(
         self,
         client: Client,
-        journal: Journal,
+        journal: SubmissionJournal,
         progress: Progress | None,
         cancel: CancelFlag | None,
         timekeeper: Timekeeper,
@@ -177,19 +177,19 @@ class _Sender:
         self._cancel = cancel
         self._time = timekeeper
 
-    def send(self, file: FileToSubmit) -> Submitted:
+    def send(self, file: FileToSubmit) -> SubmissionOutcome:
         try:
             source = AudioSource.from_path(file.path)
             key = _key(file)
         except (ValueError, OSError) as error:
-            return Submitted(file, None, _words(error))
+            return SubmissionOutcome(file, None, _words(error))
         entry = self._journal.get(key)
         if entry is not None and entry.unproven and self._journal.get(_key(later := _next(file))) is not None:
             return self.send(later)  # a person had it sent again
         if entry is not None and (entry.job_id or entry.refusal):
             return _outcome(file, entry, earlier=True)
         if source.size_bytes > MAX_AUDIO_BYTES:
-            return Submitted(file, None, "The recording is larger than 32 MB. Save it as FLAC, or cut it.")
+            return SubmissionOutcome(file, None, "The recording is larger than 32 MB. Save it as FLAC, or cut it.")
         entry = entry or self._journal.begin(key, file.group_id, file.recorded_at)
         try:
             entry = self._sent(file, source, entry)
@@ -199,7 +199,7 @@ class _Sender:
             entry = self._journal.write(replace(entry, asked=False, refusal=error.sentence))
         return _outcome(file, entry)
 
-    def _sent(self, file: FileToSubmit, source: AudioSource, entry: Entry) -> Entry:
+    def _sent(self, file: FileToSubmit, source: AudioSource, entry: SubmissionEntry) -> SubmissionEntry:
         """Upload and submit until the service has taken the recording; each step is written down before the next."""
         attempts = 0
         while True:
@@ -218,7 +218,7 @@ class _Sender:
                 if attempts > MAX_RETRIES and not entry.unproven:
                     raise
 
-    def _submitted(self, file: FileToSubmit, entry: Entry) -> Entry:
+    def _submitted(self, file: FileToSubmit, entry: SubmissionEntry) -> SubmissionEntry:
         """Ask for the analysis. The note of the first asking stays: from it on the service may have kept the key."""
         asked = entry
         if not entry.asked:
@@ -245,7 +245,7 @@ class _Sender:
             taken = replace(taken, recorded_at=at)
         return self._journal.write(taken)
 
-    def _after(self, error: ClientError, entry: Entry) -> Entry:
+    def _after(self, error: ClientError, entry: SubmissionEntry) -> SubmissionEntry:
         """What is known of a recording once a submit of it has failed.
 
         `entry` is as it was before the request: an earlier one may have been taken, unless the error proves that the
@@ -262,7 +262,9 @@ class _Sender:
         self._journal.write(replace(known, asked=not nothing_there))
         raise error
 
-    def _recovered(self, file: FileToSubmit, source: AudioSource, entry: Entry, attempts: int) -> Entry:
+    def _recovered(
+        self, file: FileToSubmit, source: AudioSource, entry: SubmissionEntry, attempts: int
+    ) -> SubmissionEntry:
         """Find out whether the service has a recording whose answer was lost; as `entry` if it is to be repeated."""
         self._client.account.credits()  # tells the service's time now
         if key_is_kept(entry.asked_service_at, entry.key_kept_s, self._client.server_time):
@@ -270,7 +272,7 @@ class _Sender:
                 self._time.sleep(FIRST_RETRY_DELAY_S * 2.0 ** (attempts - 1), self._cancel)
             return entry
         asked = _Asked(file.target, entry.recorded_at, entry.time_is_unique, file.duration_s)
-        found: OwnJob | Unproven | None = None
+        found: ProvenJob | UnprovenJob | None = None
         waited_s = 0.0
         for after_s in SEARCH_AFTER_S:  # a request on its way when the line broke may still arrive
             self._time.sleep(after_s - waited_s, self._cancel)
@@ -278,13 +280,13 @@ class _Sender:
                 raise Cancelled
             waited_s = after_s
             found = self._found(asked, entry)
-            if isinstance(found, OwnJob):
+            if isinstance(found, ProvenJob):
                 return self._journal.write(replace(entry, asked=False, job_id=found.job_id))
         if found is not None or self._is_perhaps_outside(asked, source, entry):
             return self._journal.write(replace(entry, unproven=True, refusal=_UNPROVEN))
         return self._journal.write(replace(entry, asked=False))
 
-    def _found(self, asked: _Asked, entry: Entry) -> OwnJob | Unproven | None:
+    def _found(self, asked: _Asked, entry: SubmissionEntry) -> ProvenJob | UnprovenJob | None:
         from_, to = search_span(asked)
         try:
             jobs = list(self._client.groups.all_jobs(entry.group_id, from_=from_, to=to))
@@ -292,7 +294,7 @@ class _Sender:
             return None
         return find_own_job(asked, jobs, self._journal.is_known_job, entry.asked_service_at)
 
-    def _is_perhaps_outside(self, asked: _Asked, source: AudioSource, entry: Entry) -> bool:
+    def _is_perhaps_outside(self, asked: _Asked, source: AudioSource, entry: SubmissionEntry) -> bool:
         """Whether the account has a job like it: its group may have been deleted."""
         asked_at = entry.asked_service_at
         if asked_at is None:
@@ -307,8 +309,8 @@ class _Sender:
         return False
 
 
-def _outcome(file: FileToSubmit, entry: Entry, *, earlier: bool = False) -> Submitted:
-    return Submitted(file, entry.job_id, entry.refusal, earlier, entry.unproven, entry.recorded_at)
+def _outcome(file: FileToSubmit, entry: SubmissionEntry, *, earlier: bool = False) -> SubmissionOutcome:
+    return SubmissionOutcome(file, entry.job_id, entry.refusal, earlier, entry.unproven, entry.recorded_at)
 
 
 def _next(file: FileToSubmit) -> FileToSubmit:

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vbdesk.client.json_lines import LineFile, LinesDamaged
-from vbdesk.client.submission_recovery import with_own_digits
+from vbdesk.client.json_lines import JsonLinesDamaged, JsonLinesFile
+from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
 
 _TIMES = ("recorded_at", "asked_service_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SubmissionEntry:
     """What the journal knows of a recording; the last line about it counts.
 
     Attributes:
@@ -38,38 +38,38 @@ class Entry:
     unproven: bool = False
 
 
-class Journal:
+class SubmissionJournal:
     """What was begun and what was finished, by recording; one program at a time may have it open."""
 
     def __init__(self, path: Path) -> None:
         """Read the journal at `path`, made with its first entry. Raises LinesDamaged, OSError."""
-        self._file = LineFile(path)
-        self._entries: dict[str, Entry] = {}
+        self._file = JsonLinesFile(path)
+        self._entries: dict[str, SubmissionEntry] = {}
         for line in self._file.read():
             try:
                 times = {name: parse_timestamp(line[name]) for name in _TIMES if line.get(name) is not None}
-                entry = Entry(**line | times | {"recorded_at": times["recorded_at"]})
+                entry = SubmissionEntry(**line | times | {"recorded_at": times["recorded_at"]})
             except (TypeError, KeyError, ValueError):
-                raise LinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
+                raise JsonLinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
             self._entries[entry.key] = entry
         self._moments = {entry.recorded_at for entry in self._entries.values()}
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> SubmissionEntry | None:
         """What is known of a recording, None if nothing."""
         return self._entries.get(key)
 
-    def begin(self, key: str, group_id: str, recorded_at: datetime) -> Entry:
+    def begin(self, key: str, group_id: str, recorded_at: datetime) -> SubmissionEntry:
         """A new recording; a time without a fraction gets one at random, and is moved on until no other has it."""
         unique = recorded_at.microsecond == 0
-        recorded_at = with_own_digits(recorded_at)
+        recorded_at = with_random_microseconds(recorded_at)
         while recorded_at in self._moments:
             recorded_at += timedelta(microseconds=1)
         self._moments.add(recorded_at)
-        return self.write(Entry(key, group_id, recorded_at, time_is_unique=unique))
+        return self.write(SubmissionEntry(key, group_id, recorded_at, time_is_unique=unique))
 
-    def write(self, entry: Entry) -> Entry:
+    def write(self, entry: SubmissionEntry) -> SubmissionEntry:
         """Write an entry to the disk, in place of an earlier one of its recording. Raises OSError."""
-        fields = {name: getattr(entry, name) for name in Entry.__slots__}
+        fields = {name: getattr(entry, name) for name in SubmissionEntry.__slots__}
         times = {name: format_timestamp(fields[name]) for name in _TIMES if fields[name] is not None}
         self._file.append(fields | times)
         self._entries[entry.key] = entry

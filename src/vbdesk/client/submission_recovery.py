@@ -6,7 +6,7 @@ A submit whose answer did not come may have been accepted and charged. Two thing
 - The capture time, to the microsecond, in the subject's own group, where no other recording can have the same one.
 
 A job that is only alike (fewer digits of the time, a time that a person supplied, the same length) is never adopted.
-Likeness serves the other way round: while such a job exists, the recording is not sent again without a person.
+SpeakerSimilarity serves the other way round: while such a job exists, the recording is not sent again without a person.
 """
 
 import secrets
@@ -28,7 +28,7 @@ OTHER_LENGTH_S = 1.0  # containers and services round a length; from here on it 
 _DIGITS = tuple(10**digits for digits in range(1, 7))
 
 
-class Sent(Protocol):
+class SentRecording(Protocol):
     """A recording that the service was asked to analyse."""
 
     @property
@@ -53,14 +53,14 @@ class Sent(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnJob:
+class ProvenJob:
     """The job of the recording, proved by its capture time."""
 
     job_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unproven:
+class UnprovenJob:
     """A job that may be the recording's, and may as well be another's."""
 
 
@@ -77,7 +77,7 @@ def may_have_been_taken(error: ClientError) -> bool:
             return False
 
 
-def with_own_digits(moment: datetime) -> datetime:
+def with_random_microseconds(moment: datetime) -> datetime:
     """`moment` with random microseconds where it has no fraction of a second.
 
     Two recordings of one second differ then, also on two computers. Whole milliseconds are left out: a service that
@@ -106,15 +106,15 @@ def key_is_kept(asked_at: datetime | None, kept_s: int | None, service_time: dat
     return -CLOCK_TOLERANCE < service_time - asked_at < timedelta(seconds=kept_s) - KEY_MARGIN
 
 
-def search_span(sent: Sent) -> tuple[datetime, datetime]:
+def search_span(sent: SentRecording) -> tuple[datetime, datetime]:
     """The inclusive bounds on `recorded_at` between which its job must lie, however many digits the service keeps."""
     first = sent.recorded_at.replace(microsecond=0)
     return first, first + timedelta(seconds=1)
 
 
 def find_own_job(
-    sent: Sent, jobs: Iterable[GroupJobItem], is_known: Callable[[str], bool], asked_at: datetime | None
-) -> OwnJob | Unproven | None:
+    sent: SentRecording, jobs: Iterable[GroupJobItem], is_known: Callable[[str], bool], asked_at: datetime | None
+) -> ProvenJob | UnprovenJob | None:
     """The recording's job among those of its subject's group; None if there is not even one that is like it.
 
     Args:
@@ -127,10 +127,10 @@ def find_own_job(
     if not alike:
         return None
     own = [job for job in alike if job.recorded_at == sent.recorded_at]
-    return OwnJob(own[0].job_id) if sent.time_is_unique and len(own) == 1 else Unproven()
+    return ProvenJob(own[0].job_id) if sent.time_is_unique and len(own) == 1 else UnprovenJob()
 
 
-def resembles(sent: Sent, job: Job, size_bytes: int, asked_at: datetime) -> bool:
+def resembles(sent: SentRecording, job: Job, size_bytes: int, asked_at: datetime) -> bool:
     """Whether a job outside the recording's group may be its own: its group was deleted, or it was taken out of it.
 
     That proves nothing: it is a reason to ask a person before the recording is sent again.
@@ -146,7 +146,7 @@ def resembles(sent: Sent, job: Job, size_bytes: int, asked_at: datetime) -> bool
     return in_time and same_target and job.audio_size_bytes == size_bytes and not _is_of_other_length(sent, job)
 
 
-def _may_be_of(sent: Sent, job: GroupJobItem, asked_at: datetime | None) -> bool:
+def _may_be_of(sent: SentRecording, job: GroupJobItem, asked_at: datetime | None) -> bool:
     if job.recorded_at is None or not _is_of_target(sent, job.model_name, job.sign_name):
         return False
     if asked_at is not None and job.created_at < asked_at - CLOCK_TOLERANCE:
@@ -162,12 +162,12 @@ def _with_fewer_digits(moment: datetime) -> set[datetime]:
     return {second + timedelta(microseconds=(rest // unit + up) * unit) for unit in _DIGITS for up in (0, 1)} - {moment}
 
 
-def _is_of_target(sent: Sent, model_name: str | None, sign_name: str | None) -> bool:
+def _is_of_target(sent: SentRecording, model_name: str | None, sign_name: str | None) -> bool:
     """The items of a group need not say what was asked for."""
     if model_name is None and sign_name is None:
         return True
     return (model_name if sent.target.kind == "model" else sign_name) == sent.target.name
 
 
-def _is_of_other_length(sent: Sent, job: GroupJobItem | Job) -> bool:
+def _is_of_other_length(sent: SentRecording, job: GroupJobItem | Job) -> bool:
     return sent.duration_s is not None and abs(job.audio_duration_seconds - sent.duration_s) > OTHER_LENGTH_S

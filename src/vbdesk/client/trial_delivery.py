@@ -6,7 +6,7 @@ from uuid import uuid4
 import httpx
 from pydantic import ValidationError
 
-from vbdesk.client.errors import ClientError, Kind
+from vbdesk.client.errors import ClientError, ErrorKind
 from vbdesk.client.network_errors import cause_of
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.jobs import Job, JobStatus, JobType
@@ -20,7 +20,7 @@ _SCHEMES = ("http", "https")
 class TrialFailed(ClientError):
     """The receiver did not answer."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
 
 
 def webhook_faults(url: str, secret_key: str) -> tuple[str | None, str | None]:

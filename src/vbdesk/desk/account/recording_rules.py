@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
-from vbdesk.outbox.library.audit import AuditReader, Verification
+from vbdesk.outbox.library.audit import AuditReader, AuditVerification
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
 from vbdesk.outbox.profiles.profiles import Profile
 
@@ -63,7 +63,7 @@ class RulesViewModel(QObject):
         """Follow the audit log from its first entry to its last."""
         workspace = self._workspace
 
-        def work(context: TaskContext) -> Verification:
+        def work(context: TaskContext) -> AuditVerification:
             folder = workspace.outside.library_dir(workspace.profile.profile_id)
             return AuditReader(folder, workspace.library.store.key).verify()
 
@@ -91,7 +91,7 @@ class RulesViewModel(QObject):
         self.changed.emit(settings)
 
     @Slot(object)
-    def _on_verified(self, found: Verification) -> None:
+    def _on_verified(self, found: AuditVerification) -> None:
         self.checked.emit(found.ok, found.sentence)
 
     @Slot(object)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.client.trial_delivery import webhook_faults
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 
 _KEPT_AS = "webhook"
 _SECRET_BYTES = 32
@@ -59,7 +59,7 @@ class WebhookViewModel(QObject):
         def work(context: TaskContext) -> str:
             with self._workspace.client() as client:
                 message = client.account.set_webhook(url, secret_key).message
-            KeptReads(self._workspace.library.store).keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
+            ResponseCache(self._workspace.library.store).keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
             return message
 
         self._workspace.tasks.start(work, self._on_set, self._on_failed, name="webhook-set")
@@ -79,7 +79,7 @@ class WebhookViewModel(QObject):
         return faults == (None, None)
 
     def _read(self, context: TaskContext) -> tuple[str, datetime] | None:
-        kept = KeptReads(self._workspace.library.store).read(_KEPT_AS)
+        kept = ResponseCache(self._workspace.library.store).read(_KEPT_AS)
         if kept is None:
             return None
         try:

@@ -25,7 +25,7 @@ from vbdesk.desk.subjects.view_model import KEPT_AS
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 
@@ -42,7 +42,7 @@ class CohortBooks:
 
     def __init__(self, library: Library, now: Callable[[], datetime]) -> None:
         self._library, self._now = library, now
-        self._reads = KeptReads(library.store)
+        self._reads = ResponseCache(library.store)
         self._lock = threading.Lock()
         self._summaries: dict[str, SubjectSummary] = {}
         self._labels: dict[str, str] = {}
@@ -152,7 +152,7 @@ class CohortBooks:
         found: dict[str, list[RecordingItem]] = {}
         for item in self._library.list(ItemFilter(states=frozenset({OutboxState.DONE}))):
             mine = found.setdefault(item.group_id, [])
-            if len(mine) < RESULTS_BACK and item.sealed_result is not None:
+            if len(mine) < RESULTS_BACK and item.encrypted_result is not None:
                 mine.append(item)
         return {group_id: items for group_id, items in found.items() if items}
 

@@ -15,7 +15,7 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, Stacked, Words
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.report.wording import result_words
 
 FEWEST = 10
@@ -155,7 +155,7 @@ class CohortGroupViewModel(QObject):
         library = self._workspace.library
 
         def work(context: TaskContext) -> tuple[str, ...]:
-            return tuple(sorted({*library.groups(), *KeptReads(library.store).trajectories()}))
+            return tuple(sorted({*library.groups(), *ResponseCache(library.store).trajectories()}))
 
         self._workspace.tasks.start(work, self._on_groups, name="groups")
 
@@ -181,7 +181,7 @@ class CohortGroupViewModel(QObject):
             self.open(self.group_id)
 
     def _kept(self, group_id: str) -> GroupReading | None:
-        kept = KeptReads(self._workspace.library.store).read(_name(group_id))
+        kept = ResponseCache(self._workspace.library.store).read(_name(group_id))
         if kept is None:
             return None
         try:
@@ -193,7 +193,7 @@ class CohortGroupViewModel(QObject):
         with self._workspace.client() as client:
             read = client.groups.aggregate(group_id)
         body = read.model_dump_json(by_alias=True).encode()
-        KeptReads(self._workspace.library.store).keep(_name(group_id), body)
+        ResponseCache(self._workspace.library.store).keep(_name(group_id), body)
         return group_reading(read, self._now(), self._now())
 
     def _now(self) -> datetime:

@@ -16,8 +16,8 @@ from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report.exports import write_files
 
 _SHOW_EVERY_MS = 2000
@@ -150,7 +150,7 @@ class CohortViewModel(QObject):
             table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
             dictionary = cohort_dictionary_csv(scores=scores)
             write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
-            self._workspace.library.note(Deed.EXPORTED, None, "csv")
+            self._workspace.library.note(AuditAction.EXPORTED, None, "csv")
             return path
 
         self._workspace.tasks.start(work, self._on_exported, self._on_failed, name="export")
@@ -233,7 +233,7 @@ class CohortViewModel(QObject):
 
     def _tell_unread(self) -> None:
         missing = len(self._books.missing())
-        self.unread_changed.emit(Unread(missing, about(expected_s(self._workspace.budget, missing))))
+        self.unread_changed.emit(Unread(missing, approximate_duration(expected_s(self._workspace.budget, missing))))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:

@@ -16,7 +16,7 @@ from vbdesk.desk.models.same_subject import Sibling, siblings_of
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, Lane, TaskContext
 from vbdesk.desk.ui.routes import Comparison, Recording
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 
 _COLUMNS = 700
 
@@ -214,7 +214,7 @@ class CompareViewModel(QObject):
             return
         library = self._workspace.library
         self._sounds[side] = sound
-        self.playback.sides[side].load(lambda: sound.audio, lambda: library.note(Deed.LISTENED, take_id))
+        self.playback.sides[side].load(lambda: sound.audio, lambda: library.note(AuditAction.LISTENED, take_id))
         self._picture()
         self._show()
 

@@ -13,8 +13,8 @@ from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.library import Library, NotAllowed, PutAway, UnknownTake
-from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
+from vbdesk.outbox.library.library import Library, NotAllowed, TrashedRecording, UnknownTake
+from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -75,7 +75,7 @@ def _deletable(item: RecordingItem) -> bool:
 
 
 def _keeps_result(item: RecordingItem) -> bool:
-    with_both = item.sealed_result is not None and item.audio_gone_at is None
+    with_both = item.encrypted_result is not None and item.audio_gone_at is None
     return item.state is _S.DONE and with_both and item.fault is None
 
 
@@ -132,7 +132,7 @@ class TimeQuestion:
 class _Removed:
     """What was removed here, and which of it the service on this computer still has."""
 
-    what: Erase
+    what: ErasureScope
     take_ids: tuple[str, ...]
     at_service: tuple[str, ...]
 
@@ -141,7 +141,7 @@ class _Removed:
 class _Deleted:
     """What was put away, and which of it stood in the line."""
 
-    put_away: tuple[PutAway, ...]
+    put_away: tuple[TrashedRecording, ...]
     in_line: frozenset[str]
 
 
@@ -161,8 +161,8 @@ class OutboxDeeds(QObject):
         self._workspace = workspace
         self._step = self._other_step = Step.CLOSE
         self._asked_about: tuple[str, ...] = ()
-        self._unconfirmed: dict[str, Erase] = {}  # removed in this page; the service has not confirmed yet
-        self._confirmed: dict[str, Erase] = {}
+        self._unconfirmed: dict[str, ErasureScope] = {}  # removed in this page; the service has not confirmed yet
+        self._confirmed: dict[str, ErasureScope] = {}
         if workspace.erasures is not None:
             workspace.erasures.confirmed.connect(self._on_confirmed)
             workspace.erasures.failed.connect(self._on_not_confirmed)
@@ -361,14 +361,17 @@ class OutboxDeeds(QObject):
             self._say(Notice(_destroyed_words(len(removed.take_ids), removed.what), warning=False))
 
     @Slot(object)
-    def _on_confirmed(self, erased: OwedErasure) -> None:
+    def _on_confirmed(self, erased: PendingErasure) -> None:
         """Once nothing is open any more: only now nobody can open the sound."""
         what = self._unconfirmed.pop(erased.take_id, None)
         if what is None:
             return
         self._confirmed[erased.take_id] = what
         if not self._unconfirmed:
-            count, what = len(self._confirmed), max(self._confirmed.values(), key=lambda each: each is Erase.EVERYTHING)
+            count, what = (
+                len(self._confirmed),
+                max(self._confirmed.values(), key=lambda each: each is ErasureScope.EVERYTHING),
+            )
             self._confirmed = {}
             self._say(Notice(_destroyed_words(count, what, at_service=True), warning=False))
 
@@ -410,13 +413,13 @@ def _question_of_all(count: int) -> str:
     )
 
 
-def _gone_words(count: int, what: Erase) -> str:
-    if what is Erase.EVERYTHING:
+def _gone_words(count: int, what: ErasureScope) -> str:
+    if what is ErasureScope.EVERYTHING:
         return f"{counted(count, 'recording')} deleted"
     return f"Sound of {counted(count, 'recording')} removed"
 
 
-def _destroyed_words(count: int, what: Erase, *, at_service: bool = False) -> str:
+def _destroyed_words(count: int, what: ErasureScope, *, at_service: bool = False) -> str:
     them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
     if at_service:
         where = ", here and at the service on this computer"
@@ -490,14 +493,14 @@ def _bring_back(library: Library, deleted: _Deleted) -> None:
 def _discard(library: Library, take_ids: Collection[str]) -> _Removed:
     for take_id in take_ids:
         library.discard(take_id)
-    return _removed(library, take_ids, Erase.EVERYTHING)
+    return _removed(library, take_ids, ErasureScope.EVERYTHING)
 
 
 def _remove_sounds(library: Library, take_ids: Collection[str]) -> _Removed:
     library.remove_sounds(take_ids, part=None)
-    return _removed(library, take_ids, Erase.SOUND)
+    return _removed(library, take_ids, ErasureScope.SOUND)
 
 
-def _removed(library: Library, take_ids: Collection[str], what: Erase) -> _Removed:
+def _removed(library: Library, take_ids: Collection[str], what: ErasureScope) -> _Removed:
     owed = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
     return _Removed(what, tuple(take_ids), tuple(take_id for take_id in take_ids if take_id in owed))

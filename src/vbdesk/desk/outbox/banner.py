@@ -8,8 +8,8 @@ from vbdesk.desk.outbox.sorting import Arranged, Figures
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
-from vbdesk.outbox.sync.connectivity import Reach
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.sync.connectivity import ConnectivityState
+from vbdesk.outbox.sync.forecast import approximate_duration
 
 _STAYS = "You can close this window; sending goes on next time it opens."
 
@@ -46,8 +46,8 @@ _HOLDS = {
 _TRY_AGAIN = ("Try again", Mend.TRY_NOW)
 _TRY_NOW = ("Try now", Mend.TRY_NOW)
 _REACHES = {
-    Reach.OFFLINE: ("", Mend.NONE),  # goes on by itself, and nothing here brings a network
-    Reach.PORTAL: ("Open login page", Mend.LOG_IN),
+    ConnectivityState.OFFLINE: ("", Mend.NONE),  # goes on by itself, and nothing here brings a network
+    ConnectivityState.PORTAL: ("Open login page", Mend.LOG_IN),
 }
 
 
@@ -108,4 +108,4 @@ def _on_their_way(moving: int, around: Circumstances) -> str:
     seconds = None if around.forecast is None else around.forecast.whole_s
     if seconds is None:
         return f"{counted(moving, 'recording')} on {'its' if moving == 1 else 'their'} way. {_STAYS}"
-    return f"{counted(moving, 'recording')}, {about(seconds)}. {_STAYS}"
+    return f"{counted(moving, 'recording')}, {approximate_duration(seconds)}. {_STAYS}"

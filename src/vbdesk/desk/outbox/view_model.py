@@ -17,7 +17,7 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import Recording, ReviewTake
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.sync.forecast import approximate_duration
 
 _RATE_OVER_S = 0.5
 _LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library
@@ -287,7 +287,7 @@ def _fresh(before: _Read, around: Circumstances, changed: list[RecordingItem]) -
 def _holds_the_line(around: Circumstances) -> tuple[object, ...]:
     """What the words of every recording on its way depend on."""
     seconds = None if around.forecast is None else around.forecast.whole_s
-    return around.status, around.settings, around.metered, None if seconds is None else about(seconds)
+    return around.status, around.settings, around.metered, None if seconds is None else approximate_duration(seconds)
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:

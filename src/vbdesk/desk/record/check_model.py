@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.crash_recovery import Leftovers, RescuedTake, find_leftovers
-from vbdesk.capture.encrypted_take import Damaged, TakeAudio, read_take
+from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio, read_take
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.charts.span import Span
@@ -18,10 +18,10 @@ from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.imports.take_check import Check, check_take
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.imports.take_check import TakeCheck, check_take
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
-from vbdesk.outbox.library.library import PutAway
+from vbdesk.outbox.library.library import TrashedRecording
 from vbdesk.outbox.library.states import OutboxState
 
 _PERCENT = 100
@@ -38,7 +38,7 @@ class _Away:
     """What was discarded last; `source` is what was under review, None for other versions."""
 
     source: Source | None
-    put_away: tuple[PutAway, ...]
+    put_away: tuple[TrashedRecording, ...]
 
 
 class TakeReviewViewModel(QObject):
@@ -81,7 +81,7 @@ class TakeReviewViewModel(QObject):
     def __init__(
         self,
         workspace: Workspace,
-        check: Callable[[TakeAudio], Check] | None = None,
+        check: Callable[[TakeAudio], TakeCheck] | None = None,
         parent: QObject | None = None,
     ) -> None:
         """Make it; `check` is the whole check of a take if None."""
@@ -250,7 +250,7 @@ class TakeReviewViewModel(QObject):
         return self._library.whole_audio(source.name)
 
     def _note_listening(self, source: Source) -> None:
-        self._library.note(Deed.LISTENED, source.name)
+        self._library.note(AuditAction.LISTENED, source.name)
 
     def _check(self, span: Span | None) -> None:
         source, known = self.source, self._audio
@@ -270,7 +270,7 @@ class TakeReviewViewModel(QObject):
             work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
         )
 
-    def _run_check(self, audio: TakeAudio, context: TaskContext) -> Check:
+    def _run_check(self, audio: TakeAudio, context: TaskContext) -> TakeCheck:
         def progress(share: float) -> None:
             context.check()
             context.progress(round(_PERCENT * share), _PERCENT)
@@ -356,7 +356,7 @@ class TakeReviewViewModel(QObject):
             return
         source = self.source
         self._leave()
-        if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, Damaged):
+        if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, FileDamaged):
             self.sound_damaged.emit(source.name, failure.sentence)
             self._next()
             return

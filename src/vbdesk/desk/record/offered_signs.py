@@ -6,7 +6,7 @@ from vbdesk.contract.catalog import Sign
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.outbox.imports.offered_signs import OfferedSigns, every_service_has
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 class OfferedSignsViewModel(QObject):
@@ -36,7 +36,7 @@ class OfferedSignsViewModel(QObject):
         self._on_status(self._workspace.status)
 
     @Slot(object)
-    def _on_status(self, status: CourierStatus) -> None:
+    def _on_status(self, status: SyncStatus) -> None:
         if not status.connected:
             self._answered = False
         elif not self._answered and not self._asking:

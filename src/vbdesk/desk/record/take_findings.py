@@ -9,7 +9,7 @@ from vbdesk.capture.spectrogram import spectrogram
 from vbdesk.desk.record.check_text import Origin, Review, Source, Version, versions_of
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Lane, TaskContext
-from vbdesk.outbox.imports.speaker_comparison import Likeness, SpeakerGuard
+from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, SpeakerSimilarity
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import OutboxState
 
@@ -43,7 +43,7 @@ class TakeFindings(QObject):
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tasks, self._library = workspace.tasks, workspace.library
-        self._guard = SpeakerGuard(workspace.library)
+        self._guard = SpeakerComparison(workspace.library)
         self._guarding = Lane(workspace.tasks, self)  # the guard compares one take at a time
         self._source: Source | None = None
         self._audio: TakeAudio | None = None
@@ -115,7 +115,7 @@ class TakeFindings(QObject):
 
     @Slot(object)
     def _on_likeness(self, found: _Found) -> None:
-        if self._in_front(found.source) and isinstance(found.what, Likeness):
+        if self._in_front(found.source) and isinstance(found.what, SpeakerSimilarity):
             self.warned.emit(found.what.warning or "")
 
     @Slot(object)

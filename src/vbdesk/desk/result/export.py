@@ -14,7 +14,7 @@ from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.report.exports import ENDINGS, ExportFormat, export_files, write_files
 from vbdesk.report.names import file_stems
 from vbdesk.report.pdf import ReportOptions
@@ -67,7 +67,7 @@ class ResultExport(QObject):
 
         def work(context: TaskContext) -> Path:
             write_files(path.parent, {path.name: content()}, overwrite=True)
-            library.note(Deed.EXPORTED, take_id, kind.value)
+            library.note(AuditAction.EXPORTED, take_id, kind.value)
             return path
 
         self._workspace.tasks.start(work, self._on_written, self._on_failed, name="export-result")

@@ -14,7 +14,7 @@ from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, Lane, TaskContext
 from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.profiles.vault import VaultError
 
 _ASK_AGAIN_MS = 3000
@@ -143,7 +143,7 @@ class ResultViewModel(QObject):
         take_id, library = view.take_id, self._workspace.library
         if take_id is not None and take_id != self._loaded:
             self._loaded = take_id
-            self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
+            self.playback.load(lambda: library.audio(take_id), lambda: library.note(AuditAction.LISTENED, take_id))
 
     def _look_for_siblings(self, view: ResultView) -> None:
         asked_for = self._asked_for

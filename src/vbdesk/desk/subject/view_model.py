@@ -16,7 +16,7 @@ from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _REMEMBERED = 8  # subjects that were looked at last
 _LOOK_AGAIN_MS = 60_000  # for results that another computer sent
@@ -243,7 +243,7 @@ class SubjectViewModel(QObject):
             self.reload()
 
     @Slot(object)
-    def _on_status(self, status: CourierStatus) -> None:
+    def _on_status(self, status: SyncStatus) -> None:
         """The service is back."""
         if status.connected and self._failed and self.group_id:
             self._failed = False

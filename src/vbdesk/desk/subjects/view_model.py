@@ -26,7 +26,7 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 KEPT_AS = "subjects"
@@ -241,7 +241,7 @@ class SubjectsViewModel(QObject):
 
     def _read_kept(self, context: TaskContext) -> KeptList | None:
         """On a worker: the list as it was last kept."""
-        kept = KeptReads(self._workspace.library.store).read(KEPT_AS)
+        kept = ResponseCache(self._workspace.library.store).read(KEPT_AS)
         if kept is None:
             return None
         notes = SubjectNotes(self._workspace.library.store)
@@ -259,7 +259,7 @@ class SubjectsViewModel(QObject):
         if due and not any(row.unknown_level for row in rows):
             self._kept = (self._now(), service)
             kept = KeptList(rows, dict(service.groups), levels, service.listed_at)
-            KeptReads(library.store).keep(KEPT_AS, kept.to_json())
+            ResponseCache(library.store).keep(KEPT_AS, kept.to_json())
         return kept_in_place(rows, self._rows)
 
     def _list(self) -> None:

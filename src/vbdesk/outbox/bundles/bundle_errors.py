@@ -9,7 +9,7 @@ class BundleUnfinished(BundleError):
     """The file was never finished: the recordings in it are still on the computer that began it."""
 
 
-class BundleCutOff(BundleError):
+class BundleTruncated(BundleError):
     """The end of the file is missing."""
 
 
@@ -17,37 +17,37 @@ class BundleDamaged(BundleError):
     """The file was changed after it was made, or is no bundle."""
 
 
-class BundleNewer(BundleError):
+class BundleVersionUnknown(BundleError):
     """A newer version of vbdesk made the file."""
 
 
-class BundleForOther(BundleError):
+class BundleKeyWrong(BundleError):
     """The key or the passphrase does not open the file."""
 
 
-class BundleForeign(BundleError):
+class BundleAccountWrong(BundleError):
     """The recordings belong to another service or account."""
 
 
-class BundleStopped(BundleError):
+class BundleCancelled(BundleError):
     """A person stopped it."""
 
 
-class NothingToHandOver(BundleError):
+class NothingToExport(BundleError):
     """No recording waits that could be handed over."""
 
 
-class BundleOutrun(BundleError):
+class BundleOvertaken(BundleError):
     """Some of the recordings began to be sent while the bundle was written."""
 
 
-class BundleLeftOpen(BundleError):
+class BundleFinishFailed(BundleError):
     """The recordings are handed over, and the file could not be finished: this is the one error after a change."""
 
 
-class NoRoom(BundleError):
+class BundleDiskFull(BundleError):
     """The disk has too little room."""
 
 
-class Malformed(Exception):
+class MalformedBundle(Exception):
     """The content is not what the format says; `str(error)` is empty, or one sentence on what is wrong with it."""

@@ -20,18 +20,24 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vbdesk.capture.encrypted_take import SealedError, sync_folder
+from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.client.clock import CancelFlag
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleLeftOpen, BundleOutrun, NoRoom, NothingToHandOver
+from vbdesk.outbox.bundles.bundle_errors import (
+    BundleDiskFull,
+    BundleError,
+    BundleFinishFailed,
+    BundleOvertaken,
+    NothingToExport,
+)
 from vbdesk.outbox.bundles.bundle_file import finish, write_unfinished
-from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock
 from vbdesk.outbox.bundles.bundle_manifest import MOST_TAKES, BundledTake, BundleManifest, field_at_fault
-from vbdesk.outbox.bundles.bundle_sound import UnfitSound, check_sound, pieces_of
-from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.bundles.bundle_sound import SoundMismatch, check_sound, pieces_of
+from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.column_encryption import InvalidTag
-from vbdesk.outbox.library.integrity_check import of_list
+from vbdesk.outbox.library.integrity_check import list_warnings
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -49,7 +55,7 @@ FreeBytes = Callable[[Path], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class BundleOwner:
     """Whose recordings they are: the address of a service, and the account there."""
 
     service: str
@@ -57,7 +63,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedRecording:
     """A recording that cannot be handed over, and why, as a sentence."""
 
     item: RecordingItem
@@ -65,21 +71,21 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ExportableRecordings:
     """What could be handed over now."""
 
     items: tuple[RecordingItem, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedRecording, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOver:
+class ExportedBundle:
     """A bundle that was made."""
 
     bundle_id: str
     path: Path
     take_ids: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedRecording, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +109,9 @@ class Bundle:
     states: dict[OutboxState, int]
 
 
-def owner_of(profile: Profile) -> Owner:
+def owner_of(profile: Profile) -> BundleOwner:
     """Whose recordings the library of `profile` holds."""
-    return Owner((profile.base_url or LOCAL).rstrip("/").lower(), profile.account_id)
+    return BundleOwner((profile.base_url or LOCAL).rstrip("/").lower(), profile.account_id)
 
 
 def free_bytes(folder: Path) -> int:
@@ -113,10 +119,10 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def ready(library: Library, take_ids: Collection[str] | None = None) -> Ready:
+def exportable_recordings(library: Library, take_ids: Collection[str] | None = None) -> ExportableRecordings:
     """Which recordings can be handed over now: of `take_ids`, or of all that wait."""
     items: list[RecordingItem] = []
-    left_out: list[LeftOut] = []
+    left_out: list[ExcludedRecording] = []
     for row in _in_line(library.store):
         if take_ids is not None and row["take_id"] not in take_ids:
             continue
@@ -126,13 +132,13 @@ def ready(library: Library, take_ids: Collection[str] | None = None) -> Ready:
         if reason is None:
             items.append(item)
         else:
-            left_out.append(LeftOut(item, reason))
-    return Ready(tuple(items), tuple(left_out))
+            left_out.append(ExcludedRecording(item, reason))
+    return ExportableRecordings(tuple(items), tuple(left_out))
 
 
 def export_bundle(
     library: Library,
-    owner: Owner,
+    owner: BundleOwner,
     folder: Path,
     lock: Lock,
     *,
@@ -140,12 +146,12 @@ def export_bundle(
     progress: Progress | None = None,
     cancel: CancelFlag | None = None,
     free: FreeBytes = free_bytes,
-) -> HandedOver:
+) -> ExportedBundle:
     """Hand the recordings that wait over, in a new file in `folder`. Blocks for as long as the disk takes.
 
     Raises:
-        NothingToHandOver: none waits that could be handed over.
-        BundleLeftOpen: the recordings are handed over, but the last byte of the file could not be written.
+        NothingToExport: none waits that could be handed over.
+        BundleFinishFailed: the recordings are handed over, but the last byte of the file could not be written.
         BundleError: nothing was changed, and no file is left.
         OSError: likewise; the folder cannot be used.
     """
@@ -155,13 +161,13 @@ def export_bundle(
             "Nothing was handed over."
         )
     if library.store.held:
-        raise BundleError(" ".join(of_list(library.store)))
+        raise BundleError(" ".join(list_warnings(library.store)))
     settle(library)
-    watch = Watch(progress, cancel)
-    manifest, left_out = _manifest(library, owner, ready(library, take_ids), watch)
+    watch = ByteProgress(progress, cancel)
+    manifest, left_out = _manifest(library, owner, exportable_recordings(library, take_ids), watch)
     if not manifest.takes:
         reason = left_out[0].reason if left_out else "Press Send for those that are to go."
-        raise NothingToHandOver(f"No recording waits here that could be handed over. {reason}")
+        raise NothingToExport(f"No recording waits here that could be handed over. {reason}")
     _check_room(manifest, folder, free)
     path = folder / f"vbdesk-{manifest.made_at:%Y%m%d-%H%M}-{manifest.bundle_id[-6:]}{SUFFIX}"
     unfinished = _unfinished(path)
@@ -174,18 +180,18 @@ def export_bundle(
             with contextlib.suppress(OSError):
                 unfinished.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno == errno.EFBIG:
-            raise NoRoom(
+            raise BundleDiskFull(
                 "A file on this stick cannot be larger than 4 GB. Hand over fewer recordings at once."
             ) from error
         raise
     if manifest.bundle_id in {bundle.bundle_id for bundle in settle(library)}:
         count = len(manifest.takes)
         recordings, those = ("1 recording is", "it") if count == 1 else (f"{count} recordings are", "the recordings")
-        raise BundleLeftOpen(
+        raise BundleFinishFailed(
             f"{recordings} handed over, but the file {path} went away before it was finished. "
             f"Put the stick back and use `vbdesk bundle list` to finish it, or take {those} back."
         )
-    return HandedOver(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), left_out)
+    return ExportedBundle(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), left_out)
 
 
 def settle(library: Library) -> list[Bundle]:
@@ -246,7 +252,7 @@ def take_back(library: Library, take_ids: Collection[str]) -> tuple[str, ...]:
         for take_id in back:
             store.move(take_id, OutboxState.WAITING)
             store.restart_event(take_id)
-            store.note(Deed.TAKEN_BACK, take_id)
+            store.note(AuditAction.TAKEN_BACK, take_id)
         left = store.rows(  # nobody waits for the file of a bundle that was taken back as a whole
             "SELECT bundle_id FROM bundles WHERE settled = 0 AND bundle_id NOT IN "
             "(SELECT bundle_id FROM recordings WHERE state = ? AND bundle_id IS NOT NULL)",
@@ -282,8 +288,8 @@ def _why_not(row: sqlite3.Row) -> str | None:
 
 
 def _manifest(
-    library: Library, owner: Owner, chosen: Ready, watch: Watch
-) -> tuple[BundleManifest, tuple[LeftOut, ...]]:
+    library: Library, owner: BundleOwner, chosen: ExportableRecordings, watch: ByteProgress
+) -> tuple[BundleManifest, tuple[ExcludedRecording, ...]]:
     """What a bundle says of those whose sound can be read; one that cannot keeps no other back."""
     events = {row["take_id"]: row["event_id"] for row in _in_line(library.store)}
     files = [library.store.path(item.take_id) for item in chosen.items]
@@ -296,14 +302,16 @@ def _manifest(
         try:
             library.check_sound(item.take_id)
             takes.append(_bundled(library, item, events[item.take_id], watch))
-        except SealedError as error:
-            left_out.append(LeftOut(item, str(error)))
+        except EncryptedFileError as error:
+            left_out.append(ExcludedRecording(item, str(error)))
         except FileNotFoundError:
-            left_out.append(LeftOut(item, "Its sound is missing."))
+            left_out.append(ExcludedRecording(item, "Its sound is missing."))
         except ValidationError as error:
-            left_out.append(LeftOut(item, f"A bundle does not take it for {field_at_fault(error)}. {_SEND_HERE}"))
-        except UnfitSound as error:
-            left_out.append(LeftOut(item, f"{error} {_SEND_HERE}"))
+            left_out.append(
+                ExcludedRecording(item, f"A bundle does not take it for {field_at_fault(error)}. {_SEND_HERE}")
+            )
+        except SoundMismatch as error:
+            left_out.append(ExcludedRecording(item, f"{error} {_SEND_HERE}"))
         if len(takes) > MOST_TAKES:
             raise BundleError(f"A bundle takes at most {MOST_TAKES:,} recordings. Hand over fewer at once.")
     try:
@@ -321,7 +329,7 @@ def _manifest(
     return manifest, tuple(left_out)
 
 
-def _bundled(library: Library, item: RecordingItem, event_id: str, watch: Watch) -> BundledTake:
+def _bundled(library: Library, item: RecordingItem, event_id: str, watch: ByteProgress) -> BundledTake:
     digest, size = hashlib.sha256(), 0
     for piece in _sound(library.store, item.take_id):
         watch.advance(len(piece))
@@ -364,7 +372,7 @@ def _check_room(manifest: BundleManifest, folder: Path, free: FreeBytes) -> None
     needed = sizes + sizes // 4096 + len(manifest.model_dump_json()) + SPARE_BYTES  # 16 bytes more for each 64 KiB
     there = free(folder)
     if there < needed:
-        raise NoRoom(
+        raise BundleDiskFull(
             f"The bundle needs {needed / 1e6:,.0f} MB, and {folder} has {there / 1e6:,.0f} MB left. "
             "Make room, take another stick, or hand over fewer recordings."
         )
@@ -374,7 +382,7 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
     made_at = time_text(manifest.made_at)
     details = {
         "path": str(path.absolute()),
-        "public_key": lock.public_key if isinstance(lock, ForKey) else None,
+        "public_key": lock.public_key if isinstance(lock, KeyLock) else None,
         "recordings": len(manifest.takes),
     }
     with store.changing():
@@ -382,14 +390,14 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
         for take in manifest.takes:
             row = waiting.get(take.take_id)
             if row is None or row["event_id"] != take.event_id or _why_not(row) is not None:
-                raise BundleOutrun(
+                raise BundleOvertaken(
                     "Some recordings began to be sent, or were changed, while the bundle was written. "
                     "Nothing was handed over; try again."
                 )
             store.write_event(row["event_id"], {"asked_at": made_at, "upload_ref": None, "uploaded_at": None})
             store.update(take.take_id, {"bundle_id": manifest.bundle_id})
             store.move(take.take_id, OutboxState.HANDED_OVER)
-            store.note(Deed.HANDED_OVER, take.take_id, manifest.bundle_id)
+            store.note(AuditAction.HANDED_OVER, take.take_id, manifest.bundle_id)
         sealed = store.seal.seal(json.dumps(details).encode(), f"bundles/{manifest.bundle_id}")
         store.add("bundles", manifest.bundle_id, made_at, 0, sealed)
 

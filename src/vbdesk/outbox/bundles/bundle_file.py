@@ -25,16 +25,23 @@ import pyrage
 
 from vbdesk.outbox.bundles.age_header import LARGEST_HEADER, check_key_header
 from vbdesk.outbox.bundles.bundle_errors import (
-    BundleCutOff,
     BundleDamaged,
-    BundleForOther,
-    BundleNewer,
+    BundleKeyWrong,
+    BundleTruncated,
     BundleUnfinished,
-    Malformed,
+    BundleVersionUnknown,
+    MalformedBundle,
 )
-from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock, Secret, lock_identity, recipient_of
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, Secret, lock_identity, recipient_of
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_stream import LENGTH, Hashing, Sink, Source, Taker, Watch
+from vbdesk.outbox.bundles.bundle_stream import (
+    LENGTH,
+    BundleReceiver,
+    ByteProgress,
+    ContentParser,
+    HashingStream,
+    PieceReader,
+)
 from vbdesk.privacy import for_owner_alone, set_export_mode
 
 MAGIC = b"VBUNDLE"
@@ -47,7 +54,7 @@ Sounds = Callable[[BundledTake], Iterator[bytes]]
 """Gives the sound of a recording in pieces."""
 
 
-class LookOnly:
+class DiscardingReceiver:
     """Takes nothing: for reading a bundle back."""
 
     def __init__(self) -> None:
@@ -65,7 +72,7 @@ class LookOnly:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class FileHeader:
     """The first bytes of a file."""
 
     format: int
@@ -79,7 +86,7 @@ class Head:
         return bool(self.locked_secret)
 
 
-def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock: Lock, watch: Watch) -> None:
+def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock: Lock, watch: ByteProgress) -> None:
     """Write a bundle that nobody reads before `finish`, bring it to the disk, and read it back from there.
 
     Raises:
@@ -88,17 +95,17 @@ def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock:
     """
     identity = pyrage.x25519.Identity.generate()
     recipients, locked_secret = [identity.to_public()], b""
-    if isinstance(lock, ForKey):
+    if isinstance(lock, KeyLock):
         recipients.append(recipient_of(lock))
     else:
         locked_secret = lock_identity(identity, lock)
     with open(path, "x+b", opener=for_owner_alone) as file:
         set_export_mode(path)
         file.write(_HEAD.pack(MAGIC, UNFINISHED, 0, bytes(32), len(locked_secret)))
-        target = Hashing(file)
+        target = HashingStream(file)
         target.digest.update(LENGTH.pack(len(locked_secret)))
         target.write(locked_secret)
-        source = Source(_content(manifest, sounds, watch))
+        source = PieceReader(_content(manifest, sounds, watch))
         try:
             pyrage.encrypt_io(source, target, recipients)
         except pyrage.EncryptError as error:
@@ -109,7 +116,7 @@ def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock:
         file.flush()
         os.fsync(file.fileno())
         _forget_cached(file)
-    looked = LookOnly()
+    looked = DiscardingReceiver()
     read_bundle(path, lambda _: identity, looked, watch, unfinished=True)
     if looked.manifest != manifest:
         raise BundleDamaged("The file does not read back as it was written. Use another disk or stick.")
@@ -124,7 +131,7 @@ def finish(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def read_head(path: Path, *, unfinished: bool = False) -> Head:
+def read_head(path: Path, *, unfinished: bool = False) -> FileHeader:
     """Look at the first bytes of a file: whether it is a whole bundle, and what opens it.
 
     Raises:
@@ -138,8 +145,8 @@ def read_head(path: Path, *, unfinished: bool = False) -> Head:
 def read_bundle(
     path: Path,
     secret: Secret,
-    taker: Taker,
-    watch: Watch,
+    taker: BundleReceiver,
+    watch: ByteProgress,
     *,
     unfinished: bool = False,
 ) -> None:
@@ -158,32 +165,32 @@ def read_bundle(
     """
     with path.open("rb") as file:
         head = _read_head(file, path.stat().st_size, unfinished=unfinished)
-        source, sink = Hashing(file), Sink(taker, watch)
+        source, sink = HashingStream(file), ContentParser(taker, watch)
         source.digest.update(LENGTH.pack(len(head.locked_secret)) + head.locked_secret)
         fault: Exception | None = None
         try:
             check_key_header(_peek(file))
             pyrage.decrypt_io(source, sink, [secret(head.locked_secret)])
             sink.close_content()
-        except (pyrage.DecryptError, BundleForOther, Malformed, OSError) as error:
+        except (pyrage.DecryptError, BundleKeyWrong, MalformedBundle, OSError) as error:
             fault = source.fault if isinstance(source.fault, Exception) else error
         if isinstance(fault, OSError) and fault.errno is not None:
             raise fault  # of a disk; the library's have no number
         if source.digest_of_all() != head.sha256:
             raise BundleDamaged(_CHANGED)
-        if isinstance(fault, BundleForOther):
+        if isinstance(fault, BundleKeyWrong):
             raise fault
         if isinstance(fault, pyrage.DecryptError):
-            raise BundleForOther(
+            raise BundleKeyWrong(
                 "This bundle is for the key of another computer or profile. "
                 "Have it made for the key that `vbdesk bundle key` prints here."
             )
         if fault is not None:
-            reason = f" {fault}" if isinstance(fault, Malformed) and str(fault) else ""
+            reason = f" {fault}" if isinstance(fault, MalformedBundle) and str(fault) else ""
             raise BundleDamaged(f"This bundle is not made as vbdesk makes them, so it is not used.{reason}")
 
 
-def _content(manifest: BundleManifest, sounds: Sounds, watch: Watch) -> Iterator[bytes]:
+def _content(manifest: BundleManifest, sounds: Sounds, watch: ByteProgress) -> Iterator[bytes]:
     document = manifest.model_dump_json().encode()
     yield LENGTH.pack(len(document)) + document
     for take in manifest.takes:
@@ -192,28 +199,28 @@ def _content(manifest: BundleManifest, sounds: Sounds, watch: Watch) -> Iterator
             yield piece
 
 
-def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> Head:
+def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> FileHeader:
     start = file.read(_HEAD.size)
     if not start.startswith(MAGIC[: max(len(start), 1)]):
         raise BundleDamaged("This file is not a bundle of vbdesk.")
     if len(start) < _HEAD.size:
-        raise BundleCutOff("Most of this bundle is missing. Copy it once more from where it lay.")
+        raise BundleTruncated("Most of this bundle is missing. Copy it once more from where it lay.")
     _, form, whole, sha256, length = _HEAD.unpack(start)
     if form > FORMAT:
-        raise BundleNewer("This bundle was made by a newer version of vbdesk. Install that version here.")
+        raise BundleVersionUnknown("This bundle was made by a newer version of vbdesk. Install that version here.")
     if form == UNFINISHED and not unfinished:
         raise BundleUnfinished(
             "This bundle was never finished. Its recordings are still on the computer that began it; "
             "delete the file, and make a new bundle there."
         )
     if size < whole:
-        raise BundleCutOff(
+        raise BundleTruncated(
             f"The end of this bundle is missing: {size:,} of {whole:,} bytes are here. "
             "Copy it once more from where it lay."
         )
     if size > whole or length > LARGEST_LOCKED_SECRET or _HEAD.size + length > whole:
         raise BundleDamaged(_CHANGED)
-    return Head(form, whole, sha256, file.read(length))
+    return FileHeader(form, whole, sha256, file.read(length))
 
 
 def _peek(file: BinaryIO) -> bytes:

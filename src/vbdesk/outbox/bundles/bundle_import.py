@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from vbdesk.capture.encrypted_take import SealedError, sync_folder
+from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.capture.take_keys import new_key
 from vbdesk.client.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
-from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleForeign, Malformed, NoRoom
-from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, FreeBytes, Owner, free_bytes
+from vbdesk.outbox.bundles.bundle_errors import BundleAccountWrong, BundleDamaged, BundleDiskFull, MalformedBundle
+from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, BundleOwner, FreeBytes, free_bytes
 from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
 from vbdesk.outbox.bundles.bundle_keys import Secret
 from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_sound import Arrival, UnfitSound, check_sound
-from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
-from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.bundles.bundle_sound import IncomingSound, SoundMismatch, check_sound
+from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND, Store, time_text
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class TakenOver:
+class ImportedBundle:
     """What a bundle brought.
 
     Attributes:
@@ -51,21 +51,21 @@ class TakenOver:
 
 def import_bundle(
     library: Library,
-    owner: Owner,
+    owner: BundleOwner,
     path: Path,
     secret: Secret,
     *,
     progress: Progress | None = None,
     cancel: CancelFlag | None = None,
     free: FreeBytes = free_bytes,
-) -> TakenOver:
+) -> ImportedBundle:
     """Take over what is in a bundle. Blocks for as long as the disk takes.
 
     Raises:
         BundleError: nothing was changed.
         VaultError, OSError: likewise; the key, or a disk, cannot be used.
     """
-    watch = Watch(progress, cancel)
+    watch = ByteProgress(progress, cancel)
     watch.total = read_head(path).size
     taker = _Taker(library.store, owner, free)
     try:
@@ -80,17 +80,17 @@ def import_bundle(
 class _Taker:
     """Brings sounds to the disk as they come; nothing of them counts before `enter`."""
 
-    def __init__(self, store: Store, owner: Owner, free: FreeBytes) -> None:
-        self.taken = TakenOver()
+    def __init__(self, store: Store, owner: BundleOwner, free: FreeBytes) -> None:
+        self.taken = ImportedBundle()
         self._store, self._owner, self._free = store, owner, free
         self._new: dict[str, BundledTake] = {}
         self._keys: dict[str, bytes] = {}
-        self._arrival: Arrival | None = None
+        self._arrival: IncomingSound | None = None
 
     def begin(self, manifest: BundleManifest) -> None:
         """Decide what is new here."""
         if (manifest.service, manifest.account_id) != (self._owner.service, self._owner.account_id):
-            raise BundleForeign(
+            raise BundleAccountWrong(
                 f"The recordings in this bundle are for the account {manifest.account_id} at {manifest.service}; "
                 f"this profile is {self._owner.account_id} at {self._owner.service}. "
                 "Set up a profile for their account, and import it there."
@@ -105,7 +105,7 @@ class _Taker:
             elif self._is_one("removed", take.take_id):
                 self.taken.deleted.append(take.take_id)
             elif self._store.rows("SELECT 1 FROM pending WHERE event_id = ?", (take.event_id,)):
-                raise Malformed("It has the event of another recording that is here.")
+                raise MalformedBundle("It has the event of another recording that is here.")
             elif moment in moments or self._clashes(take):
                 self.taken.clashing.append(take)
             else:
@@ -114,7 +114,7 @@ class _Taker:
         needed = sum(take.size for take in self._new.values()) + SPARE_BYTES
         there = self._free(self._store.takes_folder)
         if there < needed:
-            raise NoRoom(
+            raise BundleDiskFull(
                 f"The recordings need {needed / 1e6:,.0f} MB, and this computer has {there / 1e6:,.0f} MB left. "
                 "Make room and import the bundle again."
             )
@@ -125,7 +125,7 @@ class _Taker:
             return
         if self._arrival is None:
             self._keys[take.take_id] = new_key()
-            self._arrival = Arrival(self._path(take.take_id), self._keys[take.take_id])
+            self._arrival = IncomingSound(self._path(take.take_id), self._keys[take.take_id])
         self._arrival.take(piece)
 
     def end(self, take: BundledTake) -> None:
@@ -136,7 +136,7 @@ class _Taker:
             key = self._keys[take.take_id]
             try:
                 check_sound(self._path(take.take_id), self._store.key, key, take, take.sound_sha256)
-            except (UnfitSound, SealedError) as error:
+            except (SoundMismatch, EncryptedFileError) as error:
                 raise BundleDamaged(
                     f"This bundle has a recording that cannot be used, so nothing of it is taken over: "
                     f"{take.group_id}, {local_minute(take.recorded_at)}. {error} Ask who made the bundle."
@@ -170,7 +170,7 @@ class _Taker:
         metadata = TakeMetadata(
             group_id=take.group_id,
             recorded_at=take.recorded_at,
-            target=Target.parse(take.target),
+            target=RecordingTarget.parse(take.target),
             protocol=take.protocol,
             note=take.note,
             tags=take.tags,
@@ -192,7 +192,7 @@ class _Taker:
         store.update(take.take_id, columns)
         store.add_event(take.take_id, SEND, {"event_id": take.event_id, "asked_at": store.now()})
         store.move(take.take_id, OutboxState.WAITING)
-        store.note(Deed.TAKEN_IN, take.take_id, self.taken.bundle_id)
+        store.note(AuditAction.TAKEN_IN, take.take_id, self.taken.bundle_id)
 
     def _name(self) -> None:
         """Give the sounds their last names. What fails here is no failure of the import; the next start does it."""

@@ -7,7 +7,7 @@ import pyrage
 
 from vbdesk.outbox.bundles import passphrase_child
 from vbdesk.outbox.bundles.age_header import check_passphrase_header
-from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleForOther, Malformed
+from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleKeyWrong, MalformedBundle
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
 
@@ -18,23 +18,23 @@ Secret = Callable[[bytes], pyrage.x25519.Identity]
 
 
 @dataclass(frozen=True, slots=True)
-class ForKey:
+class KeyLock:
     """The bundle is for the computer with this public key, as `vbdesk bundle key` prints it there."""
 
     public_key: str
 
 
 @dataclass(frozen=True, slots=True)
-class ForPassphrase:
+class PassphraseLock:
     """The bundle is for whoever knows the passphrase."""
 
     passphrase: str = field(repr=False)
 
 
-Lock = ForKey | ForPassphrase
+Lock = KeyLock | PassphraseLock
 
 
-def recipient_of(lock: ForKey) -> pyrage.x25519.Recipient:
+def recipient_of(lock: KeyLock) -> pyrage.x25519.Recipient:
     """The public key as the library wants it. Raises BundleError if it is none."""
     try:
         return pyrage.x25519.Recipient.from_str(lock.public_key.strip())
@@ -45,14 +45,14 @@ def recipient_of(lock: ForKey) -> pyrage.x25519.Recipient:
         ) from None
 
 
-def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> bytes:
+def lock_identity(identity: pyrage.x25519.Identity, lock: PassphraseLock) -> bytes:
     """The secret that opens one bundle, as an age file that the passphrase opens (scrypt; takes a second or two)."""
     if len(lock.passphrase) < SHORTEST_PASSPHRASE:
         raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
     locked = passphrase_child.lock(str(identity).encode(), lock.passphrase)
     try:
         check_passphrase_header(locked)
-    except Malformed:
+    except MalformedBundle:
         raise BundleError(
             "This computer applies the passphrase with more work than other computers can do. "
             "Make the bundle for a key instead."
@@ -61,7 +61,7 @@ def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> byte
 
 
 def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
-    """What `lock_identity` locked. Raises BundleForOther, Malformed, OSError."""
+    """What `lock_identity` locked. Raises BundleKeyWrong, Malformed, OSError."""
     check_passphrase_header(locked)
     opened = passphrase_child.unlock(locked, passphrase)
     try:
@@ -69,7 +69,7 @@ def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
             return pyrage.x25519.Identity.from_str(opened.decode())
     except (pyrage.IdentityError, UnicodeDecodeError):
         pass  # somebody has locked something else
-    raise BundleForOther("The passphrase does not open this bundle. Type it again as it was agreed.")
+    raise BundleKeyWrong("The passphrase does not open this bundle. Type it again as it was agreed.")
 
 
 def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:

@@ -22,7 +22,7 @@ from pydantic import (
 
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import Timestamp
-from vbdesk.outbox.library.items import Target
+from vbdesk.outbox.library.items import RecordingTarget
 
 MOST_TAKES = 10_000
 LARGEST_SOUND_BYTES = 512 * 1024 * 1024  # 20 minutes at 192 kHz, the longest take, are 461 MB
@@ -55,7 +55,7 @@ def _checked_group(text: str) -> str:
 def _checked_target(text: str) -> str:
     if not _TARGET.fullmatch(text):
         raise ValueError("This is not a target.")
-    return str(Target.parse(text))
+    return str(RecordingTarget.parse(text))
 
 
 def _checked_moment(moment: datetime) -> datetime:
@@ -171,7 +171,7 @@ class BundledTake(_Part):
         return written
 
 
-class BundleHead(_Part):
+class ManifestHeader(_Part):
     """What a bundle says of itself.
 
     Attributes:
@@ -186,7 +186,7 @@ class BundleHead(_Part):
     account_id: Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain_line)]
 
 
-class BundleManifest(BundleHead):
+class BundleManifest(ManifestHeader):
     """The first thing in a bundle."""
 
     takes: Annotated[tuple[BundledTake, ...], Field(max_length=MOST_TAKES, fail_fast=True)]

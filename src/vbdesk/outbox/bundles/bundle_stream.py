@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
 from vbdesk.client.clock import CancelFlag
-from vbdesk.outbox.bundles.bundle_errors import BundleStopped, Malformed
+from vbdesk.outbox.bundles.bundle_errors import BundleCancelled, MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.manifest_parser import LARGEST_MANIFEST, ManifestParser
 
@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
 
 
-class Taker(Protocol):
+class BundleReceiver(Protocol):
     """What is done with what a bundle brings, piece by piece; whatever a method raises ends the reading."""
 
     def begin(self, manifest: BundleManifest) -> None:
@@ -31,7 +31,7 @@ class Taker(Protocol):
         """The sound of a recording is there as a whole, and its digest is right."""
 
 
-class Watch:
+class ByteProgress:
     """Tells how far a work has come, and ends it when a person wants."""
 
     def __init__(self, progress: Progress | None = None, cancel: CancelFlag | None = None) -> None:
@@ -39,15 +39,15 @@ class Watch:
         self.done = self.total = 0
 
     def advance(self, count: int) -> None:
-        """So many bytes more. Raises BundleStopped."""
+        """So many bytes more. Raises BundleCancelled."""
         if self._cancel is not None and self._cancel.is_set():
-            raise BundleStopped("Stopped. Nothing was changed.")
+            raise BundleCancelled("Stopped. Nothing was changed.")
         self.done += count
         if self._progress is not None:
             self._progress(self.done, self.total)
 
 
-class Source(io.RawIOBase):
+class PieceReader(io.RawIOBase):
     """Reads from pieces, and keeps what went wrong, since the library passes on its text alone."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -76,7 +76,7 @@ class Source(io.RawIOBase):
         return bytes(taken)
 
 
-class Hashing(io.RawIOBase):
+class HashingStream(io.RawIOBase):
     """Passes bytes on from or to a file, counts them into a digest, and keeps what went wrong."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -120,10 +120,10 @@ class Hashing(io.RawIOBase):
         return self.digest.digest()
 
 
-class Sink(io.RawIOBase):
+class ContentParser(io.RawIOBase):
     """Takes the content apart as it comes."""
 
-    def __init__(self, taker: Taker, watch: Watch) -> None:
+    def __init__(self, taker: BundleReceiver, watch: ByteProgress) -> None:
         super().__init__()
         self._taker, self._watch = taker, watch
         self._length = bytearray()
@@ -150,7 +150,7 @@ class Sink(io.RawIOBase):
     def close_content(self) -> None:
         """Whether all that was announced has come."""
         if self._takes is None or self._take is not None:
-            raise Malformed
+            raise MalformedBundle
 
     def _read_manifest(self, piece: bytes) -> bytes:
         if len(self._length) < LENGTH.size:
@@ -161,7 +161,7 @@ class Sink(io.RawIOBase):
                 return b""
             self._manifest_left = LENGTH.unpack(self._length)[0]
             if self._manifest_left > LARGEST_MANIFEST:
-                raise Malformed("Its list of recordings is too long to be read safely.")
+                raise MalformedBundle("Its list of recordings is too long to be read safely.")
         mine, rest = piece[: self._manifest_left], piece[self._manifest_left :]
         self._manifest_left -= len(mine)
         self._parser.feed(mine)
@@ -174,7 +174,7 @@ class Sink(io.RawIOBase):
 
     def _read_sound(self, piece: bytes) -> bytes:
         if self._take is None:
-            raise Malformed  # more than was announced
+            raise MalformedBundle  # more than was announced
         mine, rest = piece[: self._left], piece[self._left :]
         self._watch.advance(len(mine))
         self._digest.update(mine)
@@ -182,7 +182,7 @@ class Sink(io.RawIOBase):
         self._left -= len(mine)
         if not self._left:
             if self._digest.hexdigest() != self._take.sha256:
-                raise Malformed
+                raise MalformedBundle
             self._taker.end(self._take)
             self._next()
         return rest

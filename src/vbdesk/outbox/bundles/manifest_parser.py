@@ -10,12 +10,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, ValidationError
 
-from vbdesk.outbox.bundles.bundle_errors import Malformed
+from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import (
     MOST_TAKES,
     BundledTake,
-    BundleHead,
     BundleManifest,
+    ManifestHeader,
     field_at_fault,
 )
 
@@ -26,7 +26,7 @@ _IN_STRING = re.compile(rb'["\\]')
 _PLACEHOLDER = b"0"  # stands in the head for the text of a recording
 
 
-class _HeadOfManifest(BundleHead):
+class _HeadOfManifest(ManifestHeader):
     takes: Annotated[list[int], Field(max_length=MOST_TAKES, fail_fast=True)]
 
 
@@ -74,7 +74,7 @@ class ManifestParser:
         """All of it was there. Raises Malformed."""
         head = _parsed(_HeadOfManifest, self._head, "The bundle")
         if self._part or len(head.takes) != len(self._takes):
-            raise Malformed
+            raise MalformedBundle
         known = head.model_dump(exclude={"takes"})
         return BundleManifest.model_construct(**known, takes=tuple(self._takes))
 
@@ -82,14 +82,14 @@ class ManifestParser:
         part = self._part if to_take else self._head
         part += text
         if len(part) > LARGEST_PART:
-            raise Malformed("Its list of recordings is too long to be read safely.")
+            raise MalformedBundle("Its list of recordings is too long to be read safely.")
 
     def _end_take(self) -> None:
         if len(self._takes) == MOST_TAKES:
-            raise Malformed(f"It names more than {MOST_TAKES:,} recordings.")
+            raise MalformedBundle(f"It names more than {MOST_TAKES:,} recordings.")
         take = _parsed(BundledTake, self._part, f"Recording {len(self._takes) + 1} in it")
         if take.take_id in self._ids or take.event_id in self._ids:
-            raise Malformed("It names one recording twice.")
+            raise MalformedBundle("It names one recording twice.")
         self._ids |= {take.take_id, take.event_id}
         self._takes.append(take)
         self._part.clear()
@@ -102,4 +102,4 @@ def _parsed(model: type[_Part], text: bytearray, what: str) -> _Part:
     except ValidationError as error:
         field = field_at_fault(error)
     # Not within the handler: as the context of another exception, a ValidationError keeps every frame above it alive.
-    raise Malformed(f"{what} is refused for {field}.")
+    raise MalformedBundle(f"{what} is refused for {field}.")

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 
 from vbdesk import __version__
 from vbdesk.capture.clock import Clock
-from vbdesk.capture.devices import DeviceLister, DevicesUnknown
-from vbdesk.client import Client, ClientError, Credentials, Kind
+from vbdesk.capture.devices import DeviceLister, DeviceListUnavailable
+from vbdesk.client import Client, ClientError, Credentials, ErrorKind
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
@@ -40,7 +40,7 @@ from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
 from vbdesk.outbox.library.integrity_check import HELD, NOT_KNOWN
 from vbdesk.outbox.library.rollback_detection import KeyringReading, read_keyring
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import (
     KEY_BYTES,
@@ -72,7 +72,7 @@ PACKAGES = (
 )
 
 
-class Health(StrEnum):
+class FindingStatus(StrEnum):
     """How something is."""
 
     GOOD = "good"
@@ -81,7 +81,7 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DiagnosticFinding:
     """One line of the checklist.
 
     Attributes:
@@ -91,7 +91,7 @@ class Finding:
     """
 
     topic: str
-    health: Health
+    health: FindingStatus
     sentence: str
     profile: str | None = None
 
@@ -105,16 +105,16 @@ class Diagnosis:
         facts: what the bundle holds, as JSON values.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DiagnosticFinding, ...]
     facts: dict[str, Any]
 
     @property
     def ok(self) -> bool:
         """Whether nothing needs mending."""
-        return all(finding.health is not Health.MEND for finding in self.findings)
+        return all(finding.health is not FindingStatus.MEND for finding in self.findings)
 
 
-class Surroundings(Protocol):
+class DiagnosticPorts(Protocol):
     """What of the world is looked at; the desk's `Outside` is one."""
 
     @property
@@ -141,7 +141,7 @@ class Surroundings(Protocol):
         """The vault for a profile's way of keeping secrets."""
 
 
-def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
+def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
     """Look at everything; takes seconds, more where a service does not answer. Changes nothing.
 
     Args:
@@ -149,7 +149,7 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: boo
         with_hosts: let the bundle name the hosts of the services, as its owner allows.
         read_sounds: read every sound, which takes about a second for an hour of them.
     """
-    findings: list[Finding] = []
+    findings: list[DiagnosticFinding] = []
     facts: dict[str, Any] = {
         "format": BUNDLE_FORMAT,
         "made_at": format_timestamp(around.clock.now()),
@@ -160,7 +160,7 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: boo
     facts["microphones"] = _microphones(around, findings)
     profiles, in_use = _profiles(around, findings)
     facts["keyring"] = _keyring(profiles, findings)
-    examinations = [_Examination(around, profile, findings, read_sounds) for profile in profiles]
+    examinations = [_ProfileCheck(around, profile, findings, read_sounds) for profile in profiles]
     facts["profiles"] = [
         {"in_use": profile == in_use, **examination.facts(with_hosts)}
         for profile, examination in zip(profiles, examinations, strict=True)
@@ -203,64 +203,80 @@ def _computer() -> dict[str, Any]:
     }
 
 
-def _disk(around: Surroundings, findings: list[Finding]) -> dict[str, Any]:
+def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str, Any]:
     folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
     usage = shutil.disk_usage(folder)
     writable = os.access(folder, os.W_OK)
     room = f"{usage.free / 10**9:.1f} GB are free for recordings"
     if not writable:
         findings.append(
-            Finding("disk", Health.MEND, "The folder of the recordings cannot be written to. Give yourself the right.")
+            DiagnosticFinding(
+                "disk",
+                FindingStatus.MEND,
+                "The folder of the recordings cannot be written to. Give yourself the right.",
+            )
         )
     elif usage.free < NO_ROOM_BYTES:
-        findings.append(Finding("disk", Health.MEND, f"Only {room}. Make room before you record."))
+        findings.append(DiagnosticFinding("disk", FindingStatus.MEND, f"Only {room}. Make room before you record."))
     elif usage.free < LITTLE_ROOM_BYTES:
-        findings.append(Finding("disk", Health.NOTICE, f"{room}: about {usage.free / 35e7:.0f} hours of sound."))
+        findings.append(
+            DiagnosticFinding("disk", FindingStatus.NOTICE, f"{room}: about {usage.free / 35e7:.0f} hours of sound.")
+        )
     else:
-        findings.append(Finding("disk", Health.GOOD, f"{room}."))
+        findings.append(DiagnosticFinding("disk", FindingStatus.GOOD, f"{room}."))
     return {"free_bytes": usage.free, "total_bytes": usage.total, "writable": writable}
 
 
-def _microphones(around: Surroundings, findings: list[Finding]) -> int | None:
+def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> int | None:
     try:
         count = len(around.lister.devices())
-    except DevicesUnknown as error:
-        findings.append(Finding("microphones", Health.MEND, str(error)))
+    except DeviceListUnavailable as error:
+        findings.append(DiagnosticFinding("microphones", FindingStatus.MEND, str(error)))
         return None
     if count:
-        findings.append(Finding("microphones", Health.GOOD, f"Microphones found: {count}."))
+        findings.append(DiagnosticFinding("microphones", FindingStatus.GOOD, f"Microphones found: {count}."))
     else:
-        findings.append(Finding("microphones", Health.NOTICE, "There is no microphone. Connect one to record."))
+        findings.append(
+            DiagnosticFinding("microphones", FindingStatus.NOTICE, "There is no microphone. Connect one to record.")
+        )
     return count
 
 
-def _profiles(around: Surroundings, findings: list[Finding]) -> tuple[list[Profile], Profile | None]:
+def _profiles(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tuple[list[Profile], Profile | None]:
     store = ProfileStore(around.config_dir)
     try:
         profiles, in_use = store.all(), store.current()
     except ProfilesUnreadable as error:
-        findings.append(Finding("profiles", Health.MEND, str(error)))
+        findings.append(DiagnosticFinding("profiles", FindingStatus.MEND, str(error)))
         return [], None
     if not profiles:
-        findings.append(Finding("profiles", Health.NOTICE, "No service is set up yet. Start the desk to do so."))
+        findings.append(
+            DiagnosticFinding("profiles", FindingStatus.NOTICE, "No service is set up yet. Start the desk to do so.")
+        )
     return profiles, in_use
 
 
-def _keyring(profiles: list[Profile], findings: list[Finding]) -> str | None:
+def _keyring(profiles: list[Profile], findings: list[DiagnosticFinding]) -> str | None:
     wanted = any(profile.secrets == "keyring" for profile in profiles)
     try:
         name = keyring_name()
     except VaultMissing as error:
-        findings.append(Finding("keyring", Health.MEND if wanted else Health.NOTICE, str(error)))
+        findings.append(
+            DiagnosticFinding("keyring", FindingStatus.MEND if wanted else FindingStatus.NOTICE, str(error))
+        )
         return None
-    findings.append(Finding("keyring", Health.GOOD, f"The keyring of this computer is there ({name})."))
+    findings.append(
+        DiagnosticFinding("keyring", FindingStatus.GOOD, f"The keyring of this computer is there ({name}).")
+    )
     return name
 
 
-class _Examination:
+class _ProfileCheck:
     """One profile: its keys, its recordings, its log, its way to the service."""
 
-    def __init__(self, around: Surroundings, profile: Profile, findings: list[Finding], read_sounds: bool) -> None:
+    def __init__(
+        self, around: DiagnosticPorts, profile: Profile, findings: list[DiagnosticFinding], read_sounds: bool
+    ) -> None:
         self._around, self._profile, self._findings = around, profile, findings
         self._read_sounds = read_sounds
         self._sound_counts: dict[str, int] | None = None
@@ -299,34 +315,34 @@ class _Examination:
             told = f"The recordings cannot be read: {error.strerror}."
             if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # reading needs no room, the copy does
                 told = f"The list of recordings was not examined: {gettempdir()} has no room for a copy. Make room."
-            self._say("recordings", Health.MEND, told)
+            self._say("recordings", FindingStatus.MEND, told)
             return LibraryFacts(exists=True, readable=False), None
 
-    def _say(self, topic: str, health: Health, sentence: str) -> None:
-        self._findings.append(Finding(topic, health, sentence, self._profile.name))
+    def _say(self, topic: str, health: FindingStatus, sentence: str) -> None:
+        self._findings.append(DiagnosticFinding(topic, health, sentence, self._profile.name))
 
     def _recordings_found(self, library: LibraryFacts, proofs: Mapping[str, Any] | None) -> None:
         """Said where nothing is amiss; only with their key it can be told that they are in good order."""
         count = sum(library.counts.values())
         if not count:
-            self._say("recordings", Health.GOOD, "There are none yet.")
+            self._say("recordings", FindingStatus.GOOD, "There are none yet.")
         elif proofs is None or "list" not in proofs or proofs["list"] is None:
             told = f"Recordings in the list: {count}. Without their key nobody can tell whether they are in order."
-            self._say("recordings", Health.NOTICE, told)
+            self._say("recordings", FindingStatus.NOTICE, told)
         else:
-            self._say("recordings", Health.GOOD, f"Recordings in good order: {count}.")
+            self._say("recordings", FindingStatus.GOOD, f"Recordings in good order: {count}.")
 
     def _library(self, copy: ListCopy) -> LibraryFacts:
         facts = look_at_library(copy, self._around.clock.now())
         if not facts.readable:
-            self._say("recordings", Health.MEND, _DAMAGED)
+            self._say("recordings", FindingStatus.MEND, _DAMAGED)
         if facts.sounds_missing:
-            self._say("recordings", Health.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
+            self._say("recordings", FindingStatus.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
         if waiting := facts.counts.get(OutboxState.NEEDS_ATTENTION):
-            self._say("recordings", Health.NOTICE, f"Recordings that wait for you in the Outbox: {waiting}.")
+            self._say("recordings", FindingStatus.NOTICE, f"Recordings that wait for you in the Outbox: {waiting}.")
         if facts.unfinished:
             told = f"Recordings that were broken off: {facts.unfinished}. The desk offers them at its next start."
-            self._say("recordings", Health.NOTICE, told)
+            self._say("recordings", FindingStatus.NOTICE, told)
         return facts
 
     def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
@@ -343,16 +359,16 @@ class _Examination:
         try:
             log = AuditReader(copy.folder, key).verify()
         except AuditUnreadable as unreadable:
-            self._say("audit log", Health.MEND, str(unreadable))
+            self._say("audit log", FindingStatus.MEND, str(unreadable))
             return {"error": type(unreadable).__name__}
-        self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
+        self._say("audit log", FindingStatus.GOOD if log.ok else FindingStatus.MEND, log.sentence)
         self._sound_counts = self._sounds(copy, key) if self._read_sounds else None
         proof = prove_list(copy, key, keyring.version if keyring is not None else None)
         if proof is not None and not proof.ok:
             told = (
                 "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
             )
-            self._say("recordings", Health.MEND, told)
+            self._say("recordings", FindingStatus.MEND, told)
         self._check(copy, key, keyring, readable=library.readable)
         return {
             "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
@@ -370,20 +386,22 @@ class _Examination:
         """Say what the next opening of the list finds."""
         try:
             found = check_list(copy, key, self._around.clock, keyring)
-        except (LibraryLocked, LibraryUnreadable) as error:
+        except (LibraryKeyWrong, LibraryUnreadable) as error:
             if readable:
-                self._say("recordings", Health.MEND, str(error))
+                self._say("recordings", FindingStatus.MEND, str(error))
             return
         for sentence in found.findings:
-            self._say("recordings", Health.MEND, sentence)
+            self._say("recordings", FindingStatus.MEND, sentence)
         if found.findings:
-            self._say("recordings", Health.NOTICE, HELD)
+            self._say("recordings", FindingStatus.NOTICE, HELD)
         if found.unknown is not None:
-            self._say("recordings", Health.MEND, f"{found.unknown} {NOT_KNOWN}")
+            self._say("recordings", FindingStatus.MEND, f"{found.unknown} {NOT_KNOWN}")
         if found.unclaimed:
             told = f"Files in the folder takes that no recording of the list owns: {len(found.unclaimed)}"
             self._say(
-                "recordings", Health.NOTICE, f"{told} ({_some(found.unclaimed)}). vbdesk leaves them as they are."
+                "recordings",
+                FindingStatus.NOTICE,
+                f"{told} ({_some(found.unclaimed)}). vbdesk leaves them as they are.",
             )
 
     def _sounds(self, copy: ListCopy, key: bytes) -> dict[str, int] | None:
@@ -393,42 +411,46 @@ class _Examination:
             return None
         if found.damaged:
             told = f"Recordings with damaged sound: {len(found.damaged)} ({_some(found.damaged)})."
-            self._say("recordings", Health.MEND, f"{told} Play one in the desk: it says what can be read.")
+            self._say("recordings", FindingStatus.MEND, f"{told} Play one in the desk: it says what can be read.")
         if found.lengthened:
             told = f"Recordings to whose file something other than vbdesk added bytes: {len(found.lengthened)}"
             self._say(
-                "recordings", Health.NOTICE, f"{told} ({_some(found.lengthened)}). Their sound is whole and is used."
+                "recordings",
+                FindingStatus.NOTICE,
+                f"{told} ({_some(found.lengthened)}). Their sound is whole and is used.",
             )
         for leftover in found.leftovers[:NAMED]:
             subject = f" of {leftover.about['group_id']}" if leftover.about.get("group_id") else ""
             told = f"A recording{subject} that was broken off is damaged ({leftover.path.name}). {leftover.sentence}"
             self._say(
-                "recordings", Health.MEND, f"{told} The file is kept until you decide, on the desk's Record page."
+                "recordings",
+                FindingStatus.MEND,
+                f"{told} The file is kept until you decide, on the desk's Record page.",
             )
         if len(found.leftovers) > NAMED:
             told = f"Damaged recordings that were broken off: {len(found.leftovers)} in all."
-            self._say("recordings", Health.MEND, told)
+            self._say("recordings", FindingStatus.MEND, told)
         if found.kept:
             folder = self._folder / DAMAGED_FOLDER
             told = f"Damaged recordings that you keep: {found.kept}, in {folder}. Delete what you no longer need."
-            self._say("kept recordings", Health.NOTICE, told)
+            self._say("kept recordings", FindingStatus.NOTICE, told)
         return found.counts
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
         """The keyring is one for all profiles, so what is wrong with it is said once."""
         if self._profile.secrets == "passphrase":
             told = "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
-            self._findings.append(Finding("passphrase", Health.NOTICE, told))
+            self._findings.append(DiagnosticFinding("passphrase", FindingStatus.NOTICE, told))
         elif all(finding.sentence != str(error) for finding in self._findings):
-            self._findings.append(Finding("keyring", Health.MEND, str(error)))
+            self._findings.append(DiagnosticFinding("keyring", FindingStatus.MEND, str(error)))
         return {"error": type(error).__name__}
 
     def _no_library_key(self) -> dict[str, Any]:
         if self._profile.secrets == "session":
-            self._say("key of the recordings", Health.NOTICE, "It is kept by the open desk alone, as you chose.")
+            self._say("key of the recordings", FindingStatus.NOTICE, "It is kept by the open desk alone, as you chose.")
         else:
             told = "It is not in the keyring. Log in as the person who made the recordings, or restore the keyring."
-            self._say("key of the recordings", Health.MEND, told)
+            self._say("key of the recordings", FindingStatus.MEND, told)
         return {"error": "no key"}
 
     def _connection(self) -> dict[str, Any]:
@@ -440,10 +462,10 @@ class _Examination:
         if key is None:
             session = profile.secrets == "session"
             told = "It is not in the keyring. Enter it in the desk, under Account."
-            self._say("API key", Health.NOTICE if session else Health.MEND, told)
+            self._say("API key", FindingStatus.NOTICE if session else FindingStatus.MEND, told)
             return {"error": "no key"}
         if profile.base_url is None:
-            self._say("service", Health.GOOD, "It runs on this computer while the desk is open.")
+            self._say("service", FindingStatus.GOOD, "It runs on this computer while the desk is open.")
             return {}
         return self._answer(profile.base_url, Credentials(profile.account_id, key))
 
@@ -454,20 +476,24 @@ class _Examination:
                 credits_left = client.account.credits()
                 server_time = client.server_time
         except ClientError as error:
-            self._say("service", Health.NOTICE if error.kind is Kind.RETRYABLE else Health.MEND, error.sentence)
+            self._say(
+                "service",
+                FindingStatus.NOTICE if error.kind is ErrorKind.RETRYABLE else FindingStatus.MEND,
+                error.sentence,
+            )
             cause = str(error.cause) if isinstance(error, ConnectionFailed) else None
             return {"error": type(error).__name__, "cause": cause, "status": error.status}
         except ValueError:
-            self._say("service", Health.MEND, "Its address is not one. Enter it again.")
+            self._say("service", FindingStatus.MEND, "Its address is not one. Enter it again.")
             return {"error": "no address"}
         ahead_s = 0.0 if server_time is None else (self._around.clock.now() - server_time).total_seconds()
         if abs(ahead_s) > CLOCK_MAY_DIFFER_S:
             away = f"{abs(ahead_s) / 60:.0f} minutes {'ahead of' if ahead_s > 0 else 'behind'}"
-            self._say("clock", Health.MEND, f"The clock of this computer is {away} the service's. Set it.")
+            self._say("clock", FindingStatus.MEND, f"The clock of this computer is {away} the service's. Set it.")
         if credits_left:
-            self._say("service", Health.GOOD, "It answers; address, account and key are right.")
+            self._say("service", FindingStatus.GOOD, "It answers; address, account and key are right.")
         else:
-            self._say("service", Health.MEND, "It answers, but the account has no credits left. Add credits.")
+            self._say("service", FindingStatus.MEND, "It answers, but the account has no credits left. Add credits.")
         took_s = round(time.monotonic() - started, 3)
         return {"answered_in_s": took_s, "has_credits": credits_left > 0, "clock_ahead_s": round(ahead_s)}
 
@@ -478,7 +504,7 @@ def _some(names: Sequence[str]) -> str:
     return "; ".join(names[:NAMED]) + (f"; {more} more" if more > 0 else "")
 
 
-def _private_words(around: Surroundings, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
+def _private_words(around: DiagnosticPorts, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
     """Whatever this computer knows that must not leave it with a log."""
 
     def words() -> Iterator[str]:

@@ -13,16 +13,16 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
 
-from vbdesk.capture.crash_recovery import DamagedTake, look_at_leftovers
-from vbdesk.capture.encrypted_take import SealedError, bytes_behind_end, read_file
+from vbdesk.capture.crash_recovery import DamagedTake, inspect_leftovers
+from vbdesk.capture.encrypted_take import EncryptedFileError, bytes_behind_end, decrypt_file
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.diagnostics.list_check import ListCopy
-from vbdesk.outbox.library.column_encryption import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.integrity_check import has_findings
 from vbdesk.outbox.library.rollback_detection import MarkFile
-from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved, lenient
-from vbdesk.outbox.library.schema import DAMAGE, is_of_the_disk
+from vbdesk.outbox.library.rows import ITEMS, event_is_authentic, lenient, row_is_authentic
+from vbdesk.outbox.library.schema import DAMAGE, is_disk_error
 from vbdesk.outbox.library.sound_files import read_sound
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.table_checksums import open_sums, sums_of
@@ -68,7 +68,7 @@ def look_at_library(copy: ListCopy, now: datetime) -> LibraryFacts:
         with closing(_connect(copy)) as database:
             return _read(database, facts, frozenset(sounds), now)
     except DAMAGE as error:
-        if isinstance(error, sqlite3.Error) and is_of_the_disk(error):
+        if isinstance(error, sqlite3.Error) and is_disk_error(error):
             raise OSError(errno.EIO, "the disk is full, write-protected or gone") from error
         return replace(facts, readable=False)
 
@@ -95,7 +95,7 @@ class ListProof:
 
 def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -> ListProof | None:
     """Prove every entry of a library, of which the keyring has a mark; None where that cannot be read."""
-    seal = ColumnSeal(key)
+    seal = ColumnCipher(key)
     highest = max(MarkFile(copy.folder, seal).read() or 0, keyring_version or 0)
     try:
         with closing(_connect(copy)) as database:
@@ -106,7 +106,7 @@ def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -
             rows = database.execute(ITEMS).fetchall()
             sums = sums_of(lambda query: database.execute(query).fetchall(), seal)
             complete = open_sums(seal, library["sums"], library["version"]) == sums
-            changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
+            changed = sum(not (row_is_authentic(row, seal) and event_is_authentic(row, seal)) for row in rows)
             return ListProof(changed, complete and accepted, highest > library["version"])
     except DAMAGE:
         return None
@@ -143,7 +143,7 @@ def look_at_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
             rows = database.execute(f"{query} WHERE audio_gone_at IS NULL ORDER BY recorded_at").fetchall()
     except DAMAGE:
         return None
-    seal = ColumnSeal(key)
+    seal = ColumnCipher(key)
     states = [_sound_state(copy.original / "takes" / f"{row['take_id']}.take", key, seal, row) for row in rows]
     names = [f"{row['group_id']}, {str(row['recorded_at'])[:16]}" for row in rows]
 
@@ -151,7 +151,7 @@ def look_at_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
         return tuple(name for name, state in zip(names, states, strict=True) if state is wanted)
 
     folder = copy.original
-    leftovers = () if copy.open_elsewhere else look_at_leftovers(folder / "recording", key).damaged
+    leftovers = () if copy.open_elsewhere else inspect_leftovers(folder / "recording", key).damaged
     kept = len(list((folder / DAMAGED_FOLDER).glob("*")))
     return SoundFacts(named(_Sound.DAMAGED), named(_Sound.LENGTHENED), leftovers, kept)
 
@@ -164,18 +164,18 @@ class _Sound(Enum):
     DAMAGED = auto()
 
 
-def _sound_state(path: Path, key: bytes, seal: ColumnSeal, row: sqlite3.Row) -> _Sound:
+def _sound_state(path: Path, key: bytes, seal: ColumnCipher, row: sqlite3.Row) -> _Sound:
     """How a sound that is there is; one that is missing is counted elsewhere."""
     try:
         take_key = None if row["take_key"] is None else seal.open(row["take_key"], f"{row['take_id']}/key")
         if row["imported"]:
-            read_file(path, key, take_key)
+            decrypt_file(path, key, take_key)
         else:
             read_sound(path, key, take_key, row["sound_sha256"])
         return _Sound.LENGTHENED if bytes_behind_end(path, key, take_key) else _Sound.WHOLE
     except FileNotFoundError:
         return _Sound.WHOLE
-    except (SealedError, InvalidTag, OSError, TypeError, ValueError):
+    except (EncryptedFileError, InvalidTag, OSError, TypeError, ValueError):
         return _Sound.DAMAGED
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vbdesk.capture.clock import Clock
-from vbdesk.outbox.library.integrity_check import OLDER_COPY, examine
-from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, hold
+from vbdesk.outbox.library.integrity_check import OLDER_COPY, check_library
+from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, lock_library
 from vbdesk.outbox.library.rollback_detection import FILE_NAME as MARK_NAME
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, LibraryUnreadable, unreadable
-from vbdesk.outbox.library.sound_files import Sounds
+from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.store import STRUCTURE_CHANGED, Store
 
 __all__ = ["LIST_MISSING", "STRUCTURE_DIFFERS", "ListCheck", "ListCopy", "check_list", "copied_list"]
@@ -89,7 +89,7 @@ def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading
         keyring: what the keyring says of the mark; None where none is kept in it.
 
     Raises:
-        LibraryLocked: another key made it.
+        LibraryKeyWrong: another key made it.
         LibraryUnreadable: it cannot be opened.
         OSError: a folder cannot be read.
     """
@@ -98,13 +98,13 @@ def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading
             takes = copy.original / "takes"
             if takes.is_dir():
                 store.takes_folder = takes
-            found = Sounds(store, copy.original / "recording").look()
+            found = SoundFiles(store, copy.original / "recording").look()
             unfinished = {path.stem for path in found.unfinished}
             missing = [take_id for take_id in found.without_file if take_id not in unfinished]
             names = sorted(path.name for path in found.unclaimed)
             if copy.open_elsewhere:  # a file that is coming in has no row yet, and not its last name
                 names = [name for name in names if name.endswith(".take")]
-            examine(store, missing, names, keyring)
+            check_library(store, missing, names, keyring)
             findings, unknown = store.findings, store.unknown
             changed = store.structure_was_changed
     except LibraryUnreadable as error:
@@ -131,7 +131,7 @@ def _copy(folder: Path, target: Path) -> ListCopy:
     open_elsewhere = False
     if (folder / LOCK_NAME).exists():  # without it nobody has the list open, and none is made here
         try:
-            lock = hold(folder)
+            lock = lock_library(folder)
         except LibraryInUse:
             open_elsewhere = True
         except OSError:  # write-protected: a desk cannot open it either

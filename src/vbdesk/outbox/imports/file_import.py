@@ -18,7 +18,7 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.timestamps import at_seconds, parse_timestamp
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.voice.errors import AudioError
 
@@ -31,12 +31,12 @@ Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
-class IntakeError(Exception):
+class ImportFailed(Exception):
     """A list cannot be read at all; `str(error)` is one sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)
-class IntakeRow:
+class ImportRow:
     """One recording that could be imported.
 
     Attributes:
@@ -50,7 +50,7 @@ class IntakeRow:
     path: Path
     group_id: str
     recorded_at: datetime | None
-    target: Target
+    target: RecordingTarget
     duration_s: float | None = None
     sha256: str | None = None
     error: str | None = None
@@ -58,27 +58,27 @@ class IntakeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ImportPreview:
     """What an import would do."""
 
-    rows: tuple[IntakeRow, ...]
+    rows: tuple[ImportRow, ...]
 
     @property
-    def ready(self) -> tuple[IntakeRow, ...]:
+    def ready(self) -> tuple[ImportRow, ...]:
         """What can be imported."""
         return tuple(row for row in self.rows if row.error is None)
 
     @property
-    def faulty(self) -> tuple[IntakeRow, ...]:
+    def faulty(self) -> tuple[ImportRow, ...]:
         """What cannot."""
         return tuple(row for row in self.rows if row.error is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportOutcome:
     """What became of a row: a take id, or the reason why there is none."""
 
-    row: IntakeRow
+    row: ImportRow
     take_id: str | None
     error: str | None
 
@@ -97,12 +97,12 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
 def preview_files(
     paths: Iterable[Path],
     group_id: str,
-    target: Target,
+    target: RecordingTarget,
     known_sources: frozenset[str] = frozenset(),
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
-) -> Preview:
+) -> ImportPreview:
     """What importing `paths`, files and folders, for one subject would do; each was recorded when it was last written.
 
     Args:
@@ -115,7 +115,7 @@ def preview_files(
         cancelled: asked before each row; what was read so far is given.
     """
     rows = [
-        IntakeRow(
+        ImportRow(
             number, path, group_id, _written_at(path), target, notes=("Recorded when the file was last written.",)
         )
         for number, path in enumerate(find_recordings(paths), start=1)
@@ -125,13 +125,13 @@ def preview_files(
 
 def preview_csv(
     path: Path,
-    target: Target,
+    target: RecordingTarget,
     known_sources: frozenset[str] = frozenset(),
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
     signs: Collection[str] = STANDALONE_SIGNS,
-) -> Preview:
+) -> ImportPreview:
     """What importing the recordings in a CSV would do; arguments as `preview_files`.
 
     `signs` are those that the service takes.
@@ -146,18 +146,18 @@ def preview_csv(
     """
     rows = [_csv_row(number, cells, path.parent, target, signs) for number, cells in _csv_cells(path)]
     if not rows:
-        raise IntakeError(f"There is no recording in {path.name}: it has no line below its head.")
+        raise ImportFailed(f"There is no recording in {path.name}: it has no line below its head.")
     return _checked(rows, known_sources, clock or SystemClock(), progress, cancelled)
 
 
 def import_rows(
     library: Library,
-    rows: Iterable[IntakeRow],
+    rows: Iterable[ImportRow],
     common: TakeMetadata,
     queue: bool = False,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
-) -> list[Imported]:
+) -> list[ImportOutcome]:
     """Import rows of a preview, one after the other; one that fails does not keep the others back.
 
     Args:
@@ -169,7 +169,7 @@ def import_rows(
         cancelled: asked before each row; what was imported so far stays.
     """
     wanted = [row for row in rows if row.error is None]
-    done: list[Imported] = []
+    done: list[ImportOutcome] = []
     for row in wanted:
         if cancelled():
             break
@@ -179,7 +179,7 @@ def import_rows(
     return done
 
 
-def _import(library: Library, row: IntakeRow, common: TakeMetadata, queue: bool) -> Imported:
+def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool) -> ImportOutcome:
     recorded_at = row.recorded_at or common.recorded_at
     metadata = replace(common, group_id=row.group_id, recorded_at=recorded_at, target=row.target)
     try:
@@ -187,18 +187,18 @@ def _import(library: Library, row: IntakeRow, common: TakeMetadata, queue: bool)
         if queue:
             library.queue(take_id)
     except (OSError, ValueError, AudioError) as error:
-        return Imported(row, None, _words(error))
-    return Imported(row, take_id, None)
+        return ImportOutcome(row, None, _words(error))
+    return ImportOutcome(row, take_id, None)
 
 
 def _checked(
-    rows: list[IntakeRow],
+    rows: list[ImportRow],
     known_sources: frozenset[str],
     clock: Clock,
     progress: Progress | None,
     cancelled: Cancelled,
-) -> Preview:
-    checked: list[IntakeRow] = []
+) -> ImportPreview:
+    checked: list[ImportRow] = []
     seen: dict[str, int] = {}
     for row in rows:
         if cancelled():
@@ -212,10 +212,10 @@ def _checked(
         checked.append(row)
         if progress is not None:
             progress(len(checked), len(rows))
-    return Preview(tuple(checked))
+    return ImportPreview(tuple(checked))
 
 
-def _with_sound(row: IntakeRow) -> IntakeRow:
+def _with_sound(row: ImportRow) -> ImportRow:
     try:
         content = row.path.read_bytes()
         duration_s = decode_file(content).duration_s
@@ -224,7 +224,7 @@ def _with_sound(row: IntakeRow) -> IntakeRow:
     return replace(row, duration_s=duration_s, sha256=hashlib.sha256(content).hexdigest())
 
 
-def _fault(row: IntakeRow, seen: dict[str, int], known_sources: frozenset[str], now: datetime) -> str | None:
+def _fault(row: ImportRow, seen: dict[str, int], known_sources: frozenset[str], now: datetime) -> str | None:
     fault = group_id_fault(row.group_id)
     if fault is not None:
         return fault
@@ -248,20 +248,20 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         head = [name.strip().lower() for name in next(reader, [])]
         for needed in ("path", "group_id"):
             if needed not in head:
-                raise IntakeError(
+                raise ImportFailed(
                     f"{path.name} has no column {needed}. Its first line must name its columns: {','.join(COLUMNS)}."
                 )
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield reader.line_num, dict(zip(head, (cell.strip() for cell in cells), strict=False))
     except csv.Error as error:
-        raise IntakeError(f"{path.name} is not a CSV file ({error}). Save it as CSV and try again.") from error
+        raise ImportFailed(f"{path.name} is not a CSV file ({error}). Save it as CSV and try again.") from error
 
 
 def _csv_text(path: Path) -> str:
     content = path.read_bytes()
     if b"\0" in content:
-        raise IntakeError(f"{path.name} is not a CSV file. Save it as CSV (UTF-8) and try again.")
+        raise ImportFailed(f"{path.name} is not a CSV file. Save it as CSV (UTF-8) and try again.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -273,9 +273,11 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=head.count)
 
 
-def _csv_row(number: int, cells: dict[str, str], folder: Path, default: Target, signs: Collection[str]) -> IntakeRow:
+def _csv_row(
+    number: int, cells: dict[str, str], folder: Path, default: RecordingTarget, signs: Collection[str]
+) -> ImportRow:
     path = folder / cells.get("path", "")
-    row = IntakeRow(number, path, cells.get("group_id", ""), None, default)
+    row = ImportRow(number, path, cells.get("group_id", ""), None, default)
     if not cells.get("path"):
         return replace(row, error="There is no path in this row.")
     if not path.is_file():
@@ -296,10 +298,10 @@ def _recorded_at(text: str, path: Path) -> tuple[datetime, tuple[str, ...]]:
     return moment, () if has_zone else ("The time has no zone and is taken as UTC.",)
 
 
-def _target(text: str, default: Target, signs: Collection[str]) -> Target:
+def _target(text: str, default: RecordingTarget, signs: Collection[str]) -> RecordingTarget:
     if not text:
         return default
-    target = Target.parse(text if ":" in text else f"model:{text}")
+    target = RecordingTarget.parse(text if ":" in text else f"model:{text}")
     known: Iterable[str] = ModelName if target.kind == "model" else signs
     if target.name not in set(known):
         raise ValueError(f"There is no {target.kind} {target.name}. There are: {', '.join(sorted(known))}.")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from vbdesk.capture.encrypted_take import SealedError, TakeAudio
+from vbdesk.capture.encrypted_take import EncryptedFileError, TakeAudio
 from vbdesk.outbox.imports.imported_sound import FULL_SCALE
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -37,7 +37,7 @@ _Heard = tuple[str, tuple[float, float] | None]
 """A take and the part of it that counts."""
 
 
-class GuardRules(BaseModel):
+class SpeakerComparisonRules(BaseModel):
     """The whole of resources/capture/speaker_guard.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,9 +57,9 @@ class _Background(BaseModel):
 
 
 @cache
-def guard_rules() -> GuardRules:
+def comparison_rules() -> SpeakerComparisonRules:
     """The rules that ship with the product."""
-    return GuardRules.model_validate(
+    return SpeakerComparisonRules.model_validate(
         tomllib.loads(resource("capture", "speaker_guard.toml").read_text(encoding="utf-8"))
     )
 
@@ -78,7 +78,7 @@ def similarity(one: Voice, other: Voice, common: Voice) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class SpeakerSimilarity:
     """How alike a recording sounds to earlier ones.
 
     Attributes:
@@ -94,7 +94,7 @@ class Likeness:
 
 def voice_of(audio: TakeAudio) -> Voice | None:
     """What the voice in a recording is like, as a unit vector; None with too little speech to tell."""
-    rules = guard_rules()
+    rules = comparison_rules()
     samples = audio.samples[: round(rules.read_s * audio.sample_rate)]
     recording = from_samples(samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
     speech = _speech_only(recording, rules.heard_s)
@@ -106,30 +106,30 @@ def voice_of(audio: TakeAudio) -> Voice | None:
     return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
 
-def compare(voice: Voice | None, earlier: Iterable[Voice]) -> Likeness:
+def compare(voice: Voice | None, earlier: Iterable[Voice]) -> SpeakerSimilarity:
     """Compare a voice with earlier ones; one that is like any of them is no reason to warn."""
-    rules = guard_rules()
+    rules = comparison_rules()
     similarities = [] if voice is None else [similarity(voice, other, background()) for other in earlier]
     if not similarities:
-        return Likeness(None, 0, None)
+        return SpeakerSimilarity(None, 0, None)
     nearest = max(similarities)
     warning = rules.warning if nearest < rules.unlike_below else None
-    return Likeness(nearest, len(similarities), warning)
+    return SpeakerSimilarity(nearest, len(similarities), warning)
 
 
-class SpeakerGuard:
+class SpeakerComparison:
     """Compares takes with the earlier ones of their subject. Reads sound: call it in a task, one at a time."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
-    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> Likeness:
+    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> SpeakerSimilarity:
         """Compare a take with the newest earlier ones of `group_id`; `without` is its own id if it is one of them."""
         items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.take_id != without]
         if not items:
-            return Likeness(None, 0, None)
-        voices = (self._voice(item) for item in items[: guard_rules().earlier_takes])
+            return SpeakerSimilarity(None, 0, None)
+        voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])
         return compare(voice_of(audio), [voice for voice in voices if voice is not None])
 
     def _voice(self, item: RecordingItem) -> Voice | None:
@@ -137,7 +137,7 @@ class SpeakerGuard:
         if heard not in self._voices:
             try:
                 self._voices[heard] = voice_of(self._library.audio(item.take_id))
-            except (OSError, SealedError, AudioError):
+            except (OSError, EncryptedFileError, AudioError):
                 return None
             if len(self._voices) > REMEMBERED:
                 self._voices.popitem(last=False)

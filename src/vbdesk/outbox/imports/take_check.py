@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
+from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
 from vbdesk.capture.meter import SILENT_PEAK, overview
 from vbdesk.capture.room_check import silence_advice
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
@@ -37,7 +37,7 @@ Overall = Literal["good", "watch", "bad"]
 RowName = Literal["Length", "Speech", "Clarity", "Clipping", "Loudness"]
 
 
-class Verdict(StrEnum):
+class CheckRating(StrEnum):
     """How one measure stands to its limit."""
 
     PASS = "pass"  # noqa: S105 - not a password
@@ -57,7 +57,7 @@ class CheckRow:
     """
 
     name: RowName
-    verdict: Verdict
+    verdict: CheckRating
     value: float | None
     unit: str
     low: float | None
@@ -67,7 +67,7 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TakeCheck:
     """The check of one take.
 
     Attributes:
@@ -157,7 +157,7 @@ def check_texts() -> CheckTexts:
     return read_check_texts(resource("check.toml"))
 
 
-def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> Check:
+def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> TakeCheck:
     """Check a take: some seconds of work for 20 minutes of sound, so not on the thread of a window.
 
     Args:
@@ -185,11 +185,11 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
     overall, sentence = _verdict(rows, texts.overall)
     if max(audio.samples.max(), -int(audio.samples.min())) <= SILENT_PEAK:
         overall, sentence = "bad", f"{texts.overall.bad} {silence_advice()}"
-    enhancement = judge_enhancement(frame_levels(audio.samples, audio.sample_rate))
+    enhancement = detect_enhancement(frame_levels(audio.samples, audio.sample_rate))
     figures = _figures(quality)
     if enhancement.enhancement is not Enhancement.NONE:
         figures["enhancement"] = str(enhancement.enhancement)
-    check = Check(
+    check = TakeCheck(
         rows=rows,
         overall=overall,
         sentence=sentence,
@@ -223,7 +223,7 @@ def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | 
 def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
     words = texts.length
     if duration_s > MAX_DURATION_S:
-        verdict = Verdict.FAIL
+        verdict = CheckRating.FAIL
         sentence = texts.length_too_long
     else:
         verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
@@ -236,7 +236,7 @@ def _speech(quality: Quality, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.insufficient_speech.voice_percentage_below
     value = quality.voice_percentage
     too_little = "insufficient_speech" in quality.issues
-    verdict = Verdict.FAIL if too_little else _at_least(value, limit, words.watch_span)
+    verdict = CheckRating.FAIL if too_little else _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit, speech_s=quality.speech_seconds)
     return CheckRow("Speech", verdict, value, "%", limit, None, words.limit.format(limit=limit), sentence)
 
@@ -246,7 +246,7 @@ def _clarity(quality: Quality, texts: CheckTexts) -> CheckRow:
     value = quality.audio_clarity
     limit_text = words.limit.format(limit=limit)
     if value is None:
-        return CheckRow("Clarity", Verdict.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
+        return CheckRow("Clarity", CheckRating.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
     return CheckRow("Clarity", verdict, value, "", limit, None, limit_text, sentence)
@@ -266,28 +266,28 @@ def _loudness(quality: Quality, words: LoudnessTexts) -> CheckRow:
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
     if value > words.high_dbfs:
-        verdict, sentence = Verdict.WATCH, words.watch_high
+        verdict, sentence = CheckRating.WATCH, words.watch_high
     limit_text = words.limit.format(limit=limit, high=words.high_dbfs)
     return CheckRow("Loudness", verdict, _finite(value), "dB", limit, words.high_dbfs, limit_text, sentence)
 
 
-def _at_least(value: float, limit: float, watch_span: float) -> Verdict:
+def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
     if value < limit:
-        return Verdict.FAIL
-    return Verdict.WATCH if value < limit + watch_span else Verdict.PASS
+        return CheckRating.FAIL
+    return CheckRating.WATCH if value < limit + watch_span else CheckRating.PASS
 
 
-def _sentence(words: RowTexts, verdict: Verdict, **values: float) -> str:
-    text = {Verdict.PASS: words.passed, Verdict.WATCH: words.watch, Verdict.FAIL: words.fail}[verdict]
+def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> str:
+    text = {CheckRating.PASS: words.passed, CheckRating.WATCH: words.watch, CheckRating.FAIL: words.fail}[verdict]
     return text.format(**values)
 
 
 def _verdict(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
     """The worst row speaks for the take; the first one of several."""
-    failing = next((row for row in rows if row.verdict is Verdict.FAIL), None)
+    failing = next((row for row in rows if row.verdict is CheckRating.FAIL), None)
     if failing is not None:
         return "bad", f"{texts.bad} {failing.sentence}"
-    doubtful = next((row for row in rows if row.verdict is Verdict.WATCH), None)
+    doubtful = next((row for row in rows if row.verdict is CheckRating.WATCH), None)
     if doubtful is not None:
         return "watch", f"{texts.watch} {doubtful.sentence}"
     return "good", texts.good

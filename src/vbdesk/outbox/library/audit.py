@@ -21,14 +21,14 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.rows import lenient
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
 
 
-class Part(StrEnum):
+class AuditPart(StrEnum):
     """Which part of vbdesk acted."""
 
     DESK = "desk"
@@ -36,7 +36,7 @@ class Part(StrEnum):
     COMMAND_LINE = "command line"
 
 
-class Deed(StrEnum):
+class AuditAction(StrEnum):
     """What was done."""
 
     OPENED = "library opened"
@@ -71,10 +71,10 @@ class Deed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class AuditActor:
     """Who acts: a part of vbdesk, for the account of the profile. The system's user is a name, so it is not kept."""
 
-    part: Part = Part.DESK
+    part: AuditPart = AuditPart.DESK
     account_id: str = ""
 
     def __str__(self) -> str:
@@ -82,13 +82,13 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One line of the log.
 
     Attributes:
         seq: counts from 1.
         at: the time of day in UTC, ISO 8601, by this computer's clock.
-        who: part and account, see `Actor`.
+        who: part and account, see `AuditActor`.
         take_id: which recording; None where it was none in particular.
         detail: a word or a number more.
     """
@@ -118,7 +118,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class AuditHead:
     """Where the log ends."""
 
     count: int = 0
@@ -126,7 +126,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class AuditVerification:
     """What came of reading the whole log.
 
     Attributes:
@@ -148,11 +148,11 @@ class Verification:
 class AuditLog:
     """The log of one library, written to within the transactions of its store."""
 
-    def __init__(self, database: sqlite3.Connection, seal: ColumnSeal, actor: Actor) -> None:
+    def __init__(self, database: sqlite3.Connection, seal: ColumnCipher, actor: AuditActor) -> None:
         self._database, self._seal = database, seal
         self.actor = actor
         self._kept: bytes | None = None
-        self._head: Head | None = None
+        self._head: AuditHead | None = None
 
     def begin_change(self, kept: bytes | None, version: int) -> None:
         """A transaction has begun, at this version of the library and with this head in its row."""
@@ -162,7 +162,7 @@ class AuditLog:
         """The head to keep at the end of the transaction. One that was not ours stays, so that it is found out."""
         return self._kept if self._head is None else seal_head(self._seal, self._head, version)
 
-    def note(self, at: str, what: Deed, take_id: str | None, detail: str, part: Part | None) -> None:
+    def note(self, at: str, what: AuditAction, take_id: str | None, detail: str, part: AuditPart | None) -> None:
         """Add an entry. Within a transaction.
 
         Raises:
@@ -171,34 +171,34 @@ class AuditLog:
         if not _DETAIL.fullmatch(detail):
             raise ValueError("A detail of the audit log holds small letters and digits alone.")
         last, mac = self._last()
-        head = self._head or Head(last, mac)
-        who = str(self.actor if part is None else Actor(part, self.actor.account_id))
+        head = self._head or AuditHead(last, mac)
+        who = str(self.actor if part is None else AuditActor(part, self.actor.account_id))
         columns = (max(last, head.count) + 1, at, who, str(what), take_id, detail)
         mac = _entry_mac(self._seal, head.mac, columns)
         self._database.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, mac))
         if self._head is not None:
-            self._head = Head(columns[0], mac)
+            self._head = AuditHead(columns[0], mac)
 
     def _last(self) -> tuple[int, bytes]:
         row = self._database.execute("SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
-        return (0, Head().mac) if row is None else (row["seq"], row["mac"])
+        return (0, AuditHead().mac) if row is None else (row["seq"], row["mac"])
 
 
-def seal_head(seal: ColumnSeal, head: Head, version: int) -> bytes:
+def seal_head(seal: ColumnCipher, head: AuditHead, version: int) -> bytes:
     """The head as it is kept at `version` of the library: nobody without the key can make another."""
     plain = head.count.to_bytes(_COUNT_BYTES, "big") + head.mac
     return plain + seal.mac_of(f"audit-head/{version}/{plain.hex()}")
 
 
-def _open_head(seal: ColumnSeal, kept: bytes | None, version: int) -> Head | None:
+def _open_head(seal: ColumnCipher, kept: bytes | None, version: int) -> AuditHead | None:
     """The head; None where there is none, or it is not that of this version."""
     if kept is None:
         return None
-    head = Head(int.from_bytes(kept[:_COUNT_BYTES], "big"), kept[_COUNT_BYTES : _COUNT_BYTES + MAC_BYTES])
+    head = AuditHead(int.from_bytes(kept[:_COUNT_BYTES], "big"), kept[_COUNT_BYTES : _COUNT_BYTES + MAC_BYTES])
     return head if hmac.compare_digest(kept, seal_head(seal, head, version)) else None
 
 
-def _entry_mac(seal: ColumnSeal, before: bytes, columns: tuple[object, ...]) -> bytes:
+def _entry_mac(seal: ColumnCipher, before: bytes, columns: tuple[object, ...]) -> bytes:
     return seal.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
 
 
@@ -214,7 +214,7 @@ class AuditReader:
         Raises:
             AuditUnreadable: there is no library of this version, or it belongs to another key.
         """
-        self._path, self._seal = library_folder / "library.sqlite", ColumnSeal(key)
+        self._path, self._seal = library_folder / "library.sqlite", ColumnCipher(key)
         with self._reading() as database:
             row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
             try:
@@ -222,12 +222,12 @@ class AuditReader:
             except InvalidTag:
                 raise AuditUnreadable("The recordings here belong to another key.") from None
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[AuditEntry]:
         """Every entry, oldest first, whether or not the log is whole. Raises AuditUnreadable."""
         with self._reading() as database:
             return list(_entries(database))
 
-    def verify(self) -> Verification:
+    def verify(self) -> AuditVerification:
         """Follow the chain from its first entry to its head. Raises AuditUnreadable."""
         with self._reading() as database:
             database.execute("BEGIN")  # entries and head of one moment
@@ -256,11 +256,11 @@ class AuditUnreadable(Exception):
     """The log cannot be read at all; `str(error)` is one sentence for a person."""
 
 
-def _entries(database: sqlite3.Connection) -> Iterator[Entry]:
+def _entries(database: sqlite3.Connection) -> Iterator[AuditEntry]:
     for row in database.execute("SELECT seq, at, who, what, take_id, detail, mac FROM audit ORDER BY seq"):
         at, who, what, detail = (_text(row[name]) for name in ("at", "who", "what", "detail"))
         take_id = None if row["take_id"] is None else _text(row["take_id"])
-        yield Entry(row["seq"], at, who, what, take_id, detail, row["mac"])
+        yield AuditEntry(row["seq"], at, who, what, take_id, detail, row["mac"])
 
 
 def _text(value: object) -> str:
@@ -268,8 +268,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _follow(seal: ColumnSeal, entries: Iterator[Entry], head: Head | None) -> Verification:
-    count, mac = 0, Head().mac
+def _follow(seal: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead | None) -> AuditVerification:
+    count, mac = 0, AuditHead().mac
     for entry in entries:
         due = count + 1
         if entry.seq != due:
@@ -286,8 +286,8 @@ def _follow(seal: ColumnSeal, entries: Iterator[Entry], head: Head | None) -> Ve
     if (count, mac) != (head.count, head.mac):
         return _broken(count, head.count + 1, f"Entry {head.count + 1} was added by somebody else.")
     span = f"it runs from entry 1 to entry {count}" if count else "it has no entry yet"
-    return Verification(count, None, f"The audit log is whole: {span}, and nothing was changed.")
+    return AuditVerification(count, None, f"The audit log is whole: {span}, and nothing was changed.")
 
 
-def _broken(count: int, broken_at: int, what: str) -> Verification:
-    return Verification(count, broken_at, f"The audit log was changed. {what}")
+def _broken(count: int, broken_at: int, what: str) -> AuditVerification:
+    return AuditVerification(count, broken_at, f"The audit log was changed. {what}")

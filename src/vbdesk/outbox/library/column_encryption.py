@@ -10,14 +10,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-__all__ = ["MAC_BYTES", "NONCE_BYTES", "ColumnSeal", "InvalidTag"]
+__all__ = ["MAC_BYTES", "NONCE_BYTES", "ColumnCipher", "InvalidTag"]
 
 NONCE_BYTES = 12
 MAC_BYTES = 32
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class ColumnSeal:
+class ColumnCipher:
     """Seals a value to its row: a value moved to another row or column does not open."""
 
     def __init__(self, key: bytes) -> None:

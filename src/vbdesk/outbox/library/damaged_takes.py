@@ -11,9 +11,9 @@ from pathlib import Path
 
 from vbdesk.capture.crash_recovery import offer_parts, recover_parts
 from vbdesk.capture.damaged_take import Salvage, salvage
-from vbdesk.capture.encrypted_take import Damaged, sync_folder
+from vbdesk.capture.encrypted_take import FileDamaged, sync_folder
 from vbdesk.capture.take_keys import shred
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.store import Store
 from vbdesk.privacy import make_private
 
@@ -43,7 +43,7 @@ class DamagedTakes:
             for part in parts:
                 part.unlink(missing_ok=True)
             raise
-        self._note(Deed.PARTS_RECOVERED, path.stem, _figures(found))
+        self._note(AuditAction.PARTS_RECOVERED, path.stem, _figures(found))
         offer_parts(parts)
         return len(parts)
 
@@ -54,25 +54,25 @@ class DamagedTakes:
         """
         found = self._readable(take_id)
         parts = self._recover(found, take_id)
-        self._note(Deed.PARTS_RECOVERED, take_id, _figures(found))
+        self._note(AuditAction.PARTS_RECOVERED, take_id, _figures(found))
         offer_parts(parts)
         return len(parts)
 
     def keep(self, path: Path) -> None:
         """Keep the file of a leftover aside, and offer it no more. Raises OSError."""
         self._keep(path)
-        self._note(Deed.DAMAGED_KEPT, path.stem)
+        self._note(AuditAction.DAMAGED_KEPT, path.stem)
 
     def delete(self, path: Path) -> None:
         """Delete a leftover, its key first. Raises OSError."""
         with suppress(OSError):  # its rights may be what is wrong with it
             path.chmod(0o600)
         shred(path)
-        self._note(Deed.DAMAGED_DELETED, path.stem)
+        self._note(AuditAction.DAMAGED_DELETED, path.stem)
 
     def _recover(self, found: Salvage, name: str) -> list[Path]:
         if not found.parts:
-            raise Damaged("None of its sound can be read.")
+            raise FileDamaged("None of its sound can be read.")
         return recover_parts(found, self._recording_folder, name, self._store.key)
 
     def _keep(self, path: Path) -> None:
@@ -85,7 +85,7 @@ class DamagedTakes:
         path.replace(target)
         sync_folder(self.folder)
 
-    def _note(self, what: Deed, name: str, detail: str = "") -> None:
+    def _note(self, what: AuditAction, name: str, detail: str = "") -> None:
         with self._store.changing():
             self._store.note(what, name if _is_id(name) else None, detail)
 

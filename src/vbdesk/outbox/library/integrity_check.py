@@ -13,7 +13,7 @@ accepted the list as it is.
 import json
 import sqlite3
 
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import FOLLOW, ROWS_MISSING, SEND, STRUCTURE_CHANGED, Store
@@ -64,7 +64,7 @@ FAULTY = (
 )
 
 
-def examine(
+def check_library(
     store: Store, missing: list[str], unclaimed: list[str], keyring: KeyringReading | None = None
 ) -> tuple[str, ...]:
     """Look at the library as a whole, and mend what can be mended.
@@ -94,7 +94,7 @@ def examine(
         found.append(OLDER_COPY)
     _hold(store, found)
     if keyring is not None:
-        take_in_keyring(store, keyring)
+        compare_with_keyring(store, keyring)
     _restore_events(store)
     if not store.held and _FILE not in expected:
         _expect(store, _FILE)
@@ -106,7 +106,7 @@ def examine(
     return tuple(said)
 
 
-def take_in_keyring(store: Store, keyring: KeyringReading) -> None:
+def compare_with_keyring(store: Store, keyring: KeyringReading) -> None:
     """Compare the list with what the keyring says; while it does not answer, nothing is sent."""
     store.unknown = keyring.fault
     if keyring.fault is not None:
@@ -123,7 +123,7 @@ def keyring_was_written(store: Store) -> None:
         _expect(store, _KEYRING)
 
 
-def accept(store: Store) -> None:
+def accept_findings(store: Store) -> None:
     """A person takes the list as it is for the newest one; everything in the line is searched for before it is sent.
 
     Versions go on from the highest mark, so that every earlier state of the list counts as older from now on.
@@ -135,18 +135,18 @@ def accept(store: Store) -> None:
         store.drop("settings", _FINDINGS)
         store.keep_setting(_MARKS, _FILE.encode())
         search_first(store)
-        store.note(Deed.COPY_ACCEPTED, detail=f"version {before}")
+        store.note(AuditAction.COPY_ACCEPTED, detail=f"version {before}")
         store.mark_file.write(store.version())  # before the list is: one ahead is a finding still, none would be lost
     store.findings = ()
 
 
-def of_list(store: Store) -> tuple[str, ...]:
+def list_warnings(store: Store) -> tuple[str, ...]:
     """Sentences on what holds the line until a person has acted; none as a rule."""
     unknown = () if store.unknown is None else (f"{store.unknown} {NOT_KNOWN}",)
-    return (*findings_of(store), *unknown)
+    return (*finding_sentences(store), *unknown)
 
 
-def findings_of(store: Store) -> tuple[str, ...]:
+def finding_sentences(store: Store) -> tuple[str, ...]:
     """The findings that no person has accepted, and what to do about them; none as a rule."""
     return (*store.findings, HELD) if store.findings else ()
 
@@ -217,7 +217,7 @@ def is_from_elsewhere(store: Store, computer: str) -> bool:
     return known is not None
 
 
-def of_faulty(store: Store) -> tuple[str, ...]:
+def row_warnings(store: Store) -> tuple[str, ...]:
     """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
     count = len(store.faulty)
     return (_counted(count, FAULTY),) if count else ()

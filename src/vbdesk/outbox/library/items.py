@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from vbdesk.contract.results import Result
-from vbdesk.outbox.library.column_encryption import ColumnSeal
+from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.recording_time import TimeDoubt, TimeReference, doubt_json, reference_json
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -17,7 +17,7 @@ _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RecordingTarget:
     """What is asked of the service: a named model or a single sign; as text `model:pulse`."""
 
     kind: Literal["model", "sign"]
@@ -27,7 +27,7 @@ class Target:
         return f"{self.kind}:{self.name}"
 
     @classmethod
-    def parse(cls, text: str) -> "Target":
+    def parse(cls, text: str) -> "RecordingTarget":
         """Read the form that `str` writes."""
         kind, _, name = text.partition(":")
         if kind == "model":
@@ -61,7 +61,7 @@ class TakeMetadata:
 
     group_id: str
     recorded_at: datetime
-    target: Target
+    target: RecordingTarget
     protocol: str = ""
     note: str = ""
     tags: tuple[str, ...] = ()
@@ -80,12 +80,12 @@ class TakeMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedResult:
+class EncryptedResult:
     """A result that is known to open."""
 
     sealed: bytes
     place: str
-    seal: ColumnSeal
+    seal: ColumnCipher
 
     def open(self) -> bytes:
         """The result as it came."""
@@ -127,7 +127,7 @@ class RecordingItem:
     note: str
     tags: tuple[str, ...]
     consented_at: datetime | None
-    target: Target
+    target: RecordingTarget
     longitudinal: bool
     duration_s: float
     quality: Mapping[str, Any]
@@ -137,7 +137,7 @@ class RecordingItem:
     reason: str | None
     fix: Fix | None
     job_id: str | None
-    sealed_result: SealedResult | None = field(repr=False)
+    encrypted_result: EncryptedResult | None = field(repr=False)
     bytes_sent: int
     bytes_total: int
     created_at: datetime
@@ -163,7 +163,7 @@ class RecordingItem:
     @property
     def result_json(self) -> bytes | None:
         """The result as it came, None before; opened anew at each access, 10 µs, so that long lists stay light."""
-        return None if self.sealed_result is None else self.sealed_result.open()
+        return None if self.encrypted_result is None else self.encrypted_result.open()
 
     @property
     def result(self) -> Result | None:

@@ -14,22 +14,28 @@ from typing import Any
 
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.encrypted_take import TakeAudio, read_take
-from vbdesk.client.submission_recovery import with_own_digits
+from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
-from vbdesk.outbox.library.integrity_check import accept, examine, findings_of, of_faulty, of_list
+from vbdesk.outbox.library.integrity_check import (
+    accept_findings,
+    check_library,
+    finding_sentences,
+    list_warnings,
+    row_warnings,
+)
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
-from vbdesk.outbox.library.listing import Listing
-from vbdesk.outbox.library.pending_erasures import Erase, OwedErasures
+from vbdesk.outbox.library.listing import RecordingList
+from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
-from vbdesk.outbox.library.sound_files import Sounds
+from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.privacy import make_private
@@ -44,14 +50,14 @@ class NotAllowed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PutAway:
+class TrashedRecording:
     """A recording that was put away, to be brought back as it was."""
 
     take_id: str
     row: Mapping[str, object]
 
 
-class Library(Listing):
+class Library(RecordingList):
     """The recordings of one profile.
 
     Attributes:
@@ -67,7 +73,7 @@ class Library(Listing):
         folder: Path,
         key: bytes,
         clock: Clock | None = None,
-        actor: Actor | None = None,
+        actor: AuditActor | None = None,
         keyring: KeyringReading | None = None,
         *,
         erases_at_service: bool = False,
@@ -83,19 +89,19 @@ class Library(Listing):
             erases_at_service: what is removed here is erased at the service too, which is this computer's own.
 
         Raises:
-            LibraryLocked, LibraryUnreadable, OSError: it cannot be opened.
+            LibraryKeyWrong, LibraryUnreadable, OSError: it cannot be opened.
         """
         self.recording_folder = folder / "recording"
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
-        self.erasures = OwedErasures(self.store) if erases_at_service else None
-        self._sounds = Sounds(self.store, self.recording_folder)
+        self.erasures = PendingErasures(self.store) if erases_at_service else None
+        self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
             self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
         )
         try:
-            self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
+            self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
             if self.erasures is not None:
                 self.erasures.release()
         except DAMAGE as error:
@@ -108,12 +114,12 @@ class Library(Listing):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what was found amiss at the opening and since, for a banner; empty as a rule."""
-        return of_list(self.store) + self._warnings + of_faulty(self.store)
+        return list_warnings(self.store) + self._warnings + row_warnings(self.store)
 
     @property
     def findings(self) -> tuple[str, ...]:
         """Sentences on what is amiss with the list as a whole: nothing is sent until a person calls `accept_copy`."""
-        return findings_of(self.store)
+        return finding_sentences(self.store)
 
     def accept_copy(self) -> None:
         """Take the list as it is for the newest one, after an older copy was put back or the list was changed.
@@ -125,7 +131,7 @@ class Library(Listing):
         """
         if not self.store.findings:
             raise NotAllowed("The list of recordings is in order. There is nothing to accept.")
-        accept(self.store)
+        accept_findings(self.store)
         self.store.tell()
 
     def close(self) -> None:
@@ -154,7 +160,7 @@ class Library(Listing):
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
-                self.store.note(Deed.RECORDED, take_id)
+                self.store.note(AuditAction.RECORDED, take_id)
                 self.times.review(take_id)
                 self._sounds.take_in(take_id, path, sha256)
         except BaseException:
@@ -177,7 +183,7 @@ class Library(Listing):
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
         metadata = replace(
             metadata,
-            recorded_at=with_own_digits(metadata.recorded_at),
+            recorded_at=with_random_microseconds(metadata.recorded_at),
             time_is_unique=metadata.recorded_at.microsecond == 0,
             source_sha256=hashlib.sha256(content).hexdigest(),
         )
@@ -185,7 +191,7 @@ class Library(Listing):
         take_key = self._sounds.seal_copy(take_id, path)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
-            self.store.note(Deed.IMPORTED, take_id)
+            self.store.note(AuditAction.IMPORTED, take_id)
             self._sounds.keep_copy(take_id, take_key)
         return take_id
 
@@ -216,7 +222,7 @@ class Library(Listing):
             else:
                 self.store.add_event(take_id, SEND_ANYWAY)
             self.store.move(take_id, OutboxState.WAITING)
-            self.store.note(Deed.SENT_AGAIN, take_id)
+            self.store.note(AuditAction.SENT_AGAIN, take_id)
 
     def cancel(self, take_id: str) -> None:
         """Take a recording out of the line, back to `checked`; an upload under way stops.
@@ -233,7 +239,7 @@ class Library(Listing):
                 raise NotAllowed("The service may have this recording already, so it cannot be called back.")
             self.store.remove_event(take_id)
             self.store.move(take_id, OutboxState.CHECKED)
-            self.store.note(Deed.CALLED_BACK, take_id)
+            self.store.note(AuditAction.CALLED_BACK, take_id)
 
     def set_trim(
         self, take_id: str, trim_s: tuple[float, float] | None, quality: Mapping[str, Any] | None = None
@@ -258,7 +264,7 @@ class Library(Listing):
             metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
             self.store.keep_details(take_id, metadata)
             self.store.update(take_id, {"duration_s": _counted_s(whole_s, metadata)})
-            self.store.note(Deed.TRIMMED, take_id)
+            self.store.note(AuditAction.TRIMMED, take_id)
 
     def set_recorded_at(self, take_id: str, moment: datetime) -> None:
         """Correct the time of a recording, as a person decided; moved on by microseconds as in `add_take`.
@@ -280,7 +286,7 @@ class Library(Listing):
                 time_suggested=suggested,
                 original_time=item.original_time or item.recorded_at,
             )
-            self._decide_time(take_id, decided, self.store.free_moment(with_own_digits(moment)))
+            self._decide_time(take_id, decided, self.store.free_moment(with_random_microseconds(moment)))
             self._note_correction(item, moment, "suggested" if suggested else "entered")
 
     def restore_recorded_at(self, take_id: str) -> None:
@@ -308,7 +314,7 @@ class Library(Listing):
         with self.store.changing():
             item = self._with_open_time(take_id, self.store.get(take_id).recorded_at)
             self._decide_time(take_id, replace(metadata_of(item), time_suggested=False), time_text(item.recorded_at))
-            self.store.note(Deed.TIME_KEPT, take_id)
+            self.store.note(AuditAction.TIME_KEPT, take_id)
 
     def _with_open_time(self, take_id: str, moment: datetime) -> RecordingItem:
         """A recording whose time a person may set to `moment`."""
@@ -336,9 +342,9 @@ class Library(Listing):
 
     def _note_correction(self, item: RecordingItem, moment: datetime, how: str) -> None:
         moved_s = (moment - item.recorded_at).total_seconds()
-        self.store.note(Deed.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
+        self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
-    def put_away(self, take_id: str) -> PutAway:
+    def put_away(self, take_id: str) -> TrashedRecording:
         """Take a `checked` recording out of the library; it can be brought back until the library is closed.
 
         The key of its sound is in what is returned, and nowhere else any more.
@@ -349,21 +355,21 @@ class Library(Listing):
         with _or_else(lambda: self._sounds.undo_put_away(take_id)), self.store.changing():
             if self.store.get(take_id).state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be put away.")
-            put_away = PutAway(take_id, self.store.row(take_id))
+            put_away = TrashedRecording(take_id, self.store.row(take_id))
             if self.erasures is not None:  # an earlier attempt may have come to the service
-                self.erasures.owe(take_id, Erase.EVERYTHING, ready=False)
+                self.erasures.owe(take_id, ErasureScope.EVERYTHING, ready=False)
             self._sounds.put_away(take_id)
             self.store.forget(take_id)
-            self.store.note(Deed.PUT_AWAY, take_id)
+            self.store.note(AuditAction.PUT_AWAY, take_id)
         return put_away
 
-    def bring_back(self, put_away: PutAway) -> None:
+    def bring_back(self, put_away: TrashedRecording) -> None:
         """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
         with _or_else(lambda: self._sounds.undo_bring_back(put_away.take_id)), self.store.changing():
             self.store.restore(put_away.row)
             if self.erasures is not None:
                 self.erasures.withdraw(put_away.take_id)
-            self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
+            self.store.note(AuditAction.BROUGHT_BACK, put_away.take_id)
             self._sounds.bring_back(put_away.take_id)
 
     def discard(self, take_id: str) -> None:
@@ -379,12 +385,12 @@ class Library(Listing):
             if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # of a fault, no result ever comes
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
             if self.erasures is not None:
-                self.erasures.owe(take_id, Erase.EVERYTHING)
+                self.erasures.owe(take_id, ErasureScope.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
-            self.store.note(Deed.DELETED, take_id)
+            self.store.note(AuditAction.DELETED, take_id)
 
-    def remove_sounds(self, take_ids: Collection[str], part: Part | None = Part.COURIER) -> None:
+    def remove_sounds(self, take_ids: Collection[str], part: AuditPart | None = AuditPart.COURIER) -> None:
         """Delete the sound of recordings that have their results, its key first; the rest of them stays.
 
         `part` says who does it, for the audit log; the one that has opened the library if None.
@@ -396,14 +402,14 @@ class Library(Listing):
             self._sounds.destroy_afterwards(take_ids)
             for take_id in take_ids:
                 item = self.store.get(take_id)
-                if item.state is not OutboxState.DONE or item.sealed_result is None:
+                if item.state is not OutboxState.DONE or item.encrypted_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
                 if self.erasures is not None:
-                    self.erasures.owe(take_id, Erase.SOUND)
+                    self.erasures.owe(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
-                self.store.note(Deed.SOUND_REMOVED, take_id, part=part)
+                self.store.note(AuditAction.SOUND_REMOVED, take_id, part=part)
 
-    def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
+    def note(self, what: AuditAction, take_id: str | None = None, detail: str = "") -> None:
         """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""
         with self.store.changing():
             self.store.note(what, take_id, detail)
@@ -446,7 +452,7 @@ class Library(Listing):
                 paused=known.paused if paused is None else paused,
             )
             self.store.keep_setting(_SETTINGS, write_settings(changed))
-            self.store.note(Deed.SETTINGS_CHANGED, detail=changed.words)
+            self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
         return changed
 
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
@@ -457,7 +463,7 @@ class Library(Listing):
                 if not self.store.is_as_written(take_id):
                     continue
                 self.store.write_event_of(take_id, {"released": 1})
-                self.store.note(Deed.RELEASED, take_id)
+                self.store.note(AuditAction.RELEASED, take_id)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
         """The last read of a subject's history as JSON, and when it was read; None before the first."""
@@ -478,7 +484,7 @@ class Library(Listing):
                 self.store.add_event(take_id, SEND)
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
-            self.store.note(Deed.QUEUED, take_id)
+            self.store.note(AuditAction.QUEUED, take_id)
 
 
 @contextmanager

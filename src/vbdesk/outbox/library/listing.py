@@ -7,7 +7,7 @@ from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import Store
 
 
-class Listing:
+class RecordingList:
     """Reads the recordings of one library.
 
     Attributes:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vbdesk.outbox.library.audit import Head, seal_head
-from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.audit import AuditHead, seal_head
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of
-from vbdesk.outbox.library.structure import TableLost, check_columns, drops_of_what_acts, is_ours, rebuild
+from vbdesk.outbox.library.structure import TableMissing, check_columns, is_ours, rebuild, trigger_drop_statements
 from vbdesk.outbox.library.table_checksums import seal_sums, sums_of
 from vbdesk.privacy import FILE_MODE
 
 
-class MigrationFailed(Exception):
+class LibraryMigrationFailed(Exception):
     """The library is as it was before; `str(error)` is one sentence for a person."""
 
 
@@ -47,14 +47,14 @@ _PROVED_2 = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """From one version to the next: what changes in the tables, then what is computed for the rows."""
 
     tables: str
-    fill: Callable[[sqlite3.Connection, ColumnSeal], None]
+    fill: Callable[[sqlite3.Connection, ColumnCipher], None]
 
 
-def migrate(connection: sqlite3.Connection, path: Path, seal: ColumnSeal, found: int, wanted: int) -> None:
+def migrate(connection: sqlite3.Connection, path: Path, seal: ColumnCipher, found: int, wanted: int) -> None:
     """Bring the database at `path` from version `found` to `wanted`.
 
     Each step is one transaction, so that a kill at any moment leaves the version before it, or the version after it.
@@ -68,7 +68,7 @@ def migrate(connection: sqlite3.Connection, path: Path, seal: ColumnSeal, found:
     with _whole_or_not(connection, path, found):
         for version in range(found, wanted):
             step = _STEPS[version]
-            drops = "".join(f"{statement};" for statement in drops_of_what_acts(connection))
+            drops = "".join(f"{statement};" for statement in trigger_drop_statements(connection))
             connection.executescript(f"BEGIN IMMEDIATE; {drops} {step.tables}")
             step.fill(connection, seal)
             connection.execute("UPDATE library SET schema_version = ?", (version + 1,))
@@ -79,7 +79,7 @@ def repair(connection: sqlite3.Connection, path: Path, version: int) -> bool:
     """Give a database of the present version its form again; False if it has it, as a rule.
 
     Raises:
-        TableLost: a table or a column is missing.
+        TableMissing: a table or a column is missing.
         MigrationFailed: there is no room for the copy, or a row does not fit; the database is as it was.
     """
     if is_ours(connection):
@@ -101,10 +101,10 @@ def _whole_or_not(connection: sqlite3.Connection, path: Path, version: int) -> I
         connection.execute("PRAGMA legacy_alter_table = ON")  # a table that is renamed keeps its name in the others
         connection.text_factory = lenient
         yield
-    except (sqlite3.Error, OSError, TableLost) as error:
+    except (sqlite3.Error, OSError, TableMissing) as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise MigrationFailed(
+        raise LibraryMigrationFailed(
             "The list of recordings could not be brought up to date, so it was left as it was. "
             "Make room on the disk and start again."
         ) from error
@@ -142,30 +142,30 @@ def back_up(connection: sqlite3.Connection, target: Path) -> None:
     unfinished.replace(target)
 
 
-def _prove_rows(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
+def _prove_rows(connection: sqlite3.Connection, seal: ColumnCipher) -> None:
     """Give every recording its MAC, and the library the sum of them and an audit log to begin."""
     rows = connection.execute("SELECT * FROM recordings").fetchall()
     macs = [_mac_2(dict(row), seal) for row in rows]
     changes = [(mac, row["take_id"]) for mac, row in zip(macs, rows, strict=True)]
     connection.executemany("UPDATE recordings SET mac = ? WHERE take_id = ?", changes)
     version = connection.execute("SELECT version FROM library").fetchone()["version"]
-    proofs = (_sum_2(seal, macs, version), seal_head(seal, Head(), version))
+    proofs = (_sum_2(seal, macs, version), seal_head(seal, AuditHead(), version))
     connection.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
 
 
-def _mac_2(row: Mapping[str, Any], seal: ColumnSeal) -> bytes:
+def _mac_2(row: Mapping[str, Any], seal: ColumnCipher) -> bytes:
     """The MAC of a recording in version 2."""
     return seal.mac(row[name] for name in _PROVED_2)
 
 
-def _sum_2(seal: ColumnSeal, macs: Iterable[object], version: int) -> bytes:
+def _sum_2(seal: ColumnCipher, macs: Iterable[object], version: int) -> bytes:
     """The sum of all recordings in version 2."""
     numbers = (int.from_bytes(mac, "big") for mac in macs if isinstance(mac, bytes))
     total = sum(numbers) % (1 << (8 * MAC_BYTES))
     return total.to_bytes(MAC_BYTES, "big") + seal.mac_of(f"rows/{version}/{total}")
 
 
-def _prove_tables(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
+def _prove_tables(connection: sqlite3.Connection, seal: ColumnCipher) -> None:
     """Have the recordings speak for their events and results too, and sum up every table.
 
     A row that version 2 had not proved gets no proof here, and a list that version 2 found incomplete gets no sums.
@@ -191,7 +191,7 @@ def _prove_tables(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
     connection.execute("UPDATE library SET sums = ?", (kept,))
 
 
-def _seal_with_time(connection: sqlite3.Connection, seal: ColumnSeal, table: str, key: str) -> None:
+def _seal_with_time(connection: sqlite3.Connection, seal: ColumnCipher, table: str, key: str) -> None:
     """Seal what was read of the service to the time of reading too."""
     for row in connection.execute(f"SELECT rowid, {key}, read_at, sealed FROM {table}").fetchall():  # noqa: S608
         place = f"{table}/{row[key]}"
@@ -201,7 +201,7 @@ def _seal_with_time(connection: sqlite3.Connection, seal: ColumnSeal, table: str
 
 
 _STEPS = {
-    1: Step(
+    1: MigrationStep(
         """
         ALTER TABLE library ADD COLUMN rows_sum BLOB;
         ALTER TABLE library ADD COLUMN audit_head BLOB;
@@ -252,5 +252,5 @@ _STEPS = {
         """,
         _prove_rows,
     ),
-    2: Step("", _prove_tables),
+    2: MigrationStep("", _prove_tables),
 }

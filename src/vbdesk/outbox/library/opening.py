@@ -8,13 +8,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from vbdesk.capture.clock import Clock
-from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart
 from vbdesk.outbox.library.integrity_check import (
     COPIED,
     KEYRING_REFUSED,
+    compare_with_keyring,
     is_from_elsewhere,
     keyring_was_written,
-    take_in_keyring,
 )
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
@@ -35,14 +35,14 @@ class ProfileUnknown(Exception):
     """There is no such profile on this computer; `str(error)` is one sentence for a person."""
 
 
-class HeldLibrary(Library):
+class LockedLibrary(Library):
     """A library that no other program can open before it is closed, or this program has ended.
 
     Two couriers at one library would send twice, and an opening puts away what another program has half done.
     """
 
     def __init__(
-        self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None, part: Part = Part.DESK
+        self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None, part: AuditPart = AuditPart.DESK
     ) -> None:
         """Open the recordings of `profile` in `folder`, made on first use. Blocks on the keyring and the disk.
 
@@ -51,22 +51,22 @@ class HeldLibrary(Library):
         Raises:
             LibraryInUse: another program has them open.
             VaultError, LibraryKeyMissing: the key does not come from the vault.
-            LibraryLocked, LibraryUnreadable, OSError: as `Library` does.
+            LibraryKeyWrong, LibraryUnreadable, OSError: as `Library` does.
         """
         make_private(folder)
         tighten([folder])  # an earlier release left its rights to the umask
-        self._held = hold(folder)
+        self._held = lock_library(folder)
         self._keyring_refused = False
         try:
             key = library_key(vault, profile, folder)
             keyring = None if profile.secrets == "session" else read_keyring(vault, profile.high_water_name)
             local = profile.kind == "local"
-            super().__init__(folder, key, clock, Actor(part, profile.account_id), keyring, erases_at_service=local)
+            super().__init__(folder, key, clock, AuditActor(part, profile.account_id), keyring, erases_at_service=local)
         except BaseException:
             self._held.release()
             raise
         with suppress(sqlite3.Error):  # a full disk keeps nobody from the recordings
-            self.note(Deed.OPENED)
+            self.note(AuditAction.OPENED)
             computer = None if profile.secrets == "session" else computer_mark(vault)
             if computer is not None and is_from_elsewhere(self.store, computer):
                 self._warnings += (COPIED,)
@@ -127,11 +127,11 @@ class HeldLibrary(Library):
 
     def _on_mark_read(self, keyring: KeyringReading) -> None:
         with suppress(sqlite3.Error):
-            take_in_keyring(self.store, keyring)
+            compare_with_keyring(self.store, keyring)
         self.store.tell()
 
 
-def hold(folder: Path) -> FileLock:
+def lock_library(folder: Path) -> FileLock:
     """Keep others from opening the library in `folder`; the system lets go of it when this program ends.
 
     Raises:

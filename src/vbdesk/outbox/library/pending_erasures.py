@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.store import Store
 
 _NAME = "erasure/"
 
 
-class Erase(StrEnum):
+class ErasureScope(StrEnum):
     """How much of a recording goes."""
 
     SOUND = "sound"
@@ -23,7 +23,7 @@ class Erase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OwedErasure:
+class PendingErasure:
     """One recording that the service has to erase.
 
     Attributes:
@@ -34,19 +34,19 @@ class OwedErasure:
 
     take_id: str
     group_id: str
-    what: Erase
+    what: ErasureScope
     job_ids: tuple[str, ...]
     upload_refs: tuple[str, ...]
     ready: bool = True
 
 
-class OwedErasures:
+class PendingErasures:
     """The entries of one library. Every method touches the disk."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def owe(self, take_id: str, what: Erase, *, ready: bool = True) -> None:
+    def owe(self, take_id: str, what: ErasureScope, *, ready: bool = True) -> None:
         """Have the service erase a recording, if it has anything of it. Within the transaction that removes it here."""
         jobs = self._store.rows(
             "SELECT job_id FROM jobs WHERE take_id = ? "
@@ -60,7 +60,7 @@ class OwedErasures:
         if not job_ids and not upload_refs:
             return
         group_id = self._store.row(take_id)["group_id"]
-        self._keep(OwedErasure(take_id, str(group_id), what, tuple(job_ids), tuple(upload_refs), ready))
+        self._keep(PendingErasure(take_id, str(group_id), what, tuple(job_ids), tuple(upload_refs), ready))
 
     def withdraw(self, take_id: str) -> None:
         """The recording was brought back. Within a transaction."""
@@ -74,11 +74,11 @@ class OwedErasures:
                 for owed in waiting:
                     self._keep(replace(owed, ready=True))
 
-    def due(self) -> list[OwedErasure]:
+    def due(self) -> list[PendingErasure]:
         """What the service is to erase now."""
         return [owed for owed in self._all() if owed.ready]
 
-    def settle(self, owed: OwedErasure) -> None:
+    def settle(self, owed: PendingErasure) -> None:
         """The service has confirmed; an entry that asks for more by now stays.
 
         The history of the subject, as it was read before, holds what was erased: it is read again.
@@ -86,33 +86,33 @@ class OwedErasures:
         with self._store.changing():
             if self._read(owed.take_id) == owed:
                 self._store.drop("settings", _NAME + owed.take_id)
-            if owed.what is Erase.EVERYTHING:
+            if owed.what is ErasureScope.EVERYTHING:
                 self._store.forget_trajectory(owed.group_id)
-            self._store.note(Deed.ERASED_AT_SERVICE, owed.take_id, owed.what, part=Part.COURIER)
+            self._store.note(AuditAction.ERASED_AT_SERVICE, owed.take_id, owed.what, part=AuditPart.COURIER)
 
-    def _all(self) -> list[OwedErasure]:
+    def _all(self) -> list[PendingErasure]:
         names: Sequence[str] = [
             row["name"] for row in self._store.rows("SELECT name FROM settings WHERE name LIKE 'erasure/%' ORDER BY 1")
         ]
         found = [self._read(name.removeprefix(_NAME)) for name in names]
         return [owed for owed in found if owed is not None]
 
-    def _read(self, take_id: str) -> OwedErasure | None:
+    def _read(self, take_id: str) -> PendingErasure | None:
         """One entry; None if there is none, or somebody else wrote it."""
         content = self._store.setting(_NAME + take_id)
         if content is None:
             return None
         entry = json.loads(content)
-        return OwedErasure(
+        return PendingErasure(
             take_id,
             entry["group"],
-            Erase(entry["what"]),
+            ErasureScope(entry["what"]),
             tuple(entry["jobs"]),
             tuple(entry["uploads"]),
             bool(entry["ready"]),
         )
 
-    def _keep(self, owed: OwedErasure) -> None:
+    def _keep(self, owed: PendingErasure) -> None:
         entry = {
             "group": owed.group_id,
             "what": owed.what,

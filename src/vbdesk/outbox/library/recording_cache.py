@@ -3,21 +3,21 @@
 import sqlite3
 from collections.abc import Callable
 
-from vbdesk.outbox.library.column_encryption import ColumnSeal
+from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.rows import ITEMS, WITHOUT_RESULTS, item_of
 
 READ_TOGETHER = 500  # rows in one query
 
 
-class Shelf:
+class RecordingCache:
     """The items of one library; not safe for several threads, its store is.
 
     Attributes:
         faulty: take ids of the rows that are not as the desk wrote them, as far as they were read.
     """
 
-    def __init__(self, rows: Callable[[str, tuple[object, ...]], list[sqlite3.Row]], seal: ColumnSeal) -> None:
+    def __init__(self, rows: Callable[[str, tuple[object, ...]], list[sqlite3.Row]], seal: ColumnCipher) -> None:
         self._rows = rows
         self._seal = seal
         self._items: dict[str, RecordingItem] = {}

@@ -77,7 +77,7 @@ class TimeDoubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ConfirmedSpan:
     """The first and the last time that the service confirmed while the two counts agreed, within one computer start.
 
     Attributes:
@@ -116,7 +116,7 @@ class KnownTimes:
     changed what it told.
     """
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[ConfirmedSpan, ...] = ()
 
     @property
     def newest(self) -> ServiceTime | None:
@@ -128,7 +128,7 @@ class KnownTimes:
         spans = [span for span in self.spans if not span.is_refuted_by(answer)]
         if spans and spans[-1].last.agrees_with(answer):
             return KnownTimes((*spans[:-1], replace(spans[-1], last=answer)))
-        return KnownTimes((*spans, Span(answer, answer, clock))[-KEPT_SPANS:])
+        return KnownTimes((*spans, ConfirmedSpan(answer, answer, clock))[-KEPT_SPANS:])
 
     def supports(self, confirmed: ServiceTime) -> bool:
         """Whether a confirmed time that a recording keeps was not refuted since; where nothing is known, it was not."""

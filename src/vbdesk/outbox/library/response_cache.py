@@ -7,7 +7,7 @@ from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.store import Store
 
 
-class KeptReads:
+class ResponseCache:
     """Named pieces of JSON of one library, sealed. Every method touches the disk."""
 
     def __init__(self, store: Store) -> None:

@@ -69,4 +69,4 @@ class SoundRetention:
 
 
 def _may_go(item: RecordingItem) -> bool:
-    return item.fault is None and item.sealed_result is not None
+    return item.fault is None and item.encrypted_result is not None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vbdesk.capture.encrypted_take import sync_folder
-from vbdesk.outbox.library.column_encryption import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.profiles.vault import Vault, VaultError
 from vbdesk.privacy import for_owner_alone
 
@@ -30,7 +30,7 @@ class MarkFile:
     Its content always has the same size and is written in place, so a power cut leaves the old one or the new one.
     """
 
-    def __init__(self, folder: Path, seal: ColumnSeal) -> None:
+    def __init__(self, folder: Path, seal: ColumnCipher) -> None:
         self._path = folder / FILE_NAME
         self._seal = seal
         self._size = len(self._content(0))
@@ -86,7 +86,7 @@ def read_keyring(vault: Vault, name: str, *, may_ask: bool = True) -> KeyringRea
         may_ask: let a locked keyring open its dialog.
     """
     try:
-        text = vault.get(name) if may_ask else vault.get_unasked(name)
+        text = vault.get(name) if may_ask else vault.get_without_prompt(name)
     except VaultError as error:
         return KeyringReading(fault=str(error))
     return KeyringReading(int(text) if text is not None and text.isascii() and text.isdigit() else None)
@@ -168,7 +168,7 @@ class KeyringMarkThread:
         if version is None or version == self._kept:
             return
         try:
-            self._vault.set_unasked(self._name, str(version))
+            self._vault.set_without_prompt(self._name, str(version))
         except VaultError as error:
             self._refused(error)
         else:

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from vbdesk.contract.timestamps import shifted
-from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnSeal, InvalidTag
-from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
+from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
+from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.table_checksums import table_row_mac
@@ -84,17 +84,17 @@ _NO_DETAILS: dict[str, Any] = {
 }
 
 
-def is_proved(row: Mapping[str, Any], seal: ColumnSeal) -> bool:
+def row_is_authentic(row: Mapping[str, Any], seal: ColumnCipher) -> bool:
     """Whether a row of `ITEMS` or of `recordings` is as the desk wrote it."""
     return isinstance(row["mac"], bytes) and hmac.compare_digest(row["mac"], mac_of(row, seal))
 
 
-def mac_of(row: Mapping[str, Any], seal: ColumnSeal) -> bytes:
+def mac_of(row: Mapping[str, Any], seal: ColumnCipher) -> bytes:
     """The MAC of a row as it is."""
     return seal.mac(_proved_values(row))
 
 
-def event_is_proved(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> bool:
+def event_is_authentic(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnCipher) -> bool:
     """Whether the event in a row of `ITEMS` is the one that the recording names. One that is missing is no fault here.
 
     It is restored at the next opening; until then nothing is sent.
@@ -105,7 +105,7 @@ def event_is_proved(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> b
     return isinstance(known, str) and hmac.compare_digest(known.encode(), event_mac_of(row, seal).encode())
 
 
-def event_mac_of(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> str:
+def event_mac_of(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnCipher) -> str:
     """What the recording of a row of `pending` keeps of it."""
     return table_row_mac(seal, "pending", _event_values(row)).hex()
 
@@ -115,11 +115,11 @@ def result_nonce_of(sealed: bytes | None) -> bytes | None:
     return None if sealed is None else sealed[:NONCE_BYTES]
 
 
-def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
+def item_of(found: sqlite3.Row, seal: ColumnCipher) -> RecordingItem:
     """A row of `ITEMS` as an item; one that is not proved, or does not open, with its fault."""
     row = dict(found)
     take_id: str = row["take_id"]
-    fault = None if is_proved(row, seal) and event_is_proved(row, seal) else ROW_CHANGED
+    fault = None if row_is_authentic(row, seal) and event_is_authentic(row, seal) else ROW_CHANGED
     details, result = _NO_DETAILS, None
     try:
         details = json.loads(seal.open(row["details"], f"{take_id}/details"))
@@ -130,7 +130,7 @@ def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
             raise ValueError("another result than the one of this recording")
         if row["result"] is not None:
             seal.open(row["result"], f"{take_id}/result")
-            result = SealedResult(row["result"], f"{take_id}/result", seal)
+            result = EncryptedResult(row["result"], f"{take_id}/result", seal)
     except (InvalidTag, TypeError, ValueError):
         fault = fault or RESULT_CHANGED
     try:
@@ -156,7 +156,7 @@ def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(
-    row: Mapping[str, Any], details: Mapping[str, Any], result: SealedResult | None, fault: str | None
+    row: Mapping[str, Any], details: Mapping[str, Any], result: EncryptedResult | None, fault: str | None
 ) -> RecordingItem:
     trim_s = details["trim_s"]
     return RecordingItem(
@@ -167,7 +167,7 @@ def _item(
         note=details["note"],
         tags=tuple(details["tags"]),
         consented_at=_moment(details["consented_at"]),
-        target=Target.parse(row["target"]),
+        target=RecordingTarget.parse(row["target"]),
         longitudinal=bool(row["longitudinal"]),
         duration_s=row["duration_s"],
         quality=details["quality"],
@@ -177,7 +177,7 @@ def _item(
         reason=fault or row["reason"],
         fix=None if row["fix"] is None or fault is not None else Fix(row["fix"]),
         job_id=row["job_id"],
-        sealed_result=result,
+        encrypted_result=result,
         bytes_sent=0,
         bytes_total=0,
         created_at=datetime.fromisoformat(row["created_at"]),
@@ -229,7 +229,7 @@ def _aware(text: str) -> datetime:
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 _READS: dict[str, tuple[Callable[[Any], object], Any]] = {
     "group_id": (str.strip, "?"),
-    "target": (Target.parse, "model:?"),
+    "target": (RecordingTarget.parse, "model:?"),
     "duration_s": (float, 0.0),
     "recorded_at": (_aware, _LONG_AGO),
     "created_at": (_aware, _LONG_AGO),

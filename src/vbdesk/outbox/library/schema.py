@@ -10,15 +10,15 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
-from vbdesk.outbox.library.audit import Head, seal_head
-from vbdesk.outbox.library.column_encryption import ColumnSeal
-from vbdesk.outbox.library.migrations import MigrationFailed, migrate, repair
-from vbdesk.outbox.library.structure import TableLost
+from vbdesk.outbox.library.audit import AuditHead, seal_head
+from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate, repair
+from vbdesk.outbox.library.structure import TableMissing
 from vbdesk.outbox.library.table_checksums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
 from vbdesk.privacy import FILE_MODE
 
-__all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
+__all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
 SCHEMA_VERSION = 3
 
@@ -28,7 +28,7 @@ DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, T
 _OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_PERM")
 
 
-class LibraryLocked(Exception):
+class LibraryKeyWrong(Exception):
     """The library was made with another key; it is left as it is."""
 
 
@@ -36,14 +36,14 @@ class LibraryUnreadable(Exception):
     """The library's database is damaged or made by a newer version; it is left as it is."""
 
 
-def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, bool]:
+def open_database(path: Path, seal: ColumnCipher) -> tuple[sqlite3.Connection, bool]:
     """Open the library's database, made on first use and brought up to date.
 
     Returns:
         The connection, and whether somebody else had changed a table, index, trigger or view. It has its form again.
 
     Raises:
-        LibraryLocked: another key made it.
+        LibraryKeyWrong: another key made it.
         LibraryUnreadable: damaged, from a newer version of the desk, or not to be brought up to date.
     """
     try:
@@ -64,10 +64,10 @@ def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, boo
         found = _check(connection, seal, path.parent)
         migrate(connection, path, seal, found, SCHEMA_VERSION)
         changed = repair(connection, path, SCHEMA_VERSION)
-    except TableLost as error:
+    except TableMissing as error:
         connection.close()
         raise unreadable(path.parent) from error
-    except MigrationFailed as error:
+    except LibraryMigrationFailed as error:
         connection.close()
         raise LibraryUnreadable(str(error)) from error
     except DAMAGE as error:
@@ -81,7 +81,7 @@ def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, boo
 
 def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadable:
     """What to say of a database that is damaged, or whose disk does not do its part."""
-    if isinstance(error, sqlite3.Error) and is_of_the_disk(error):
+    if isinstance(error, sqlite3.Error) and is_disk_error(error):
         return LibraryUnreadable(
             f"The recordings in {folder} cannot be opened: the disk is full, write-protected or gone, or another "
             "program holds the list. Nothing is lost and nothing was changed; make room and start again."
@@ -92,20 +92,20 @@ def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadabl
     )
 
 
-def is_of_the_disk(error: sqlite3.Error) -> bool:
+def is_disk_error(error: sqlite3.Error) -> bool:
     """Whether it is the disk that fails, and the database itself may well be whole."""
     return getattr(error, "sqlite_errorname", "").startswith(_OF_THE_DISK)
 
 
-def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
+def _create(connection: sqlite3.Connection, seal: ColumnCipher) -> None:
     connection.executescript(f"BEGIN IMMEDIATE; {TABLES}")
     sums = seal_sums(seal, dict.fromkeys((RECORDINGS, *PROVED_TABLES), 0), 0)
-    row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"), sums, seal_head(seal, Head(), 0))
+    row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"), sums, seal_head(seal, AuditHead(), 0))
     connection.execute("INSERT INTO library VALUES (?, ?, ?, ?, ?)", row)
     connection.execute("COMMIT")
 
 
-def _check(connection: sqlite3.Connection, seal: ColumnSeal, folder: Path) -> int:
+def _check(connection: sqlite3.Connection, seal: ColumnCipher, folder: Path) -> int:
     """The version that it was made with, once it is known to be ours."""
     rows = connection.execute("SELECT schema_version, key_check FROM library").fetchall()
     if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int) or rows[0]["schema_version"] < 1:
@@ -116,5 +116,5 @@ def _check(connection: sqlite3.Connection, seal: ColumnSeal, folder: Path) -> in
     try:
         seal.open(rows[0]["key_check"], "library")
     except InvalidTag as error:
-        raise LibraryLocked("The recordings here belong to another key. They are kept as they are.") from error
+        raise LibraryKeyWrong("The recordings here belong to another key. They are kept as they are.") from error
     return found

@@ -9,9 +9,9 @@ from vbdesk.contract.timestamps import can_be_now
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_time import (
     RIGHT,
+    ConfirmedSpan,
     KnownTimes,
     ServiceTime,
-    Span,
     TimeDoubt,
     TimeReference,
     doubt_of,
@@ -128,13 +128,13 @@ def _since_s(earlier: ServiceTime, later: ServiceTime) -> float:
     return abs(later.boot.seconds - earlier.boot.seconds)
 
 
-def _span_json(span: Span) -> list[object]:
+def _span_json(span: ConfirmedSpan) -> list[object]:
     clock = None if span.clock is None else span.clock.astimezone(UTC).isoformat()
     return [service_time_json(span.first), service_time_json(span.last), clock]
 
 
-def _span(first: dict[str, object], last: dict[str, object], clock: str | None = None) -> Span:
+def _span(first: dict[str, object], last: dict[str, object], clock: str | None = None) -> ConfirmedSpan:
     begin, end = read_service_time(first), read_service_time(last)
     if begin is None or end is None:
         raise ValueError("A confirmed time is missing.")
-    return Span(begin, end, None if clock is None else datetime.fromisoformat(clock))
+    return ConfirmedSpan(begin, end, None if clock is None else datetime.fromisoformat(clock))

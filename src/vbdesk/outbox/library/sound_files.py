@@ -20,14 +20,14 @@ from pathlib import Path
 from vbdesk.capture.crash_recovery import damage_words
 from vbdesk.capture.damaged_take import Salvage, salvage
 from vbdesk.capture.encrypted_take import (
-    Damaged,
-    KeyGone,
-    SealedError,
+    EncryptedFileError,
+    FileDamaged,
+    FileKeyMissing,
     TakeAudio,
     WrongKey,
-    read_file,
+    decrypt_file,
+    encrypt_file,
     read_take,
-    seal_file,
     sync_folder,
 )
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class FoundSounds:
+class SoundFolderState:
     """What the folder takes holds, compared with the list.
 
     Attributes:
@@ -60,7 +60,7 @@ class FoundSounds:
     without_file: list[str] = field(default_factory=list)
 
 
-class Sounds:
+class SoundFiles:
     """The sealed sound of every recording of one library."""
 
     def __init__(self, store: Store, recording_folder: Path) -> None:
@@ -86,7 +86,7 @@ class Sounds:
     def seal_copy(self, take_id: str, source: Path) -> bytes:
         """Write a sealed copy of a file; returns the key for `keep_copy`. Raises OSError, and nothing is left then."""
         key = new_key()
-        seal_file(source, self._coming(take_id), key)
+        encrypt_file(source, self._coming(take_id), key)
         return key
 
     def keep_copy(self, take_id: str, take_key: bytes) -> None:
@@ -104,13 +104,13 @@ class Sounds:
         path, key = self._present(item.take_id), self._store.take_key(item.take_id)
         audio = read_sound(path, self._store.key, key, known)
         if known is None and item.trim_s is None and audio.duration_s < item.duration_s:
-            raise Damaged("The sound of this recording was cut off after it was made, so it is not used.")
+            raise FileDamaged("The sound of this recording was cut off after it was made, so it is not used.")
         return audio
 
     def salvage(self, item: RecordingItem) -> Salvage:
         """What can be read of the damaged sound of a recording. Raises SealedError, OSError."""
         if item.imported:
-            raise Damaged("An imported file cannot be read in parts. Import it again.")
+            raise FileDamaged("An imported file cannot be read in parts. Import it again.")
         self._refuse_gone(item)
         path, key = self._present(item.take_id), self._store.take_key(item.take_id)
         return salvage(path, self._store.key, key, self._digest(item))
@@ -118,7 +118,7 @@ class Sounds:
     def original(self, item: RecordingItem) -> bytes:
         """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
         self._refuse_gone(item)
-        return read_file(self._present(item.take_id), self._store.key, self._store.take_key(item.take_id))
+        return decrypt_file(self._present(item.take_id), self._store.key, self._store.take_key(item.take_id))
 
     def put_away(self, take_id: str) -> None:
         """Set a sound aside; `bring_back` undoes it until the library is closed.
@@ -180,13 +180,13 @@ class Sounds:
         missing = [take_id for take_id in found.without_file if not self._store.path(take_id).exists()]
         return missing, [path.name for path in found.unclaimed]
 
-    def look(self) -> FoundSounds:
+    def look(self) -> SoundFolderState:
         """Compare the files of the folder takes with the list, as `tidy` does; changes nothing."""
         known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
         settled = {f"{take_id}.take" for take_id, wanted in known.items() if wanted}
         with os.scandir(self._store.takes_folder) as entries:
             names = {entry.name for entry in entries}
-        found = FoundSounds(without_file=[Path(name).stem for name in settled - names])
+        found = SoundFolderState(without_file=[Path(name).stem for name in settled - names])
         for path in (self._store.takes_folder / name for name in names - settled):
             if self._is_doomed(path, known.get(path.stem)):
                 found.doomed.append(path)
@@ -252,7 +252,7 @@ class Sounds:
 
     def _refuse_gone(self, item: RecordingItem) -> None:
         if item.audio_gone_at is not None:
-            raise KeyGone("The sound of this recording was removed after its result. The result is kept.")
+            raise FileKeyMissing("The sound of this recording was removed after its result. The result is kept.")
 
     def _digest(self, item: RecordingItem) -> str | None:
         known = self._store.row(item.take_id)["sound_sha256"]
@@ -265,7 +265,7 @@ class Sounds:
         for unnamed in (self._coming(take_id), path.with_suffix(".arriving")):  # its last name could not be given
             if unnamed.exists():
                 return unnamed
-        raise Damaged("The sound of this recording is missing on the disk.")
+        raise FileDamaged("The sound of this recording is missing on the disk.")
 
     def _rows(self) -> list[sqlite3.Row]:
         return self._store.rows("SELECT take_id, audio_gone_at FROM recordings")
@@ -300,15 +300,15 @@ def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | Non
         audio = read_take(path, key, take_key)
         if sha256 in (None, audio.closing.get("sha256") or audio.sha256()):
             return audio
-    except (Damaged, WrongKey):
+    except (FileDamaged, WrongKey):
         pass
     except OSError as error:
         if error.errno != errno.EIO:
             raise
     try:
         found = salvage(path, key, take_key, sha256)
-    except SealedError as error:
-        raise Damaged(f"The sound of this recording cannot be read. {error} The file is kept.") from error
+    except EncryptedFileError as error:
+        raise FileDamaged(f"The sound of this recording cannot be read. {error} The file is kept.") from error
     if found.proved:
         return found.parts[0].audio
-    raise Damaged(f"The sound of this recording is damaged. {damage_words(found)} The file is kept.")
+    raise FileDamaged(f"The sound of this recording is damaged. {damage_words(found)} The file is kept.")

@@ -63,11 +63,11 @@ AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which a recording must not be discarded."""
 
 
-class IllegalMove(Exception):
+class IllegalStateChange(Exception):
     """A change of state that the table does not know; the recording stays as it was."""
 
 
 def check_move(before: OutboxState, after: OutboxState) -> None:
-    """Raise IllegalMove unless the table has the edge."""
+    """Raise IllegalStateChange unless the table has the edge."""
     if after not in EDGES[before]:
-        raise IllegalMove(f"A recording that is {before} cannot become {after}.")
+        raise IllegalStateChange(f"A recording that is {before} cannot become {after}.")

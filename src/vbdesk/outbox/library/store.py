@@ -12,26 +12,26 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 
 from vbdesk.capture.clock import Clock
-from vbdesk.capture.encrypted_take import Damaged
+from vbdesk.capture.encrypted_take import FileDamaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library import maintenance
-from vbdesk.outbox.library.audit import Actor, AuditLog, Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
-from vbdesk.outbox.library.recording_cache import Shelf
+from vbdesk.outbox.library.recording_cache import RecordingCache
 from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import (
     EVENT,
     ROW_CHANGED,
-    event_is_proved,
+    event_is_authentic,
     event_mac_of,
-    is_proved,
     lenient,
     mac_of,
     result_nonce_of,
+    row_is_authentic,
 )
-from vbdesk.outbox.library.schema import ColumnSeal, open_database
-from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
-from vbdesk.outbox.library.structure import drop_foreign_acts, is_ours
+from vbdesk.outbox.library.schema import ColumnCipher, open_database
+from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState, check_move
+from vbdesk.outbox.library.structure import drop_foreign_triggers, is_ours
 from vbdesk.outbox.library.table_checksums import (
     PROVED_TABLES,
     RECORDINGS,
@@ -75,10 +75,10 @@ class Store:
         highest_mark: the highest version that a mark told of at the opening, see `high_water`.
     """
 
-    def __init__(self, folder: Path, key: bytes, clock: Clock, actor: Actor | None = None) -> None:
+    def __init__(self, folder: Path, key: bytes, clock: Clock, actor: AuditActor | None = None) -> None:
         self.clock = clock
         self.key = key
-        self.seal = ColumnSeal(key)
+        self.seal = ColumnCipher(key)
         self.folder = folder
         self.takes_folder = folder / "takes"
         make_private(self.takes_folder)
@@ -87,10 +87,10 @@ class Store:
         self._sums: Sums | None = None  # of the transaction under way; None: not known
         self._afterwards: list[Callable[[], None]] = []
         self._database, self.structure_was_changed = open_database(folder / "library.sqlite", self.seal)
-        self._audit = AuditLog(self._database, self.seal, actor or Actor())
+        self._audit = AuditLog(self._database, self.seal, actor or AuditActor())
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
-        self._shelf = Shelf(self.rows, self.seal)
+        self._shelf = RecordingCache(self.rows, self.seal)
         self.mark_file = MarkFile(folder, self.seal)
         self.findings: tuple[str, ...] = ()
         self.unknown: str | None = None
@@ -176,7 +176,9 @@ class Store:
         """Have `work` done once the present transaction is on the disk, before subscribers hear of it."""
         self._afterwards.append(work)
 
-    def note(self, what: Deed, take_id: str | None = None, detail: str = "", part: Part | None = None) -> None:
+    def note(
+        self, what: AuditAction, take_id: str | None = None, detail: str = "", part: AuditPart | None = None
+    ) -> None:
         """Tell the audit log what is done. Within the transaction that does it.
 
         Args:
@@ -276,7 +278,7 @@ class Store:
         try:
             return None if sealed is None else self.seal.open(sealed, f"{take_id}/key")
         except InvalidTag as error:
-            raise Damaged(
+            raise FileDamaged(
                 "The key to the sound of this recording was changed, so the sound cannot be opened."
             ) from error
 
@@ -290,7 +292,7 @@ class Store:
         A doubt about its time of recording stays with it unless there is something else to say.
 
         Raises:
-            IllegalMove: the table has no such edge.
+            IllegalStateChange: the table has no such edge.
         """
         item = self.get(take_id)
         check_move(item.state, state)
@@ -304,13 +306,13 @@ class Store:
 
         Raises:
             UnknownTake: there is no such recording.
-            IllegalMove: its entry was changed by somebody else, and is left as it is.
+            IllegalStateChange: its entry was changed by somebody else, and is left as it is.
         """
         before = self._row(take_id)
         self._shelf.drop(take_id)
-        if not is_proved(dict(before), self.seal):
+        if not row_is_authentic(dict(before), self.seal):
             self._shelf.faulty.add(take_id)
-            raise IllegalMove(ROW_CHANGED)
+            raise IllegalStateChange(ROW_CHANGED)
         changed = {**columns, "version": self.version()}
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self._database.execute(
@@ -411,15 +413,15 @@ class Store:
         """Write columns of an event; False if it is there no more. Within a transaction.
 
         Raises:
-            IllegalMove: the event, or its recording, was changed by somebody else, and is left as it is.
+            IllegalStateChange: the event, or its recording, was changed by somebody else, and is left as it is.
         """
         rows = self.rows(f"SELECT event_mac, {_EVENT_COLUMNS} WHERE event_id = ?", (event_id,))
         if not rows:
             return False
         take_id: str = rows[0]["take_id"]
-        if not event_is_proved(rows[0], self.seal):
+        if not event_is_authentic(rows[0], self.seal):
             self.look_again(take_id)
-            raise IllegalMove(ROW_CHANGED)
+            raise IllegalStateChange(ROW_CHANGED)
         assignments = ", ".join(f"{name} = ?" for name in columns)
         self._database.execute(
             f"UPDATE pending SET {assignments} WHERE event_id = ?",  # noqa: S608 - names are ours
@@ -530,7 +532,7 @@ class Store:
         self._shelf.clear()
         found = []
         if not is_ours(self._database):
-            drop_foreign_acts(self._database)
+            drop_foreign_triggers(self._database)
             found.append(STRUCTURE_CHANGED)
         if not self.is_whole():
             found.append(ROWS_MISSING)

@@ -19,7 +19,7 @@ Objects = Mapping[tuple[str, str], str]
 """SQL of every table, index, trigger and view, by its type and name."""
 
 
-class TableLost(Exception):
+class TableMissing(Exception):
     """A table or a column is missing, and its values with it."""
 
 
@@ -29,18 +29,18 @@ def is_ours(connection: sqlite3.Connection) -> bool:
 
 
 def check_columns(connection: sqlite3.Connection) -> None:
-    """See that a rebuild would lose nothing. Raises TableLost."""
+    """See that a rebuild would lose nothing. Raises TableMissing."""
     for kind, name in _statements():
         if kind == "table" and not set(_columns(connection, name)) >= _expected_columns(name):
-            raise TableLost(name)
+            raise TableMissing(name)
 
 
-def drops_of_what_acts(connection: sqlite3.Connection) -> list[str]:
+def trigger_drop_statements(connection: sqlite3.Connection) -> list[str]:
     """Statements that drop every trigger and view, so that nothing but vbdesk acts in what follows."""
     return [f"DROP {kind} {_quoted(name)}" for kind, name in _objects(connection) if kind in ("trigger", "view")]
 
 
-def drop_foreign_acts(connection: sqlite3.Connection) -> None:
+def drop_foreign_triggers(connection: sqlite3.Connection) -> None:
     """Drop triggers and views that are not ours. Within a transaction that has written nothing yet."""
     for (kind, name), sql in _objects(connection).items():
         if kind in ("trigger", "view") and _expected_objects().get((kind, name)) != sql:
@@ -54,13 +54,13 @@ def rebuild(connection: sqlite3.Connection) -> None:
 
     Raises:
         sqlite3.Error: a row does not fit.
-        TableLost: a table is missing.
+        TableMissing: a table is missing.
     """
-    for statement in drops_of_what_acts(connection):
+    for statement in trigger_drop_statements(connection):
         connection.execute(statement)
     found, expected = _objects(connection), _expected_objects()
     if any(key[0] == "table" and key not in found for key in expected):
-        raise TableLost
+        raise TableMissing
     for kind, name in found:
         if kind == "index" and not name.startswith("sqlite_"):
             connection.execute(f"DROP INDEX {_quoted(name)}")

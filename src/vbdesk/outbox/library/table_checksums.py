@@ -13,7 +13,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher
 
 PROVED_TABLES = {
     "jobs": ("job_id", "take_id"),
@@ -32,7 +32,7 @@ _MODULUS = 1 << (8 * MAC_BYTES)
 _to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex": value.hex()}).encode
 
 
-def sums_of(rows: Rows, seal: ColumnSeal) -> Sums:
+def sums_of(rows: Rows, seal: ColumnCipher) -> Sums:
     """The sums of the tables as they are; `rows` reads."""
     sums = {RECORDINGS: sum(_number(row["mac"]) for row in rows("SELECT mac FROM recordings")) % _MODULUS}
     for table, columns in PROVED_TABLES.items():
@@ -41,7 +41,7 @@ def sums_of(rows: Rows, seal: ColumnSeal) -> Sums:
     return sums
 
 
-def table_row_mac(seal: ColumnSeal, table: str, values: tuple[object, ...]) -> bytes:
+def table_row_mac(seal: ColumnCipher, table: str, values: tuple[object, ...]) -> bytes:
     """MAC of a whole row of a table."""
     return seal.mac_of(f"{table}/{_to_json(values)}")
 
@@ -51,13 +51,13 @@ def move(sums: Sums, table: str, before: object, after: object) -> None:
     sums[table] = (sums[table] - _number(before) + _number(after)) % _MODULUS
 
 
-def seal_sums(seal: ColumnSeal, sums: Mapping[str, int], version: int) -> bytes:
+def seal_sums(seal: ColumnCipher, sums: Mapping[str, int], version: int) -> bytes:
     """The sums as they are kept at `version` of the library."""
     text = _to_json({table: f"{total:x}" for table, total in sums.items()})
     return seal.mac_of(f"sums/{version}/{text}") + text.encode()
 
 
-def open_sums(seal: ColumnSeal, kept: object, version: int) -> Sums | None:
+def open_sums(seal: ColumnCipher, kept: object, version: int) -> Sums | None:
     """The sums at `version`; None if somebody else wrote them."""
     if not isinstance(kept, bytes):
         return None

@@ -22,7 +22,7 @@ SECRETS_FILE = "desk-secrets.json"
 _NONCE_BYTES = 12
 
 
-class SealedVault:
+class EncryptedVault:
     """Secrets of the desk in the folder of the service on this computer. Every method touches the disk.
 
     Attributes:
@@ -49,7 +49,7 @@ class SealedVault:
         except (ValueError, InvalidTag):
             raise _damaged() from None
 
-    def get_unasked(self, name: str) -> str | None:
+    def get_without_prompt(self, name: str) -> str | None:
         """As `get`: nobody is asked."""
         return self.get(name)
 
@@ -60,7 +60,7 @@ class SealedVault:
             sealed = nonce + self._cipher.encrypt(nonce, secret.encode(), name.encode())
             self._save({**self._load(), name: sealed.hex()})
 
-    def set_unasked(self, name: str, secret: str) -> None:
+    def set_without_prompt(self, name: str, secret: str) -> None:
         """As `set`: nobody is asked."""
         self.set(name, secret)
 
@@ -88,21 +88,21 @@ class SealedVault:
             raise _damaged() from None
 
     def _save(self, sealed: dict[str, str]) -> None:
-        write_whole(self._path, {"format": 1, "sealed": sealed})
+        write_json_atomically(self._path, {"format": 1, "sealed": sealed})
 
 
 class UnlockableVault:
-    """A `SealedVault` that opens with a passphrase, or with the keyring, while the desk runs."""
+    """A `EncryptedVault` that opens with a passphrase, or with the keyring, while the desk runs."""
 
     def __init__(self) -> None:
-        self._sealed: SealedVault | None = None
+        self._sealed: EncryptedVault | None = None
 
     @property
     def service_key(self) -> bytes | None:
         """The key of the service on this computer; None before `unlock`."""
         return None if self._sealed is None else self._sealed.service_key
 
-    def unlock(self, sealed: SealedVault) -> None:
+    def unlock(self, sealed: EncryptedVault) -> None:
         """Open it until the program ends."""
         self._sealed = sealed
 
@@ -110,7 +110,7 @@ class UnlockableVault:
         """The secret called `name`, None if there is none. Raises VaultLocked, VaultFailed."""
         return self._opened().get(name)
 
-    def get_unasked(self, name: str) -> str | None:
+    def get_without_prompt(self, name: str) -> str | None:
         """As `get`: nobody is asked here."""
         return self._opened().get(name)
 
@@ -118,7 +118,7 @@ class UnlockableVault:
         """Keep `secret` as `name`. Raises VaultLocked, VaultFailed, OSError."""
         self._opened().set(name, secret)
 
-    def set_unasked(self, name: str, secret: str) -> None:
+    def set_without_prompt(self, name: str, secret: str) -> None:
         """As `set`: nobody is asked here."""
         self._opened().set(name, secret)
 
@@ -129,13 +129,13 @@ class UnlockableVault:
     def ask_again(self) -> None:
         """Nobody is asked here."""
 
-    def _opened(self) -> SealedVault:
+    def _opened(self) -> EncryptedVault:
         if self._sealed is None:
             raise VaultLocked("The keys of this computer are locked. Open the desk and enter your passphrase.")
         return self._sealed
 
 
-def write_whole(path: Path, document: dict[str, object]) -> None:
+def write_json_atomically(path: Path, document: dict[str, object]) -> None:
     """Write JSON for its owner alone, so that a crash leaves the file as before or as after."""
     unfinished = path.with_suffix(".new")
     with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:

@@ -28,7 +28,7 @@ from filelock import FileLock, Timeout
 
 from vbdesk.client.local_service import is_encrypted, key_fits
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, SealedVault, write_whole
+from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, EncryptedVault, write_json_atomically
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
 from vbdesk.outbox.profiles.vault import Vault, VaultFailed, VaultWaiting
 from vbdesk.privacy import FILE_MODE, make_private
@@ -242,14 +242,14 @@ class ServiceKeyStore:
 
     def copy_secrets(self, vault: Vault, key: bytes, names: Iterable[str]) -> None:
         """Keep these secrets of the keyring encrypted beside the data too, for a recovery. Raises VaultError."""
-        copies = SealedVault(self._folder, key)
+        copies = EncryptedVault(self._folder, key)
         for name in names:
             secret = vault.get(name)
             if secret is not None and copies.get(name) != secret:
                 copies.set(name, secret)
 
     def _put_back(self, vault: Vault, key: bytes) -> None:
-        copies = SealedVault(self._folder, key)
+        copies = EncryptedVault(self._folder, key)
         for name in copies.names():
             secret = copies.get(name)
             if secret is not None and vault.get(name) is None:
@@ -278,7 +278,7 @@ class ServiceKeyStore:
 
     def _refuse_key_that_opens_nothing(self, key: bytes) -> None:
         """Without the file that tells, what the key does not open tells that it is another one."""
-        copies = SealedVault(self._folder, key)
+        copies = EncryptedVault(self._folder, key)
         names = copies.names()
         fits = key_fits(self._folder, key)
         with suppress(VaultFailed):
@@ -345,7 +345,7 @@ class ServiceKeyStore:
                 "sealed": wrapped.sealed.hex(),
             },
         }
-        write_whole(self._path, document)
+        write_json_atomically(self._path, document)
 
 
 def _opened(record: _Record, key: bytes) -> ServiceKey:

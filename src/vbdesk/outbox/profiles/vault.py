@@ -48,13 +48,13 @@ class Vault(Protocol):
     def get(self, name: str) -> str | None:
         """The secret called `name`, None if there is none."""
 
-    def get_unasked(self, name: str) -> str | None:
+    def get_without_prompt(self, name: str) -> str | None:
         """As `get`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
 
     def set(self, name: str, secret: str) -> None:
         """Keep `secret` as `name`, in place of an earlier one."""
 
-    def set_unasked(self, name: str, secret: str) -> None:
+    def set_without_prompt(self, name: str, secret: str) -> None:
         """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
 
     def delete(self, name: str) -> None:
@@ -82,7 +82,7 @@ class KeyringVault:
         """The secret called `name`, None if there is none."""
         return self._ask(lambda keyring: self._read(keyring, name), self._patience_s)
 
-    def get_unasked(self, name: str) -> str | None:
+    def get_without_prompt(self, name: str) -> str | None:
         """As `get`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
         return self._ask(
             lambda keyring: self._read(keyring, name, may_ask=False), self._patience_s, note=lambda error: None
@@ -92,7 +92,7 @@ class KeyringVault:
         """Keep `secret` as `name`, in place of an earlier one."""
         self._ask(lambda keyring: keyring.set_password(SERVICE_NAME, name, secret), self._persons_patience_s)
 
-    def set_unasked(self, name: str, secret: str) -> None:
+    def set_without_prompt(self, name: str, secret: str) -> None:
         """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
 
         def question(keyring: Any) -> None:
@@ -171,7 +171,7 @@ class MemoryVault:
         with self._lock:
             return self._secrets.get(name)
 
-    def get_unasked(self, name: str) -> str | None:
+    def get_without_prompt(self, name: str) -> str | None:
         """As `get`: nobody is ever asked."""
         return self.get(name)
 
@@ -180,7 +180,7 @@ class MemoryVault:
         with self._lock:
             self._secrets[name] = secret
 
-    def set_unasked(self, name: str, secret: str) -> None:
+    def set_without_prompt(self, name: str, secret: str) -> None:
         """As `set`: nobody is ever asked."""
         self.set(name, secret)
 
@@ -215,7 +215,9 @@ class _Call:
         self.ended.set()
 
 
-def patiently(ask: Callable[[], T], say: Callable[[str], None], pause: Callable[[float], object] = time.sleep) -> T:
+def retry_while_waiting(
+    ask: Callable[[], T], say: Callable[[str], None], pause: Callable[[float], object] = time.sleep
+) -> T:
     """What `ask` returns, asked again for as long as the keyring waits for a person; `say` hears so, once.
 
     For commands, where the one who waits can press Ctrl-C.

@@ -13,11 +13,11 @@ from vbdesk.outbox.library.recording_time import TOLERANCE, ServiceTime
 SLOW_S = 30.0  # the time in an answer that took longer says little of the moment at which it came
 
 
-class NoRoom(Exception):
+class RequestBudgetUsedUp(Exception):
     """Somebody else of this program took the last request of the minute: the step is done a little later."""
 
 
-class Connection:
+class ServiceConnection:
     """A client without a budget of its own, and the budget that it shares with everything else of the program.
 
     Attributes:
@@ -56,7 +56,7 @@ class Connection:
         client = self.client
         sent_at, began = self._clock.monotonic(), self._clock.boot()
         if not self._budget.take(bucket, sent_at):
-            raise NoRoom
+            raise RequestBudgetUsedUp
         try:
             yield client
         except RateLimited as error:

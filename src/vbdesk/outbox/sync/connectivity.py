@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, UnexpectedAnswer
+from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, FailureCause, UnexpectedAnswer
 from vbdesk.outbox.library.states import Fix
 
 
-class Reach(StrEnum):
+class ConnectivityState(StrEnum):
     """Where the way to the service ends."""
 
     UNKNOWN = "unknown"  # not tried yet
@@ -25,7 +25,7 @@ class Reach(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CourierStatus:
+class SyncStatus:
     """How the line as a whole is.
 
     Attributes:
@@ -40,45 +40,46 @@ class CourierStatus:
     sentence: str
     on_hold: Fix | None
     credits: int | None
-    reach: Reach = Reach.UNKNOWN
+    reach: ConnectivityState = ConnectivityState.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Connectivity:
     """The way to the service as it was found last, with its sentence for a person."""
 
-    reach: Reach
+    reach: ConnectivityState
     sentence: str
 
     @property
     def connected(self) -> bool | None:
         """Whether the service answers; None before the first try."""
-        return None if self.reach is Reach.UNKNOWN else self.reach is Reach.CONNECTED
+        return None if self.reach is ConnectivityState.UNKNOWN else self.reach is ConnectivityState.CONNECTED
 
 
-UNTRIED = Way(Reach.UNKNOWN, "Not connected yet.")
-CONNECTED = Way(Reach.CONNECTED, "Connected.")
-NO_NETWORK = Way(
-    Reach.OFFLINE, "This computer has no network. Recordings wait here and go on by themselves when it is back."
+UNTRIED = Connectivity(ConnectivityState.UNKNOWN, "Not connected yet.")
+CONNECTED = Connectivity(ConnectivityState.CONNECTED, "Connected.")
+NO_NETWORK = Connectivity(
+    ConnectivityState.OFFLINE,
+    "This computer has no network. Recordings wait here and go on by themselves when it is back.",
 )
-PORTAL = Way(
-    Reach.PORTAL,
+PORTAL = Connectivity(
+    ConnectivityState.PORTAL,
     "The network asks you to log in first. Open a web page and log in; recordings wait and go on by themselves.",
 )
 
 _REACHES = {
-    Cause.OFFLINE: Reach.OFFLINE,
-    Cause.NAME: Reach.NAME,
-    Cause.REFUSED: Reach.SERVICE_DOWN,
-    Cause.TIMED_OUT: Reach.SILENT,
-    Cause.BROKEN_OFF: Reach.BROKEN_OFF,
-    Cause.TLS: Reach.TLS,
-    Cause.TLS_CLOCK: Reach.CLOCK,
-    Cause.PROXY: Reach.PROXY,
+    FailureCause.OFFLINE: ConnectivityState.OFFLINE,
+    FailureCause.NAME: ConnectivityState.NAME,
+    FailureCause.REFUSED: ConnectivityState.SERVICE_DOWN,
+    FailureCause.TIMED_OUT: ConnectivityState.SILENT,
+    FailureCause.BROKEN_OFF: ConnectivityState.BROKEN_OFF,
+    FailureCause.TLS: ConnectivityState.TLS,
+    FailureCause.TLS_CLOCK: ConnectivityState.CLOCK,
+    FailureCause.PROXY: ConnectivityState.PROXY,
 }
 
 
-def way_of(error: ClientError) -> Way:
+def connectivity_after(error: ClientError) -> Connectivity:
     """Where the way to the service ended when a request met `error`."""
     match error:
         case CaptivePortal():
@@ -86,7 +87,7 @@ def way_of(error: ClientError) -> Way:
         case ConnectionFailed():
             reach = _REACHES[error.cause]
         case UnexpectedAnswer():
-            reach = Reach.FOREIGN
+            reach = ConnectivityState.FOREIGN
         case _:
-            reach = Reach.SERVICE_DOWN
-    return Way(reach, f"{error.sentence} Recordings wait and go on by themselves.")
+            reach = ConnectivityState.SERVICE_DOWN
+    return Connectivity(reach, f"{error.sentence} Recordings wait and go on by themselves.")

@@ -33,7 +33,7 @@ _SIZE_FAULTS = frozenset({"EntityTooLarge", "EntityTooSmall"})
 
 
 @dataclass(frozen=True, slots=True)
-class Offline:
+class Unreachable:
     """The service cannot be reached: the line waits and tries again, as long as it takes.
 
     Attributes:
@@ -45,7 +45,7 @@ class Offline:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldQueue:
     """The whole line waits for a person."""
 
     sentence: str
@@ -53,59 +53,59 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RetryLater:
     """This recording is tried again after a while; `upload_again`: its bytes have to be brought there anew."""
 
     upload_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Paused:
+class RateLimitPause:
     """The service asks for a pause in this kind of requests; the budget knows for how long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class NeedsAttention:
     """This recording waits for a person; the others go on."""
 
     sentence: str
     fix: Fix
 
 
-Verdict = Offline | Hold | Later | Paused | Attention
+Verdict = Unreachable | HoldQueue | RetryLater | RateLimitPause | NeedsAttention
 
 
-def judge(error: ClientError) -> Verdict:
+def classify(error: ClientError) -> Verdict:
     """Decide what follows from `error`."""
     match error:
         case Unauthorized():
-            return Hold(error.sentence, Fix.ENTER_KEY)
+            return HoldQueue(error.sentence, Fix.ENTER_KEY)
         case InsufficientCredits():
-            return Hold(error.sentence, Fix.ADD_CREDITS)
+            return HoldQueue(error.sentence, Fix.ADD_CREDITS)
         case RateLimited():
-            return Paused()
+            return RateLimitPause()
         case ConnectionFailed():
-            return Offline(failed=error.maybe_delivered)
+            return Unreachable(failed=error.maybe_delivered)
         case CaptivePortal():
-            return Offline(failed=False)
+            return Unreachable(failed=False)
         case UnexpectedAnswer():
-            return Offline(failed=True)
+            return Unreachable(failed=True)
         case ServiceUnavailable() if error.status in _UNREACHABLE:
-            return Offline(failed=True)
+            return Unreachable(failed=True)
         case ServiceUnavailable():
-            return Later()
+            return RetryLater()
         case AudioRefused():
-            return Attention(error.sentence, Fix.REVIEW_TAKE)
+            return NeedsAttention(error.sentence, Fix.REVIEW_TAKE)
         case NotFound():
-            return Attention(error.sentence, Fix.CHANGE_TARGET)
+            return NeedsAttention(error.sentence, Fix.CHANGE_TARGET)
         case Conflict():
-            return Attention(KEY_USED, Fix.SEND_AGAIN)
+            return NeedsAttention(KEY_USED, Fix.SEND_AGAIN)
         case UploadFailed() if error.code in _SIZE_FAULTS:
-            return Attention(error.sentence, Fix.REVIEW_TAKE)
+            return NeedsAttention(error.sentence, Fix.REVIEW_TAKE)
         case UploadRefInvalid() | UploadExpired() | UploadFailed():
-            return Later(upload_again=True)
+            return RetryLater(upload_again=True)
         case _:
-            return Attention(f"{error.sentence} The recording is kept.", Fix.TRY_AGAIN)
+            return NeedsAttention(f"{error.sentence} The recording is kept.", Fix.TRY_AGAIN)
 
 
 def may_have_been_taken(error: ClientError) -> bool:

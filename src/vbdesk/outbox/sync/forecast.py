@@ -19,7 +19,7 @@ WINDOW_S = RATE_WINDOW_S + MARGIN_S
 
 
 @dataclass(frozen=True, slots=True)
-class InLine:
+class QueuedRecording:
     """A recording on its way.
 
     Attributes:
@@ -56,10 +56,10 @@ class Forecast:
     def sentence(self) -> str:
         """As on the Outbox page: "12 recordings, about 6 minutes"."""
         them = "1 recording" if self.recordings == 1 else f"{self.recordings} recordings"
-        return them if self.whole_s is None else f"{them}, {about(self.whole_s)}"
+        return them if self.whole_s is None else f"{them}, {approximate_duration(self.whole_s)}"
 
 
-class Measured:
+class MeasuredDurations:
     """What uploads and analyses have taken lately."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Measured:
         return mean(self._gaps) if self._gaps else 0.0
 
 
-def forecast(line: Sequence[InLine], opens_in_s: Sequence[float], measured: Measured) -> Forecast:
+def forecast(line: Sequence[QueuedRecording], opens_in_s: Sequence[float], measured: MeasuredDurations) -> Forecast:
     """Play the line through, in the order it is sent.
 
     Args:
@@ -135,7 +135,7 @@ def forecast(line: Sequence[InLine], opens_in_s: Sequence[float], measured: Meas
     return Forecast(len(line), max(done_in_s.values(), default=0.0), done_in_s)
 
 
-def about(seconds: float) -> str:
+def approximate_duration(seconds: float) -> str:
     """A stretch of time in words, no finer than anybody can know it."""
     seconds = bounded(seconds)
     minutes = round(seconds / 60)

@@ -9,7 +9,7 @@ from vbdesk.client import RequestBudget
 from vbdesk.client.submission_recovery import SEARCH_AFTER_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 from vbdesk.outbox.sync.error_policy import PATIENCE_S
-from vbdesk.outbox.sync.upload_queue import Event
+from vbdesk.outbox.sync.upload_queue import PendingEvent
 
 POLL_GROWTH = 1.25
 CREDITS_EVERY_S = 60.0
@@ -23,31 +23,31 @@ ROOM_FOR_PAGES = {Bucket.GENERAL: 4, Bucket.POLLING: 3, Bucket.ANALYZE: 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendRecording:
     """Bring a recording to the service."""
 
-    event: Event
+    event: PendingEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class FindLostJob:
     """Look for the job of a submit whose answer was lost."""
 
-    event: Event
+    event: PendingEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
+class PollJob:
     """Ask how far an analysis is."""
 
-    event: Event
+    event: PendingEvent
 
 
 @dataclass(frozen=True, slots=True)
-class LookFor:
+class FindHandedOver:
     """Look whether another computer has sent a recording that was handed over."""
 
-    event: Event
+    event: PendingEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class ReadCredits:
     """Read the balance; with an empty line this is also how the way to the service is tried."""
 
 
-Task = Send | Search | Follow | LookFor | ReadSubject | ReadCredits
+SyncTask = SendRecording | FindLostJob | PollJob | FindHandedOver | ReadSubject | ReadCredits
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class SendingLimits:
     """What keeps tasks back, whatever the budget says.
 
     Attributes:
@@ -88,10 +88,10 @@ class _Planned:
 
     rank: tuple[int, float]
     wait_s: float
-    task: Task
+    task: SyncTask
 
 
-class Agenda:
+class Planner:
     """When each thing is due. Times are seconds of the steady clock."""
 
     def __init__(self, clock: Clock, budget: RequestBudget) -> None:
@@ -106,7 +106,9 @@ class Agenda:
         self._subjects: dict[str, float] = {}  # group id: when due, in the order of results
         self._credits_due = 0.0
 
-    def next(self, events: list[Event], handed_over: list[Event], gate: Gate) -> tuple[Task | None, float]:
+    def next(
+        self, events: list[PendingEvent], handed_over: list[PendingEvent], gate: SendingLimits
+    ) -> tuple[SyncTask | None, float]:
         """The most urgent task that is due, or None and the seconds until one is."""
         now = self._clock.monotonic()
         if gate.only_credits_s is not None:
@@ -123,7 +125,7 @@ class Agenda:
             return min(due, key=lambda each: each.rank).task, 0.0
         return None, min(each.wait_s for each in planned)
 
-    def poll_meanwhile(self, following: Callable[[], list[Event]]) -> Event | None:
+    def poll_meanwhile(self, following: Callable[[], list[PendingEvent]]) -> PendingEvent | None:
         """The job to ask after while an upload is under way; `following` is called every two seconds at most."""
         now = self._clock.monotonic()
         if now < self._meanwhile_due:
@@ -131,11 +133,11 @@ class Agenda:
         self._meanwhile_due = now + POLL_INTERVAL_S[0]
         due = [each for each in self._polls_of(following(), now) if each.wait_s <= 0]
         first = min(due, key=lambda each: each.rank).task if due else None
-        return first.event if isinstance(first, Follow) else None
+        return first.event if isinstance(first, PollJob) else None
 
     # What changes it
 
-    def followed(self, event: Event, *, taken: bool = False, odd: bool = False) -> None:
+    def followed(self, event: PendingEvent, *, taken: bool = False, odd: bool = False) -> None:
         """A job was asked after, or has just been `taken` by the service; `odd`: its answer made no sense."""
         now = self._clock.monotonic()
         shortest, longest = POLL_INTERVAL_S
@@ -148,32 +150,32 @@ class Agenda:
         else:
             self._polled_at = now
 
-    def ended(self, event: Event) -> None:
+    def ended(self, event: PendingEvent) -> None:
         """A job has ended: its subject is to be read, and what it cost."""
         now = self._clock.monotonic()
         self._polls.pop(event.take_id, None)
         self.read_subject(event.group_id)
         self._credits_due = min(self._credits_due, now + POLL_INTERVAL_S[1])
 
-    def answer_lost(self, event: Event, *, may_still_arrive: bool) -> None:
+    def answer_lost(self, event: PendingEvent, *, may_still_arrive: bool) -> None:
         """A submit was not answered; one that may still arrive is searched for again, a little later."""
         now = self._clock.monotonic()
         self._searches[event.event_id] = [now + after_s for after_s in SEARCH_AFTER_S] if may_still_arrive else [now]
 
-    def searched(self, event: Event) -> bool:
+    def searched(self, event: PendingEvent) -> bool:
         """A search has found nothing; True if it was the last."""
         left = self._searches.pop(event.event_id, [])[1:]
         if left:
             self._searches[event.event_id] = left
         return not left
 
-    def looked_for(self, event: Event, *, answered: bool = False) -> None:
+    def looked_for(self, event: PendingEvent, *, answered: bool = False) -> None:
         """The service is asked whether it has a recording that was handed over, or has `answered` that."""
         self._looks[event.take_id] = self._clock.monotonic() + HANDED_OVER_EVERY_S
         if answered:
             self._looked.add(event.take_id)
 
-    def has_looked_for(self, handed_over: list[Event]) -> bool:
+    def has_looked_for(self, handed_over: list[PendingEvent]) -> bool:
         """Whether each of these was looked for at least once."""
         return all(event.take_id in self._looked for event in handed_over)
 
@@ -195,15 +197,15 @@ class Agenda:
 
     # What there is
 
-    def _polls_of(self, events: list[Event], now: float) -> Iterator[_Planned]:
+    def _polls_of(self, events: list[PendingEvent], now: float) -> Iterator[_Planned]:
         turn_s = SCARCE_TURN_S if self._budget.wait_s(Bucket.POLLING, now, SCARCE) > 0 else TURN_S
         room_s = max(self._room_s(Bucket.POLLING, now), self._polled_at + turn_s - now)
         for event in events:
             if event.follows:
                 due = self._polls.setdefault(event.take_id, (POLL_INTERVAL_S[0], now))[1]
-                yield _Planned((0, due), max(due - now, room_s), Follow(event))
+                yield _Planned((0, due), max(due - now, room_s), PollJob(event))
 
-    def _searches_of(self, events: list[Event], gate: Gate, now: float) -> Iterator[_Planned]:
+    def _searches_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
         """Searches for lost answers. Where the service has promised to keep the key, the request is sent again."""
         sends_s = max(gate.sends_s, self._room_s(Bucket.ANALYZE, now))
         room_s = self._room_s(Bucket.GENERAL, now, leave=ROOM_FOR_PAGES[Bucket.GENERAL] // 2)
@@ -214,9 +216,11 @@ class Agenda:
                     self.answer_lost(event, may_still_arrive=in_an_earlier_run)
                 due = self._searches[event.event_id][0]
                 wait_s = max(due - now, room_s, self._until(event.not_before))
-                yield _Planned((1, due), wait_s if event.key_kept_s is None else max(wait_s, sends_s), Search(event))
+                yield _Planned(
+                    (1, due), wait_s if event.key_kept_s is None else max(wait_s, sends_s), FindLostJob(event)
+                )
 
-    def _sends_of(self, events: list[Event], gate: Gate, now: float) -> Iterator[_Planned]:
+    def _sends_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
         """Recordings in the order they were made; those that failed come after the others.
 
         While it is open whether the service has one recording of a subject, no other of that subject is sent: where the
@@ -232,10 +236,10 @@ class Agenda:
             yield _Planned(
                 (urgency + 2 * bool(event.attempts), place),
                 max(room_s, search_s, self._until(event.not_before)),
-                Send(event),
+                SendRecording(event),
             )
 
-    def _reads(self, events: list[Event], handed_over: list[Event], now: float) -> Iterator[_Planned]:
+    def _reads(self, events: list[PendingEvent], handed_over: list[PendingEvent], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.GENERAL, now)
         at_service = {event.group_id for event in events if event.follows}
         for place, (group_id, due) in enumerate(self._subjects.items()):
@@ -244,7 +248,7 @@ class Agenda:
         yield _Planned((7, 0.0), max(self._credits_due - now, room_s), ReadCredits())
         for event in handed_over:
             due = self._looks.setdefault(event.take_id, now)
-            yield _Planned((8, due), max(due - now, room_s), LookFor(event))
+            yield _Planned((8, due), max(due - now, room_s), FindHandedOver(event))
 
     def _room_s(self, bucket: Bucket, now: float, leave: int | None = None) -> float:
         """Seconds until a request of ours leaves enough for others."""

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from vbdesk.capture.clock import Clock
 from vbdesk.outbox.library.states import Fix
-from vbdesk.outbox.sync.connectivity import CONNECTED, UNTRIED, CourierStatus, Way
-from vbdesk.outbox.sync.error_policy import Hold
+from vbdesk.outbox.sync.connectivity import CONNECTED, UNTRIED, Connectivity, SyncStatus
+from vbdesk.outbox.sync.error_policy import HoldQueue
 
 PROBE_S = {Fix.SET_CLOCK: 60.0, Fix.ADD_CREDITS: 600.0, Fix.ENTER_KEY: 900.0, Fix.UNLOCK_KEYRING: 5.0}
 """How often a hold is tried without a person; reading the key again disturbs nobody, a wrong key the service."""
@@ -13,7 +13,7 @@ PROBE_S = {Fix.SET_CLOCK: 60.0, Fix.ADD_CREDITS: 600.0, Fix.ENTER_KEY: 900.0, Fi
 OUTAGE = 3  # failures in a row: less may be the fault of one recording
 
 
-class Standing:
+class QueueStatus:
     """What is known of the line as a whole.
 
     Attributes:
@@ -24,17 +24,17 @@ class Standing:
         status: as it was told last.
     """
 
-    def __init__(self, clock: Clock, on_status: Callable[[CourierStatus], None] | None) -> None:
+    def __init__(self, clock: Clock, on_status: Callable[[SyncStatus], None] | None) -> None:
         self._clock = clock
         self._on_status = on_status
         self._probe_at = 0.0
         self._credits_at_hold: int | None = None
         self._failures = 0  # of the way, in a row
         self.way = UNTRIED
-        self.hold: Hold | None = None
+        self.hold: HoldQueue | None = None
         self.credits: int | None = None
         self.disk_fault = ""
-        self.status = CourierStatus(None, UNTRIED.sentence, None, None)
+        self.status = SyncStatus(None, UNTRIED.sentence, None, None)
 
     @property
     def fix(self) -> Fix | None:
@@ -46,7 +46,7 @@ class Standing:
         """Seconds until what is held may be tried; 0 without a hold."""
         return 0.0 if self.hold is None else max(0.0, self._probe_at - self._clock.monotonic())
 
-    def begin_hold(self, hold: Hold) -> None:
+    def begin_hold(self, hold: HoldQueue) -> None:
         """The line waits for a person; again, if it did already."""
         if self.fix is not hold.fix:
             self._credits_at_hold = None
@@ -66,7 +66,7 @@ class Standing:
         """Whether it is time to try what is held."""
         return self._clock.monotonic() >= self._probe_at
 
-    def lost(self, way: Way) -> int:
+    def lost(self, way: Connectivity) -> int:
         """The service was not reached; how often in a row that was so before."""
         self.way = way
         self._failures += 1
@@ -104,7 +104,7 @@ class Standing:
             sentence = self.hold.sentence
         if self.disk_fault:
             sentence, fix = self.disk_fault, Fix.MAKE_ROOM
-        status = CourierStatus(self.way.connected, sentence, fix, self.credits, self.way.reach)
+        status = SyncStatus(self.way.connected, sentence, fix, self.credits, self.way.reach)
         if status != self.status:
             self.status = status
             if self._on_status is not None:

@@ -15,11 +15,11 @@ SLOW_LINE_S = 10.0  # a service counts a request when it arrives; how long that 
 log = logging.getLogger(__name__)
 
 
-class SharedRequests:
+class SharedRequestJournal:
     """The journal of a command that works on a library: what it asks is seen by the desk and by other commands."""
 
-    def __init__(self, library: "StoredRequests", commands: RequestJournal) -> None:
-        self._library: StoredRequests | None = library
+    def __init__(self, library: "StoredRequestJournal", commands: RequestJournal) -> None:
+        self._library: StoredRequestJournal | None = library
         self._commands = commands
 
     def append(self, bucket: Bucket, in_s: float) -> None:
@@ -39,7 +39,7 @@ class SharedRequests:
         self._library = None
 
 
-class StoredRequests:
+class StoredRequestJournal:
     """A journal of the budget over the library's table `requests`."""
 
     def __init__(self, store: Store) -> None:

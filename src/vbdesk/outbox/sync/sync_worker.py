@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from vbdesk.capture.clock import Clock, SystemClock
-from vbdesk.capture.encrypted_take import SealedError
+from vbdesk.capture.encrypted_take import EncryptedFileError
 from vbdesk.client import Client, ClientError, RequestBudget
 from vbdesk.client.errors import Cancelled, RateLimited
 from vbdesk.contract.limits import Bucket, Plan
@@ -28,40 +28,40 @@ from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.sync.clock_check import ClockCheck
-from vbdesk.outbox.sync.connection import Connection, NoRoom
-from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, CourierStatus, way_of
+from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
+from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, SyncStatus, connectivity_after
 from vbdesk.outbox.sync.error_policy import (
-    Attention,
-    Hold,
-    Later,
-    Offline,
+    HoldQueue,
+    NeedsAttention,
+    RetryLater,
+    Unreachable,
     backoff_s,
+    classify,
     delay_s,
     has_given_up,
-    judge,
 )
-from vbdesk.outbox.sync.forecast import Forecast, InLine, Measured, forecast
+from vbdesk.outbox.sync.forecast import Forecast, MeasuredDurations, QueuedRecording, forecast
 from vbdesk.outbox.sync.network import Network, NetworkState, UnknownNetwork
 from vbdesk.outbox.sync.planning import (
     CREDITS_EVERY_S,
-    Agenda,
-    Follow,
-    Gate,
-    LookFor,
+    FindHandedOver,
+    FindLostJob,
+    Planner,
+    PollJob,
     ReadCredits,
     ReadSubject,
-    Search,
-    Send,
-    Task,
+    SendingLimits,
+    SendRecording,
+    SyncTask,
 )
-from vbdesk.outbox.sync.queue_status import PROBE_S, Standing
-from vbdesk.outbox.sync.request_journal import StoredRequests
+from vbdesk.outbox.sync.queue_status import PROBE_S, QueueStatus
+from vbdesk.outbox.sync.request_journal import StoredRequestJournal
 from vbdesk.outbox.sync.sleep_watch import SleepWatch
-from vbdesk.outbox.sync.task_handlers import ClockWrong, Steps
-from vbdesk.outbox.sync.upload_queue import Event, Line
+from vbdesk.outbox.sync.task_handlers import ClockWrong, TaskHandlers
+from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 from vbdesk.voice.errors import AudioError
 
-__all__ = ["Courier", "CourierStatus"]
+__all__ = ["SyncStatus", "SyncWorker"]
 
 LONGEST_SLEEP_S = 0.5  # how late the loop may notice that it is to stop, or that the network is back
 SETTLING_S = 3.0  # after sleep the network comes back piece by piece
@@ -75,7 +75,7 @@ COMPARED_AGAIN_S = 180.0  # a clock known to be wrong is compared with each bala
 log = logging.getLogger(__name__)
 
 
-class Courier:
+class SyncWorker:
     """Runs in one thread of its own: `run` there, everything else may be called from any thread."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Courier:
         plan: Plan = Plan.STANDARD,
         budget: RequestBudget | None = None,
         network: Network | None = None,
-        on_status: Callable[[CourierStatus], None] | None = None,
+        on_status: Callable[[SyncStatus], None] | None = None,
     ) -> None:
         """Make a courier.
 
@@ -104,18 +104,18 @@ class Courier:
             on_status: called with every new status, in the courier's thread.
         """
         self._library = library
-        self._line = Line(library.store)
+        self._line = UploadQueue(library.store)
         self._clock = clock or SystemClock()
         self._wake = wake or threading.Event()
-        self._budget = budget or RequestBudget.of_plan(plan, StoredRequests(library.store))
+        self._budget = budget or RequestBudget.of_plan(plan, StoredRequestJournal(library.store))
         self._network = network or UnknownNetwork()
-        self._connection = Connection(client_factory, self._budget, self._clock, self._heard)
-        self._agenda = Agenda(self._clock, self._budget)
-        self._measured = Measured()
-        self._steps = Steps(library, self._line, self._connection, self._agenda, self._clock, self._measured)
+        self._connection = ServiceConnection(client_factory, self._budget, self._clock, self._heard)
+        self._agenda = Planner(self._clock, self._budget)
+        self._measured = MeasuredDurations()
+        self._steps = TaskHandlers(library, self._line, self._connection, self._agenda, self._clock, self._measured)
         self._sleep_watch = SleepWatch(self._clock)
         self._clock_check = ClockCheck(self._clock, library.times)
-        self._standing = Standing(self._clock, on_status)
+        self._standing = QueueStatus(self._clock, on_status)
         self._reconnect = threading.Event()
         self._retention = SoundRetention(library)
         self._house_due = 0.0
@@ -124,7 +124,7 @@ class Courier:
         self._seen = NetworkState()
 
     @property
-    def status(self) -> CourierStatus:
+    def status(self) -> SyncStatus:
         """How the line is."""
         return self._standing.status
 
@@ -138,7 +138,7 @@ class Courier:
         now = self._clock.monotonic()
         events = self._line.events()
         line = [
-            InLine(
+            QueuedRecording(
                 event.take_id,
                 event.duration_s,
                 event.upload_ref is not None,
@@ -223,7 +223,7 @@ class Courier:
                 self._tell()
             return due_s
         except VaultError as error:
-            self._begin_hold(Hold(str(error), Fix.UNLOCK_KEYRING))
+            self._begin_hold(HoldQueue(str(error), Fix.UNLOCK_KEYRING))
             return PROBE_S[Fix.UNLOCK_KEYRING]
         except (sqlite3.Error, OSError) as error:
             return self._library_is_out(error)
@@ -277,10 +277,10 @@ class Courier:
             self._begin_anew()
         return True
 
-    def _gate(self) -> Gate:
+    def _gate(self) -> SendingLimits:
         if self._standing.fix is Fix.ENTER_KEY:
-            return Gate(only_credits_s=self._standing.probe_in_s)
-        return Gate(self._sends_wait_s(), self._is_by_hand(), heard=self._connection.answered)
+            return SendingLimits(only_credits_s=self._standing.probe_in_s)
+        return SendingLimits(self._sends_wait_s(), self._is_by_hand(), heard=self._connection.answered)
 
     def _sends_wait_s(self) -> float:
         stands = self._library.store.held or self._library.settings().paused
@@ -304,14 +304,14 @@ class Courier:
 
     # One task
 
-    def _do(self, task: Task) -> None:
-        event = task.event if isinstance(task, Send | Search | Follow | LookFor) else None
-        sent = event if isinstance(task, Send | Search) else None
+    def _do(self, task: SyncTask) -> None:
+        event = task.event if isinstance(task, SendRecording | FindLostJob | PollJob | FindHandedOver) else None
+        sent = event if isinstance(task, SendRecording | FindLostJob) else None
         try:
             self._begin(task)
         except UnknownTake:
             return
-        except (Cancelled, NoRoom, ClockWrong) as interruption:
+        except (Cancelled, RequestBudgetUsedUp, ClockWrong) as interruption:
             if isinstance(interruption, ClockWrong):
                 self._clock_is_wrong()
             if sent is not None:
@@ -324,7 +324,7 @@ class Courier:
             raise
         except (sqlite3.Error, OSError):
             raise
-        except (SealedError, AudioError, ValueError) as error:
+        except (EncryptedFileError, AudioError, ValueError) as error:
             self._set_aside(event, str(error), Fix.REVIEW_TAKE)
         except Exception:  # a fault of ours in one recording must not stop the others
             reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
@@ -332,18 +332,20 @@ class Courier:
 
     def _after(self, interruption: Exception) -> datetime | None:
         """When to go on with a recording: without room for a request, trying at once would only try again."""
-        return self._clock.now() + timedelta(seconds=NO_ROOM_S) if isinstance(interruption, NoRoom) else None
+        return (
+            self._clock.now() + timedelta(seconds=NO_ROOM_S) if isinstance(interruption, RequestBudgetUsedUp) else None
+        )
 
-    def _begin(self, task: Task) -> None:
+    def _begin(self, task: SyncTask) -> None:
         match task:
-            case Send(event):
+            case SendRecording(event):
                 if self._steps.send(event):
                     self._standing.lift(Fix.ADD_CREDITS)
-            case Search(event):
+            case FindLostJob(event):
                 self._steps.search(event)
-            case Follow(event):
+            case PollJob(event):
                 self._steps.follow(event)
-            case LookFor(event):
+            case FindHandedOver(event):
                 self._steps.look_for(event)
             case ReadSubject(group_id):
                 self._steps.read_subject(group_id)
@@ -354,7 +356,7 @@ class Courier:
                 self._standing.take_in_credits(self._steps.read_credits())
         self._tell()
 
-    def _set_aside(self, event: Event | None, reason: str, fix: Fix) -> None:
+    def _set_aside(self, event: PendingEvent | None, reason: str, fix: Fix) -> None:
         """A recording waits for a person, because of the exception being handled; what is none is tried again."""
         if fix is Fix.TRY_AGAIN or event is None:
             log.exception("A task could not be done")
@@ -363,13 +365,13 @@ class Courier:
 
     # What went wrong
 
-    def _deal_with(self, error: ClientError, event: Event | None) -> None:
+    def _deal_with(self, error: ClientError, event: PendingEvent | None) -> None:
         """Draw the consequences for the line, and for the recording that was being sent, if one was."""
         self._standing.lift(Fix.UNLOCK_KEYRING)  # with a key the service could be tried
-        verdict = judge(error)
-        if isinstance(verdict, Offline):
+        verdict = classify(error)
+        if isinstance(verdict, Unreachable):
             self._lose_way(error)
-        elif isinstance(verdict, Hold):
+        elif isinstance(verdict, HoldQueue):
             self._begin_hold(verdict)
         elif isinstance(error, RateLimited):
             pause = "a minute" if error.retry_after_s is None else f"{error.retry_after_s:.0f} s"
@@ -378,18 +380,18 @@ class Courier:
         if event is None:
             return
         match verdict:
-            case Attention():
+            case NeedsAttention():
                 self._line.need_attention(event, verdict.sentence, verdict.fix)
-            case Later(upload_again):
+            case RetryLater(upload_again):
                 if upload_again:
                     self._line.forget_upload(event)
                 self._try_later(event, error)
-            case Offline(failed=True):
+            case Unreachable(failed=True):
                 self._try_later(event, error)
             case _:
                 self._line.wait(event)
 
-    def _try_later(self, event: Event, error: ClientError) -> None:
+    def _try_later(self, event: PendingEvent, error: ClientError) -> None:
         attempts = event.attempts + 1
         at = self._clock.now() + timedelta(seconds=delay_s(attempts))
         if has_given_up(attempts):
@@ -402,7 +404,7 @@ class Courier:
             self._line.wait(event, at, failed=True)
 
     def _lose_way(self, error: ClientError) -> None:
-        before = self._standing.lost(PORTAL if self._seen.behind_portal else way_of(error))
+        before = self._standing.lost(PORTAL if self._seen.behind_portal else connectivity_after(error))
         quiet_s = backoff_s(before)
         self._quiet_until = self._clock.monotonic() + quiet_s
         self._agenda.read_credits(quiet_s)  # notices the network with an empty line
@@ -410,7 +412,7 @@ class Courier:
             self._standing.hold_on(CREDITS_EVERY_S)  # it was the way that was tried, not the key
         self.disconnect()  # the service of this computer may come back at another address
 
-    def _begin_hold(self, hold: Hold) -> None:
+    def _begin_hold(self, hold: HoldQueue) -> None:
         if hold.fix is not self._standing.fix:
             log.info("The line waits for a person: %s", hold.fix)
         self._standing.begin_hold(hold)
@@ -420,7 +422,7 @@ class Courier:
 
     def _clock_is_wrong(self) -> None:
         error = self._connection.clock_error
-        self._begin_hold(Hold(self._clock_check.sentence(error), Fix.SET_CLOCK))
+        self._begin_hold(HoldQueue(self._clock_check.sentence(error), Fix.SET_CLOCK))
         if error is not None:
             self._standing.hold_on(COMPARED_AGAIN_S)
 

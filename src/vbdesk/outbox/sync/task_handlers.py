@@ -20,8 +20,8 @@ from vbdesk.client.errors import (
 )
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
-    OwnJob,
-    Unproven,
+    ProvenJob,
+    UnprovenJob,
     find_own_job,
     is_answer_to,
     key_is_kept,
@@ -40,12 +40,12 @@ from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.sync.clock_check import FUTURE
-from vbdesk.outbox.sync.connection import Connection, NoRoom
+from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.error_policy import may_have_been_taken
-from vbdesk.outbox.sync.forecast import Measured
-from vbdesk.outbox.sync.planning import Agenda
+from vbdesk.outbox.sync.forecast import MeasuredDurations
+from vbdesk.outbox.sync.planning import Planner
 from vbdesk.outbox.sync.upload import Upload, upload_of
-from vbdesk.outbox.sync.upload_queue import Event, Line
+from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
 SUBJECT_AGAIN_S = 60.0
 CONFIRMING = 3  # answers that are asked for until one agrees with another
@@ -77,11 +77,17 @@ class _Granted:
     unanswered: bool = False
 
 
-class Steps:
+class TaskHandlers:
     """One method a task. All raise ClientError, NoRoom and VaultError as the connection does."""
 
     def __init__(
-        self, library: Library, line: Line, connection: Connection, agenda: Agenda, clock: Clock, measured: Measured
+        self,
+        library: Library,
+        line: UploadQueue,
+        connection: ServiceConnection,
+        agenda: Planner,
+        clock: Clock,
+        measured: MeasuredDurations,
     ) -> None:
         self._library = library
         self._line = line
@@ -94,7 +100,7 @@ class Steps:
         self._of_others: dict[str, Job] = {}  # jobs that no recording here is known to have, as they were found
         self.stop = threading.Event()
 
-    def send(self, event: Event) -> bool:
+    def send(self, event: PendingEvent) -> bool:
         """Mint, upload and submit, from wherever an earlier try came to; True if the service has it now.
 
         Raises:
@@ -113,7 +119,7 @@ class Steps:
             return False
         if event.shared:
             found = self._found_in_group(event, item)
-            if isinstance(found, OwnJob):
+            if isinstance(found, ProvenJob):
                 self._begin_following(event, found.job_id)
                 return True
             if found is not None:
@@ -121,7 +127,7 @@ class Steps:
                 return False
         return self._submit(event, item, upload_ref)
 
-    def search(self, event: Event) -> None:
+    def search(self, event: PendingEvent) -> None:
         """Find out whether the service has a recording whose answer was lost.
 
         A service that keeps keys is asked again with the same key. At another one the recording's own job is searched
@@ -134,7 +140,7 @@ class Steps:
                 self._submit(event, item, event.upload_ref or self._upload(event, item))
             return
         found = self._found_in_group(event, item)
-        if isinstance(found, OwnJob):
+        if isinstance(found, ProvenJob):
             self._begin_following(event, found.job_id)
         elif not self._agenda.searched(event):
             return
@@ -144,15 +150,15 @@ class Steps:
         else:
             self._line.not_asked(event)
 
-    def look_for(self, event: Event) -> None:
+    def look_for(self, event: PendingEvent) -> None:
         """Look whether another computer has sent a recording that was handed over."""
         self._agenda.looked_for(event)
         found = self._found_in_group(event, self._line.item(event))
-        if isinstance(found, OwnJob):
+        if isinstance(found, ProvenJob):
             self._begin_following(event, found.job_id)
         self._agenda.looked_for(event, answered=True)
 
-    def follow(self, event: Event) -> None:
+    def follow(self, event: PendingEvent) -> None:
         """Ask how far an analysis is, and take in its result."""
         self._agenda.followed(event)
         try:
@@ -192,7 +198,7 @@ class Steps:
         with self._connection.asking(Bucket.GENERAL) as client:
             return client.account.credits()
 
-    def taken_since_s(self, event: Event) -> float:
+    def taken_since_s(self, event: PendingEvent) -> float:
         """Seconds since the service took a recording, as far as this run knows."""
         now = self._clock.monotonic()
         return now - self._taken_at.get(event.take_id, now)
@@ -207,7 +213,7 @@ class Steps:
                 return
             self.read_credits()
 
-    def _is_doubtful(self, event: Event) -> bool:
+    def _is_doubtful(self, event: PendingEvent) -> bool:
         """Keep back a recording whose time is not certain: the histories of the service go by that time.
 
         A time that is a few minutes ahead comes without help; of another one a person decides.
@@ -226,7 +232,7 @@ class Steps:
         self._line.wait(event, self._clock.now() + (item.recorded_at - service_time) - FUTURE)
         return True
 
-    def _upload(self, event: Event, item: RecordingItem) -> str:
+    def _upload(self, event: PendingEvent, item: RecordingItem) -> str:
         """Bring the bytes to the storage; at an address that was granted before, if these bytes were to go there."""
         began = self._clock.monotonic()
         upload = upload_of(self._library, item)
@@ -258,12 +264,14 @@ class Steps:
         self._measured.upload(item.duration_s, len(upload.content), self._clock.monotonic() - began)
         return granted.grant.upload_ref
 
-    def _go_on(self, event: Event, sent: int, total: int) -> None:
+    def _go_on(self, event: PendingEvent, sent: int, total: int) -> None:
         """Bytes of an upload are sent; on a slow line that takes minutes, in which the results of others still come."""
         self._line.progress(event, sent, total)
         due = self._agenda.poll_meanwhile(self._line.following)
         if due is not None:
-            with suppress(ClientError, NoRoom, UnknownTake):  # it is asked after again in its turn, which tells more
+            with suppress(
+                ClientError, RequestBudgetUsedUp, UnknownTake
+            ):  # it is asked after again in its turn, which tells more
                 self.follow(due)
 
     def _mint(self, upload: Upload, cancel: "_NotWanted") -> _Granted:
@@ -282,7 +290,7 @@ class Steps:
         if not self._connection.answered:
             self.read_credits()
 
-    def _submit(self, event: Event, item: RecordingItem, upload_ref: str) -> bool:
+    def _submit(self, event: PendingEvent, item: RecordingItem, upload_ref: str) -> bool:
         """Ask for the analysis, or ask again with the same key where an earlier answer was lost."""
         self._hear()
         asked_before = event.asked_at is not None
@@ -299,7 +307,7 @@ class Steps:
                     recorded_at=item.recorded_at,
                     idempotency_key=event.event_id,
                 )
-        except (NoRoom, VaultError):
+        except (RequestBudgetUsedUp, VaultError):
             if not asked_before:
                 self._line.not_asked(event)
             raise
@@ -316,7 +324,7 @@ class Steps:
         self._begin_following(event, job.job_id)
         return True
 
-    def _begin_following(self, event: Event, job_id: str) -> None:
+    def _begin_following(self, event: PendingEvent, job_id: str) -> None:
         self._line.taken(event, job_id)
         self._agenda.followed(event, taken=True)
         self._taken_at[event.take_id] = self._clock.monotonic()
@@ -330,7 +338,7 @@ class Steps:
 
     # Searching
 
-    def _found_in_group(self, event: Event, item: RecordingItem) -> OwnJob | Unproven | None:
+    def _found_in_group(self, event: PendingEvent, item: RecordingItem) -> ProvenJob | UnprovenJob | None:
         first, last = search_span(item)
         found: list[GroupJobItem] = []
         page, pages = 0, 1
@@ -344,7 +352,7 @@ class Steps:
             page, pages = page + 1, answer.total_pages
         return find_own_job(item, found, self._line.is_known_job, event.asked_service_at)
 
-    def _is_perhaps_outside(self, event: Event, item: RecordingItem) -> bool:
+    def _is_perhaps_outside(self, event: PendingEvent, item: RecordingItem) -> bool:
         """Whether the account has a job like it that may have been in a group which somebody has deleted since."""
         asked_at = event.asked_service_at
         if asked_at is None and not event.shared and self._confirmed_time() is None:
@@ -377,7 +385,7 @@ class Steps:
 class _NotWanted:
     """Ends an upload when a person has cancelled it, or the courier is to stop."""
 
-    def __init__(self, line: Line, event: Event, stop: threading.Event) -> None:
+    def __init__(self, line: UploadQueue, event: PendingEvent, stop: threading.Event) -> None:
         self._line = line
         self._event = event
         self._stop = stop

@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from vbdesk.capture.encrypted_take import Damaged
+from vbdesk.capture.encrypted_take import FileDamaged
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.contract.uploads import AudioContentType
 from vbdesk.outbox.library.items import RecordingItem
@@ -53,4 +53,4 @@ def _readable(read: Callable[[], bytes]) -> bytes:
     try:
         return read()
     except OSError as error:
-        raise Damaged("The sound of this recording cannot be read from the disk, so it was not sent.") from error
+        raise FileDamaged("The sound of this recording cannot be read from the disk, so it was not sent.") from error

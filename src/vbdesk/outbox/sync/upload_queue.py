@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
-from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.items import RecordingItem, write_result
-from vbdesk.outbox.library.rows import event_is_proved
-from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
+from vbdesk.outbox.library.rows import event_is_authentic
+from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalStateChange, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, NOT_ASKED, SEND_ANYWAY, Store, UnknownTake, time_text
 
 _REPORTED = {
@@ -29,7 +29,7 @@ _ENDED_BADLY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PendingEvent:
     """Something to be done for one recording.
 
     Attributes:
@@ -63,7 +63,7 @@ class Event:
     shared: bool
 
 
-class Line:
+class UploadQueue:
     """The recordings that are on their way."""
 
     def __init__(self, store: Store) -> None:
@@ -75,50 +75,50 @@ class Line:
             for take_id in self._take_ids("SELECT take_id FROM recordings WHERE state = ?", OutboxState.UPLOADING):
                 self._store.move(take_id, OutboxState.WAITING)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[PendingEvent]:
         """What is to be done, by the time of recording; while nothing may be sent, what is waited for alone."""
         return self._events(_FOLLOWING if self._store.held else ON_THEIR_WAY)
 
-    def following(self) -> list[Event]:
+    def following(self) -> list[PendingEvent]:
         """Which analyses are waited for."""
         return self._events(_FOLLOWING)
 
-    def handed_over(self) -> list[Event]:
+    def handed_over(self) -> list[PendingEvent]:
         """What another computer is to send, by the time of recording; none while nothing may be sent."""
         return [] if self._store.held else self._events({OutboxState.HANDED_OVER})
 
-    def item(self, event: Event) -> RecordingItem:
+    def item(self, event: PendingEvent) -> RecordingItem:
         """The recording of an event. Raises UnknownTake once it is discarded."""
         return self._store.get(event.take_id)
 
-    def begin_upload(self, event: Event) -> bool:
+    def begin_upload(self, event: PendingEvent) -> bool:
         """From waiting to uploading; False if a person has changed their mind, or nothing may be sent."""
         with self._store.changing():
             return not self._store.held and self._try_move(event, OutboxState.UPLOADING)
 
-    def is_wanted(self, event: Event) -> bool:
+    def is_wanted(self, event: PendingEvent) -> bool:
         """Whether an upload under way is still wanted."""
         try:
             return self._store.get(event.take_id).state is OutboxState.UPLOADING
         except UnknownTake:
             return False
 
-    def keep_upload(self, event: Event, upload_ref: str) -> None:
+    def keep_upload(self, event: PendingEvent, upload_ref: str) -> None:
         """Remember that the bytes are at the storage."""
         with self._store.changing():
             self._write(event, {"upload_ref": upload_ref, "uploaded_at": self._store.now()})
-            self._note(Deed.UPLOADED, event)
+            self._note(AuditAction.UPLOADED, event)
 
-    def forget_upload(self, event: Event) -> None:
+    def forget_upload(self, event: PendingEvent) -> None:
         """The bytes are not at the storage any more."""
         self._write(event, {"upload_ref": None, "uploaded_at": None})
 
-    def keep_digest(self, event: Event, sha256: str) -> None:
+    def keep_digest(self, event: PendingEvent, sha256: str) -> None:
         """Remember which bytes are sent."""
         with self._store.changing():
             self._store.update(event.take_id, {"sent_sha256": sha256})
 
-    def ask(self, event: Event, service_time: datetime | None = None, key_kept_s: int | None = None) -> bool:
+    def ask(self, event: PendingEvent, service_time: datetime | None = None, key_kept_s: int | None = None) -> bool:
         """Note, before the request leaves, that the service is asked; False if it is not wanted any more.
 
         Where an earlier request was not answered, its note stays: from then on the service may have kept the key.
@@ -137,20 +137,20 @@ class Line:
                 self._write(event, columns)
             return True
 
-    def not_asked(self, event: Event) -> None:
+    def not_asked(self, event: PendingEvent) -> None:
         """The service has certainly not taken the recording."""
         self._write(event, NOT_ASKED)
 
-    def taken(self, event: Event, job_id: str) -> None:
+    def taken(self, event: PendingEvent, job_id: str) -> None:
         """The service has the recording as `job_id`."""
         with self._store.changing():
             self._store.add("jobs", job_id, event.take_id)
             self._store.update(event.take_id, {"job_id": job_id})
-            self._note(Deed.SENT, event, "" if self.is_wanted(event) else "found at the service")
+            self._note(AuditAction.SENT, event, "" if self.is_wanted(event) else "found at the service")
             self._store.move(event.take_id, OutboxState.SUBMITTED)
             self._store.add_event(event.take_id, FOLLOW)
 
-    def wait(self, event: Event, not_before: datetime | None = None, *, failed: bool = False) -> None:
+    def wait(self, event: PendingEvent, not_before: datetime | None = None, *, failed: bool = False) -> None:
         """Back into the line, to be tried again at `not_before`; `failed` counts it as an attempt."""
         with self._store.changing():
             when = None if not_before is None else time_text(not_before)
@@ -160,7 +160,7 @@ class Line:
             if self.is_wanted(event):  # else it waits already, or a person has taken it out
                 self._store.move(event.take_id, OutboxState.WAITING)
 
-    def give_up_for_now(self, event: Event, not_before: datetime, reason: str) -> None:
+    def give_up_for_now(self, event: PendingEvent, not_before: datetime, reason: str) -> None:
         """Back into the line after its last retry, with the reason; to be tried at `not_before`, or by `try_again`."""
         with self._store.changing():
             self.wait(event, not_before, failed=True)
@@ -176,11 +176,11 @@ class Line:
                 for take_id in take_ids:
                     self._store.write_event_of(take_id, {"not_before": None})
 
-    def need_attention(self, event: Event, reason: str, fix: Fix) -> None:
+    def need_attention(self, event: PendingEvent, reason: str, fix: Fix) -> None:
         """Out of the line, until a person decides."""
         self._try_move(event, OutboxState.NEEDS_ATTENTION, reason, fix)
 
-    def report(self, event: Event, job: Job) -> bool:
+    def report(self, event: PendingEvent, job: Job) -> bool:
         """Take in what the service says of the job; True when it has ended."""
         state = _REPORTED.get(job.status)
         if state is None or state is self._store.get(event.take_id).state:
@@ -192,7 +192,7 @@ class Line:
             self._store.move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:
                 self._store.remove_event(event.take_id)
-                self._note(Deed.RESULT_RECEIVED, event, str(state))
+                self._note(AuditAction.RESULT_RECEIVED, event, str(state))
         return job.status.terminal
 
     def is_known_job(self, job_id: str) -> bool:
@@ -214,19 +214,19 @@ class Line:
         with self._store.changing():
             self._store.keep_trajectory(group_id, body)
 
-    def progress(self, event: Event, sent: int, total: int) -> None:
+    def progress(self, event: PendingEvent, sent: int, total: int) -> None:
         """Bytes of the upload under way."""
         self._store.report_progress(event.take_id, sent, total)
 
-    def _note(self, what: Deed, event: Event, detail: str = "") -> None:
-        self._store.note(what, event.take_id, detail, Part.COURIER)
+    def _note(self, what: AuditAction, event: PendingEvent, detail: str = "") -> None:
+        self._store.note(what, event.take_id, detail, AuditPart.COURIER)
 
     def _take_ids(self, query: str, *values: object) -> list[str]:
         """Those that a query of ours finds; one that somebody else has changed must not be in the way of the others."""
         rows = self._store.rows(query, values)
         return [row["take_id"] for row in rows if self._store.is_as_written(row["take_id"])]
 
-    def _events(self, states: Collection[OutboxState]) -> list[Event]:
+    def _events(self, states: Collection[OutboxState]) -> list[PendingEvent]:
         marks = ", ".join("?" * len(states))
         rows = self._store.rows(
             "SELECT pending.*, state, group_id, duration_s, bundle_id, event_mac "  # noqa: S608
@@ -234,30 +234,32 @@ class Line:
             tuple(states),
         )
         for row in rows:
-            if not event_is_proved(row, self._store.seal):
+            if not event_is_authentic(row, self._store.seal):
                 self._store.look_again(row["take_id"])
         now, faulty = self._store.clock.now(), self._store.faulty
         return [_event(row, now) for row in rows if row["take_id"] not in faulty]
 
-    def _try_move(self, event: Event, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> bool:
+    def _try_move(
+        self, event: PendingEvent, state: OutboxState, reason: str | None = None, fix: Fix | None = None
+    ) -> bool:
         """Move along the table; False where a person was faster."""
         with self._store.changing():
             try:
                 if self._store.get(event.take_id).state is not state:
                     self._store.move(event.take_id, state, reason, fix)
-            except (IllegalMove, UnknownTake):
+            except (IllegalStateChange, UnknownTake):
                 return False
         return True
 
-    def _write(self, event: Event, columns: Mapping[str, object]) -> None:
+    def _write(self, event: PendingEvent, columns: Mapping[str, object]) -> None:
         with self._store.changing():
             self._store.write_event(event.event_id, columns)
 
 
-def _event(row: sqlite3.Row, now: datetime) -> Event:
+def _event(row: sqlite3.Row, now: datetime) -> PendingEvent:
     uploaded_at = _moment(row["uploaded_at"])
     still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_KEPT
-    return Event(
+    return PendingEvent(
         event_id=row["event_id"],
         take_id=row["take_id"],
         follows=row["state"] in _FOLLOWING,
