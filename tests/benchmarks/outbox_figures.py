@@ -100,10 +100,10 @@ def bring_on_their_way(library) -> None:
                     line.need_attention(event, "The service cannot analyse this recording.", Fix.REVIEW_TAKE)
                     continue
                 job_id = new_id()
-                line.taken(event, job_id)
+                line.mark_taken(event, job_id)
                 if place % 3 == 0:
                     job = done_job(job_id, result)
-                    line.report(event, Job.model_validate(job))
+                    line.apply_job(event, Job.model_validate(job))
 
 
 def done_job(job_id: str, result: object) -> dict[str, object]:

@@ -2,11 +2,11 @@ import time
 
 import numpy as np
 
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.devices import DeviceListUnavailable, DeviceWatch, PortAudioLister
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
+from vbdesk.clock import ManualClock
 
 
 def test_the_watch_tells_of_plugging_and_unplugging():

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import sounddevice
 
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError, PortAudioStream
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.recorder import EndReason, Recorder, RecordingFailed, RecordingPhase
+from vbdesk.clock import ManualClock
 
 RATE = 48_000
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from vbdesk import __version__
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, TaskStart, read_take
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.recorder import EndReason, RecordingPhase
+from vbdesk.clock import ManualClock
 
 RATE = 48_000
 

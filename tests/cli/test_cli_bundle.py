@@ -169,8 +169,8 @@ def test_recordings_go_from_one_computer_to_the_other_and_are_listed(field, offi
     assert handed_over.stdout.strip() == str(file_on(stick))
     assert "2 recordings handed over" in handed_over.stderr
     taken = office.type("import", file_on(stick))
-    assert taken.stdout == "2 recordings taken over, in the line now.\n"
-    assert "2 recordings had been here before" in office.type("import", file_on(stick)).stdout
+    assert taken.stdout == "2 recordings imported and in the queue now.\n"
+    assert "2 recordings were here before" in office.type("import", file_on(stick)).stdout
     assert office.states() == [OutboxState.WAITING] * 2
     listed = field.type("list").stdout
     assert f"{file_on(stick).name}: " in listed
@@ -197,7 +197,7 @@ def test_a_passphrase_opens_the_bundle_and_another_one_does_not(field, office, s
     assert "passphrase does not open" in office.type("import", path, answers=("seven boats on the sea",)).stderr
     assert office.states() == []
     taken = office.type("import", path, answers=(PASSPHRASE,))
-    assert "2 recordings taken over" in taken.stdout
+    assert "2 recordings imported" in taken.stdout
     assert PASSPHRASE not in taken.output
 
 
@@ -248,7 +248,7 @@ def test_a_full_disk_of_the_computer_that_takes_in_is_said_and_room_lets_it_in_o
     filler.unlink()
     assert office.type("import", file_on(stick)).exit_code == 0
     assert office.states() == [OutboxState.WAITING] * 2
-    assert "had been here before" in office.type("import", file_on(stick)).stdout
+    assert "were here before" in office.type("import", file_on(stick)).stdout
 
 
 def test_an_older_list_put_back_hands_nothing_over_and_is_explained_once(field, office, stick):
@@ -268,7 +268,7 @@ def test_only_one_subject_is_handed_over_and_the_bundle_is_taken_back(field, off
     field.type("export", stick, "--for", office.type("key").stdout.strip(), "--group", "ward4-1")
     assert sorted(field.states()) == [OutboxState.HANDED_OVER, OutboxState.WAITING]
     back = field.type("take-back", file_on(stick).name)
-    assert back.stdout.startswith("1 recording back in the line.")
+    assert back.stdout.startswith("1 recording back in the queue.")
     assert field.states() == [OutboxState.WAITING] * 2
     again = field.type("take-back", file_on(stick).name)
     assert (again.exit_code, "Nothing of this bundle" in again.stderr) == (1, True)

@@ -24,7 +24,7 @@ def test_it_prints_a_checklist_by_profile_and_ends_with_status_1_while_something
     computer, profile, end = done.stdout.split("\n\n")
     assert "MEND  keyring: This computer has no keyring." in computer
     assert profile.splitlines() == ["St. Anne clinic", "ok    recordings: There are none yet."]
-    assert end == "To be mended: 1. Your recordings are kept.\n"
+    assert end == "To be fixed: 1. Your recordings are kept.\n"
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
 
 

@@ -124,7 +124,7 @@ def test_a_list_names_subjects_times_and_targets(submit, near_service, recording
         (["FILE", "--group", "s", "--zone", "Nowhere/Here", "--sign", "stress"], "There is no zone Nowhere/Here."),
         (["gone.wav", "--group", "s", "--sign", "stress"], "There is no gone.wav."),
         (["FOLDER", "--group", "s", "--sign", "stress", "--recorded-at", "2026-03-01T09:30"], "is for one file"),
-        (["--csv", "FILE", "--group", "s", "--sign", "stress"], "stand in the list"),
+        (["--csv", "FILE", "--group", "s", "--sign", "stress"], "come from the list"),
     ],
 )
 def test_a_wrong_command_line_is_said_before_anything_is_sent(submit, recordings, arguments, sentence):

@@ -15,7 +15,6 @@ import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
-from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.locked_library import LockedProfile
@@ -23,6 +22,7 @@ from vbdesk.cli.paths import desk_paths
 from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.library.items import RecordingTarget as Wanted
 from vbdesk.outbox.library.items import TakeMetadata
@@ -218,7 +218,7 @@ def test_without_credits_the_results_of_what_was_accepted_are_awaited(
         sync(tmp_path, vault)
     assert ended.value.exit_code == 4
     said = capsys.readouterr()
-    assert "Results of what the service has still come." in said.err
+    assert "Results of accepted recordings still come." in said.err
     assert "done" in said.out
     with closing(opened()) as library:
         assert sorted(item.state for item in library.list()) == [OutboxState.DONE, OutboxState.WAITING]
@@ -333,13 +333,13 @@ class CourierInVain:
     def forecast(self):
         return Forecast(1, None)
 
-    def has_looked(self):
+    def has_checked_service(self):
         return True
 
     def run(self, stop):
         (event,) = self.line.events()
         self.line.begin_upload(event)
-        self.line.give_up_for_now(event, datetime.now(UTC) + timedelta(minutes=15), "Tried 6 times in vain.")
+        self.line.postpone(event, datetime.now(UTC) + timedelta(minutes=15), "Tried 6 times in vain.")
         stop.wait(10)
 
 
@@ -587,7 +587,7 @@ def test_a_time_in_the_future_is_refused_with_its_reason(doubtful, tmp_path, vau
     sync(tmp_path, vault, quiet=True)
     with pytest.raises(typer.Exit):
         sync(tmp_path, vault, times=parse_times([f"{doubtful[0]}=2099-01-01 00:00"]))
-    assert "lies in the future" in capsys.readouterr().err
+    assert "is in the future" in capsys.readouterr().err
     assert analyses(near_service) == 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from vbdesk.client import Client, Credentials, SkippingTimekeeper
+from vbdesk.client import Client, Credentials, ManualClock
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -82,17 +82,17 @@ def service() -> ScriptedService:
 
 
 @pytest.fixture
-def timekeeper() -> SkippingTimekeeper:
-    return SkippingTimekeeper()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def make_client(service, timekeeper):
+def make_client(service, clock):
     """Makes clients on the scripted service."""
     clients: list[Client] = []
 
     def make(**options: Any) -> Client:
-        options = {"timekeeper": timekeeper, "transport": httpx.MockTransport(service)} | options
+        options = {"clock": clock, "transport": httpx.MockTransport(service)} | options
         clients.append(Client("https://service.test/", Credentials("acc-1", API_KEY), **options))
         return clients[-1]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from vbdesk.client import Client, RetryRule, SkippingTimekeeper
+from vbdesk.client import Client, ManualClock, RetryRule
 from vbdesk.contract.limits import Plan
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
@@ -30,7 +30,7 @@ class Desk:
         self.service = ServiceInProcess(folder, Clock(NOW))
         self.credentials = self.service.add_account(Plan.ENTERPRISE, 1_000_000)
         self.requests, self.faults = [], []
-        self.timekeeper = SkippingTimekeeper()
+        self.clock = ManualClock()
         self.ends_at_once = True
         self.digits = 6  # of a second's fraction that the service keeps
         self.knows_keys = False  # the interface has none: what is tested without them must not depend on them
@@ -40,7 +40,7 @@ class Desk:
             API,
             credentials or self.credentials,
             retries=RetryRule(max_retries=0),
-            timekeeper=self.timekeeper,
+            clock=self.clock,
             transport=httpx.MockTransport(self.answer),
         )
 

@@ -90,16 +90,16 @@ def test_slow_answers_count_also_when_later_requests_have_booked_already():
     assert budget.wait_s(GENERAL, 310) == 50.25, "an answer after minutes counts though its request was forgotten"
 
 
-def test_a_request_that_is_answered_late_counts_until_then(make_client, service, timekeeper):
+def test_a_request_that_is_answered_late_counts_until_then(make_client, service, clock):
     def late(request):
-        timekeeper.sleep(40)
+        clock.sleep(40)
         return service.json(CREDITS)
 
     service.will_answer(late)
     client = make_client(budget=RequestBudget({GENERAL: 1}))
     client.account.credits()
     client.account.credits()
-    assert timekeeper.waits == [40, 60.25, 40]
+    assert clock.waits == [40, 60.25, 40]
 
 
 def test_a_closed_bucket_opens_when_the_service_said():
@@ -141,24 +141,24 @@ def test_threads_share_one_budget():
     assert sorted(waits) == [0] * 50 + [60.25] * 50
 
 
-def test_clients_of_one_account_keep_within_its_budget_together(make_client, service, timekeeper):
+def test_clients_of_one_account_keep_within_its_budget_together(make_client, service, clock):
     service.will_answer(service.json(CREDITS))
     budget = RequestBudget({GENERAL: 3})
     first, second = make_client(budget=budget), make_client(budget=budget)
     for client in (first, second, first, second):
         client.account.credits()
-    assert timekeeper.waits == [60.25]
+    assert clock.waits == [60.25]
 
 
-def test_a_refusal_slows_everything_down_that_shares_the_budget(make_client, service, timekeeper):
+def test_a_refusal_slows_everything_down_that_shares_the_budget(make_client, service, clock):
     budget = RequestBudget.of_plan(Plan.STANDARD)
     service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="37"), service.json(CREDITS))
     make_client(budget=budget).account.credits()
-    assert timekeeper.waits == [37]
+    assert clock.waits == [37]
     service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="3600"))
     with pytest.raises(RateLimited):  # such a pause is the caller's to plan
         make_client(budget=budget).account.credits()
-    assert budget.wait_s(GENERAL, timekeeper.monotonic()) == 3600
+    assert budget.wait_s(GENERAL, clock.monotonic()) == 3600
 
 
 def test_programs_one_after_the_other_keep_within_the_plan_together(tmp_path):

@@ -71,16 +71,16 @@ def test_membership_is_edited(client, service):
     assert service.requests[-1].method == "DELETE"
 
 
-def test_waiting_asks_every_two_to_five_seconds_and_tells_of_changes(client, service, timekeeper):
+def test_waiting_asks_every_two_to_five_seconds_and_tells_of_changes(client, service, clock):
     states = ["queued", "queued", "running", "running", "running", "running", "failed"]
     service.will_answer(*(service.job(status=status) for status in states))
     seen = []
     job = client.jobs.wait("0198c0de-0000-7000-8000-000000000001", on_change=lambda job: seen.append(job.status.value))
     assert job.status is JobStatus.FAILED
     assert seen == ["running", "failed"]
-    assert timekeeper.waits[0] == 2
-    assert max(timekeeper.waits) == 5
-    assert timekeeper.waits == sorted(timekeeper.waits)
+    assert clock.waits[0] == 2
+    assert max(clock.waits) == 5
+    assert clock.waits == sorted(clock.waits)
 
 
 def test_waiting_ends_when_its_time_is_over_or_the_caller_asks(client, service):

@@ -43,7 +43,7 @@ def journal(tmp_path):
 
 def send(desk, files, journal, **more):
     with desk.client(more.pop("credentials", None)) as client:
-        return list(submit_files(client, files, journal, timekeeper=desk.timekeeper, **more))
+        return list(submit_files(client, files, journal, clock=desk.clock, **more))
 
 
 def test_every_file_becomes_a_job_at_a_moment_of_its_own(desk, files, journal):
@@ -79,7 +79,7 @@ def test_a_lost_answer_is_found_again_and_not_paid_for_twice(desk, files, journa
     desk.faults = ["lost"]
     assert [entry.job_id for entry in send(desk, files, journal)] == [job.job_id for job in desk.jobs()]
     assert len(desk.jobs()) == 3
-    assert 5.0 in desk.timekeeper.waits, "a request on its way may still arrive"
+    assert 5.0 in desk.clock.waits, "a request on its way may still arrive"
 
 
 def test_a_submit_that_never_arrived_ends_the_run_and_the_next_goes_on(desk, files, journal):
@@ -113,7 +113,7 @@ def test_an_answer_lost_before_the_service_acted_is_sent_again_after_two_searche
     desk.requests.clear()
     assert send(desk, files[:1], journal)[0].job_id == desk.jobs()[0].job_id
     assert desk.asked("GET /v2/groups") == 2
-    assert sum(desk.timekeeper.waits) == 25
+    assert sum(desk.clock.waits) == 25
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -84,27 +84,27 @@ def test_a_foreign_server_is_recognised(client, service, answer):
         client.account.credits()
 
 
-def test_backoff_doubles_from_one_second_and_ends_after_five_retries(client, service, timekeeper):
+def test_backoff_doubles_from_one_second_and_ends_after_five_retries(client, service, clock):
     service.will_answer(service.error(500, "PROCESSING_ERROR"))
     with pytest.raises(ServiceUnavailable):
         client.account.credits()
-    assert timekeeper.waits == [1, 2, 4, 8, 16]
+    assert clock.waits == [1, 2, 4, 8, 16]
     assert len(service.requests) == 6
 
 
-def test_retry_after_comes_first(client, service, timekeeper):
+def test_retry_after_comes_first(client, service, clock):
     limited = service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="37")
     service.will_answer(limited, service.error(500, "PROCESSING_ERROR"), service.json(CREDITS))
     assert client.account.credits() == 5
-    assert timekeeper.waits == [37, 2]
+    assert clock.waits == [37, 2]
 
 
-def test_a_pause_longer_than_the_window_is_the_callers_to_plan(client, service, timekeeper):
+def test_a_pause_longer_than_the_window_is_the_callers_to_plan(client, service, clock):
     service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="3600"))
     with pytest.raises(RateLimited) as raised:
         client.account.credits()
     assert raised.value.retry_after_s == 3600
-    assert timekeeper.waits == []
+    assert clock.waits == []
 
 
 def test_a_pause_of_years_is_a_slip(client, service):
@@ -120,17 +120,17 @@ def test_a_date_beyond_the_calendar_is_no_time_of_day(client, service):
     assert client.server_time is None
 
 
-def test_other_refusals_are_not_tried_again(client, service, timekeeper):
+def test_other_refusals_are_not_tried_again(client, service, clock):
     service.will_answer(service.error(404, "NOT_FOUND"))
     with pytest.raises(NotFound):
         client.jobs.get("x")
-    assert timekeeper.waits == []
+    assert clock.waits == []
 
 
-def test_reads_are_tried_again_after_a_broken_connection(client, service, timekeeper):
+def test_reads_are_tried_again_after_a_broken_connection(client, service, clock):
     service.will_answer(httpx.ReadError("gone"), httpx.ConnectError("gone"), service.json(CREDITS))
     assert client.account.credits() == 5
-    assert timekeeper.waits == [1, 2]
+    assert clock.waits == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_an_address_that_is_none_is_refused(address):
     assert "secret" not in str(raised.value)
 
 
-def test_requests_of_a_plan_keep_within_its_limits(make_client, service, timekeeper):
+def test_requests_of_a_plan_keep_within_its_limits(make_client, service, clock):
     service.will_answer(service.json(CREDITS))
     client = make_client(plan=Plan.STANDARD)
     for _ in range(10):
         client.account.credits()
-    assert timekeeper.waits == []
+    assert clock.waits == []
     client.account.credits()
-    assert timekeeper.waits == [60.25]
+    assert clock.waits == [60.25]
 
 
 def test_the_services_clock_is_read_from_its_answers_alone(client, service):

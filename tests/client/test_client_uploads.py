@@ -10,7 +10,7 @@ from threading import Event
 import httpx
 import pytest
 
-from vbdesk.client import AudioSource, Client, Credentials, ErrorKind, SkippingTimekeeper, Target, Webhook
+from vbdesk.client import AudioSource, Client, Credentials, ErrorKind, ManualClock, Target, Webhook
 from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UnexpectedAnswer, UploadFailed
 from vbdesk.contract.jobs import GroupJob
 from vbdesk.contract.uploads import UploadGrant
@@ -85,10 +85,10 @@ def test_a_file_of_another_kind_is_refused_before_anything_is_sent(tmp_path):
         AudioSource.from_path(tmp_path / "notes.txt")
 
 
-def test_a_broken_upload_begins_again(client, service, audio, timekeeper):
+def test_a_broken_upload_begins_again(client, service, audio, clock):
     service.will_answer(service.json(MINTED), httpx.WriteError("gone"), httpx.Response(200))
     assert client.uploads.send(audio) == "ref-1"
-    assert timekeeper.waits == [1]
+    assert clock.waits == [1]
     assert service.requests[2].content == DATA
 
 
@@ -159,7 +159,7 @@ def test_a_file_at_the_address_is_ours_only_where_ours_was_sent_whole(audio, ser
     taken = storage_error(412, "PreconditionFailed")
     network = CutsFirstPut(pieces, service.json(MINTED), taken, service.json(renewed), httpx.Response(200))
     credentials = Credentials("acc-1", "key")
-    with Client("https://api.test", credentials, timekeeper=SkippingTimekeeper(), transport=network) as client:
+    with Client("https://api.test", credentials, clock=ManualClock(), transport=network) as client:
         assert client.uploads.send(audio) == upload_ref
 
 

@@ -63,15 +63,15 @@ def test_all_jobs_of_a_group_keep_to_the_filters_on_every_page(client, service):
 class Analyses:
     """Jobs that end one after the other, each some seconds after the one before."""
 
-    def __init__(self, timekeeper, names, each_s):
-        self.timekeeper = timekeeper
+    def __init__(self, clock, names, each_s):
+        self.clock = clock
         self.ends = {name: (number + 1) * each_s for number, name in enumerate(names)}
         self.asked = Counter()
 
     def __call__(self, request):
         name = request.url.path.rsplit("/", 1)[-1]
         self.asked[name] += 1
-        done = self.timekeeper.monotonic() >= self.ends[name]
+        done = self.clock.monotonic() >= self.ends[name]
         return httpx.Response(200, json=JOB | {"job_id": name, "status": "done" if done else "queued"})
 
 
@@ -82,25 +82,25 @@ JOB = {
 }  # fmt: skip
 
 
-def test_waiting_for_many_gives_each_once_and_keeps_within_the_budget(make_client, service, timekeeper):
+def test_waiting_for_many_gives_each_once_and_keeps_within_the_budget(make_client, service, clock):
     names = [f"job-{number:02}" for number in range(60)]
-    analyses = Analyses(timekeeper, names, each_s=4)
+    analyses = Analyses(clock, names, each_s=4)
     service.will_answer(analyses)
     client = make_client(budget=RequestBudget({Bucket.POLLING: 30}))
     ended = [job.job_id for job in client.jobs.wait_each([*names, names[0]])]
     assert sorted(ended) == names
-    assert timekeeper.monotonic() < 60 * 4 + 30, "the wait is that of the analyses"
-    assert analyses.asked.total() <= 30 * (timekeeper.monotonic() / 60 + 1)
+    assert clock.monotonic() < 60 * 4 + 30, "the wait is that of the analyses"
+    assert analyses.asked.total() <= 30 * (clock.monotonic() / 60 + 1)
 
 
-def test_jobs_that_ended_long_ago_are_read_without_a_wait_in_between(client, service, timekeeper):
-    service.will_answer(Analyses(timekeeper, [f"job-{number}" for number in range(50)], each_s=0))
+def test_jobs_that_ended_long_ago_are_read_without_a_wait_in_between(client, service, clock):
+    service.will_answer(Analyses(clock, [f"job-{number}" for number in range(50)], each_s=0))
     assert len(list(client.jobs.wait_each(f"job-{number}" for number in range(50)))) == 50
-    assert timekeeper.monotonic() == 2
+    assert clock.monotonic() == 2
 
 
-def test_waiting_for_many_tells_how_many_are_left_when_the_time_is_over(client, service, timekeeper):
-    service.will_answer(Analyses(timekeeper, ["a", "b", "c"], each_s=10))
+def test_waiting_for_many_tells_how_many_are_left_when_the_time_is_over(client, service, clock):
+    service.will_answer(Analyses(clock, ["a", "b", "c"], each_s=10))
     with pytest.raises(TimeoutError, match="2 of 3 analyses have not ended within 15 seconds"):
         list(client.jobs.wait_each(["a", "b", "c"], timeout_s=15))
 

@@ -17,11 +17,11 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
+from vbdesk.clock import SystemClock
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files

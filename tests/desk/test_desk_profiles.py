@@ -98,7 +98,7 @@ class LockableVault(MemoryVault):
             raise VaultLocked("The keyring is locked. Nothing was changed; unlock it and try again.")
         return super().get(name)
 
-    def ask_again(self):
+    def allow_prompt(self):
         self.asked_again += 1
 
 

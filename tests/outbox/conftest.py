@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.clock import ManualClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp

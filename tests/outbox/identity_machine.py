@@ -224,11 +224,11 @@ class IdentityMachine(RuleBasedStateMachine):
         by_path = {file.path: digest for digest, file in self.files.items()}
         with (
             Client(
-                API, self.credentials, retries=RetryRule.NEVER, timekeeper=_WorldsTime(self.world), transport=self.way
+                API, self.credentials, retries=RetryRule.NEVER, clock=_WorldsTime(self.world), transport=self.way
             ) as client,
             suppress(ClientError, KeyboardInterrupt),
         ):
-            for done in submit_files(client, list(files), self.journal, timekeeper=_WorldsTime(self.world)):
+            for done in submit_files(client, list(files), self.journal, clock=_WorldsTime(self.world)):
                 if done.job_id is not None:
                     self.submitted[by_path[done.file.path]] = done.job_id
                 elif done.unproven:

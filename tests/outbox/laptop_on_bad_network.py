@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 from service_in_process import API, STORAGE, Clock, ServiceInProcess
 
-from vbdesk.capture.boot_clock import BootTime
+from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vbdesk.capture.boot_clock import BootTime
+from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.ids import new_id

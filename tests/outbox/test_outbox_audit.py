@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbdesk.capture.clock import ManualClock
+from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.audit import (
     AuditAction,
     AuditActor,
@@ -194,7 +194,7 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
     library.queue(first)
     library.send_now([first])
     library.cancel(first)
-    library.bring_back(library.put_away(first))
+    library.restore_from_trash(library.move_to_trash(first))
     library.change_settings(send_rule=SendRule.BY_HAND, retention=Retention(RetentionRule.AFTER_RESULT, 30))
     library.note(AuditAction.EXPORTED, first, "csv")
     library.discard(first)

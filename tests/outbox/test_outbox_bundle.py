@@ -145,8 +145,8 @@ def test_what_the_service_may_have_already_stays_and_the_reason_is_said(library,
     asked = next(event for event in line.events() if event.take_id == first)
     line.begin_upload(asked)
     line.keep_upload(asked, "ref")
-    line.ask(asked)
-    line.wait(asked)
+    line.mark_asked(asked)
+    line.requeue(asked)
     line.begin_upload(next(event for event in line.events() if event.take_id == second))
     assert [item.take_id for item in exportable_recordings(library).items] == [third]
     done = hand_over()
@@ -489,9 +489,9 @@ def test_the_field_looks_once_after_a_start_and_hears_of_what_the_office_sent(
     queued(2)
     path = hand_over().path
     field_courier, office_courier = new_courier(), new_courier(office)
-    assert not field_courier.has_looked()
-    drive(field_courier, until=field_courier.has_looked, seconds=5)
-    assert field_courier.has_looked()
+    assert not field_courier.has_checked_service()
+    drive(field_courier, until=field_courier.has_checked_service, seconds=5)
+    assert field_courier.has_checked_service()
     assert (set(states(library).values()), service.jobs) == ({HANDED_OVER}, {})
 
     take_in(path)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.clock import ManualClock
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_errors import BundleError
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle, settle, take_back

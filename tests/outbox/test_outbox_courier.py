@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.clock import SystemClock
+from vbdesk.clock import SystemClock
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import Retention, RetentionRule
@@ -245,7 +245,7 @@ def test_a_service_that_fails_inside_is_asked_six_times_then_the_recording_waits
     item = library.get(take_id)
     assert (item.state, item.fix) == (OutboxState.WAITING, None)
     assert "tried 6 times" in item.reason
-    assert "again by itself" in item.reason
+    assert "retried automatically" in item.reason
     drive(courier, lambda: state(library, take_id) is OutboxState.DONE, seconds=1000)
     assert library.get(take_id).reason is None
     assert (len(service.jobs), service.count("put")) == (2, 2)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vbdesk.capture.boot_clock import BootTime
+from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedFileError, FileDamaged
 from vbdesk.outbox.library.integrity_check import (
     FAULTY,
@@ -99,7 +99,7 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
     assert again.counts()[OutboxState.NEEDS_ATTENTION] == 1
     assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.NEEDS_ATTENTION})))] == [three[0]]
     assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.WAITING})))] == [three[1]]
-    for act in (again.queue, again.retry, again.cancel, again.put_away):
+    for act in (again.queue, again.retry, again.cancel, again.move_to_trash):
         with pytest.raises(NotAllowed):
             act(three[0])
     with pytest.raises(IllegalStateChange), again.store.changing():
@@ -122,7 +122,7 @@ def test_a_changed_row_is_not_in_the_way_of_what_is_done_to_many(library, three,
     line = UploadQueue(again.store)
     again.send_now()
     line.recover()
-    line.try_again()
+    line.retry_postponed()
     again.times.confirm(ServiceTime(BootTime("start-1", 0.0), EIGHT + timedelta(days=1)))
     again.times.review()
     SoundRetention(again).step(EIGHT)

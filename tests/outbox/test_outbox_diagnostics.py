@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
+from vbdesk.clock import ManualClock
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.diagnostics import FindingStatus, diagnose, write_bundle
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
@@ -456,7 +456,7 @@ def opens_freely(world):
     """Whether an opening lets recordings be sent."""
     try:
         with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
-            return not library.store.held
+            return not library.store.sending_blocked
     except (LibraryKeyWrong, LibraryUnreadable):
         return False
 

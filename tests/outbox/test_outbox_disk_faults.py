@@ -189,11 +189,11 @@ def test_a_change_after_a_refused_beginning_is_a_transaction_of_its_own(disk, li
 
 
 def test_a_probe_of_the_disk_leaves_nothing_and_is_refused_without_room(disk, library, monkeypatch):
-    library.store.try_disk()
+    library.store.check_disk()
     version = library.store.version()
     left = {path.name for path in library.store.folder.iterdir()}
     monkeypatch.setattr("os.fsync", lambda descriptor: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
     with pytest.raises(OSError, match="full"):
-        library.store.try_disk()
+        library.store.check_disk()
     assert {path.name for path in library.store.folder.iterdir()} == left
     assert library.store.version() == version

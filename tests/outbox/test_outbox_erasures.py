@@ -145,10 +145,10 @@ def test_what_the_service_never_had_is_not_owed(own_library, new_own_take):
 def test_what_can_be_brought_back_is_not_erased_before_it_is_gone_here(own_library, new_own_take):
     library = own_library()
     kept, gone = (put(library, new_own_take, jobs=[f"job-{number}"]) for number in (1, 2))
-    put_away = library.put_away(kept)
-    library.put_away(gone)
+    put_away = library.move_to_trash(kept)
+    library.move_to_trash(gone)
     assert library.erasures.due() == []
-    library.bring_back(put_away)
+    library.restore_from_trash(put_away)
     library.close()
     library = own_library()
     assert library.erasures.due() == [PendingErasure(gone, "ward4-0172", ErasureScope.EVERYTHING, ("job-2",), ())]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.clock import ManualClock
+from vbdesk.clock import ManualClock
 from vbdesk.outbox.imports.file_import import ImportFailed, find_recordings, import_rows, preview_csv, preview_files
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import OutboxState

@@ -103,7 +103,7 @@ def test_the_journal_forgets_what_is_long_past_and_counts_from_the_arrival(libra
     clock.advance(100)
     journal.append(Bucket.POLLING, 0.0)
     assert list(journal.recent()) == [(Bucket.POLLING, -10.0)]
-    with library.store.quietly() as database:
+    with library.store.changing_silently() as database:
         database.execute("INSERT INTO requests VALUES ('general', '2030-01-01T00:00:00.000000+00:00')")
     assert len(list(journal.recent())) == 2  # perhaps of this minute, by a clock that was wrong then
     journal.append(Bucket.POLLING, 0.0)

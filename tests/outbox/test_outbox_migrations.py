@@ -56,10 +56,10 @@ def folder_1(tmp_path):
     database = sqlite3.connect(folder / "library.sqlite", isolation_level=None)
     database.execute("PRAGMA journal_mode = WAL")
     database.executescript(TABLES_1)
-    database.execute("INSERT INTO library VALUES (1, 7, ?)", (seal.seal(b"vbdesk", "library"),))
-    for take_id, state, result in (("t-1", "waiting", None), ("t-2", "done", seal.seal(RESULT, "t-2/result"))):
+    database.execute("INSERT INTO library VALUES (1, 7, ?)", (seal.encrypt(b"vbdesk", "library"),))
+    for take_id, state, result in (("t-1", "waiting", None), ("t-2", "done", seal.encrypt(RESULT, "t-2/result"))):
         metadata = TakeMetadata("ward4-0172", EIGHT, RecordingTarget("model", "pulse"), note=f"note of {take_id}")
-        details = seal.seal(details_json(metadata), f"{take_id}/details")
+        details = seal.encrypt(details_json(metadata), f"{take_id}/details")
         moment = f"2026-03-01T08:00:0{take_id[-1]}.000000+00:00"
         row = (take_id, "ward4-0172", moment, "model:pulse", 1, 20.0, 0, details, state, None, None, "j-1", result)
         marks = ", ".join("?" * 16)

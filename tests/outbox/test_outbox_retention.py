@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vbdesk.capture.clock import ManualClock
+from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.retention import AT_ONCE_MOST, SoundRetention

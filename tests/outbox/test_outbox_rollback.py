@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+from vbdesk.clock import ManualClock
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import BundleError
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
@@ -317,7 +317,7 @@ def test_one_table_put_back_as_it_was_yesterday_is_noticed(opened, folder, tmp_p
         line = UploadQueue(library.store)
         (event,) = line.events()
         line.begin_upload(event)
-        line.taken(event, "job-1")
+        line.mark_taken(event, "job-1")
     shutil.copytree(folder, tmp_path / "yesterday")
     tables = ("recordings", "pending", "jobs", "removed", "settings", "subjects", "opened", "bundles", "results")
     with opened() as library:
@@ -344,7 +344,7 @@ def _change_every_table(library, first):
     line = UploadQueue(library.store)
     event = next(event for event in line.events() if event.take_id == second)
     line.begin_upload(event)
-    line.taken(event, "job-2")
+    line.mark_taken(event, "job-2")
     library.discard(third)
     library.change_settings(paused=True)
     SubjectNotes(library.store).keep("ward4-1", SubjectNote("hoarse"))
@@ -358,7 +358,7 @@ def _change_every_table(library, first):
 
 def test_the_mark_file_keeps_its_size_and_is_never_empty(tmp_path):
     library = Library(tmp_path, bytes(32))
-    mark = MarkFile(tmp_path, library.store.seal)
+    mark = MarkFile(tmp_path, library.store.cipher)
     sizes = set()
     for version in (1, 9, 10**6, 10**18):
         mark.write(version)

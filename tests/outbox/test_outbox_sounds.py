@@ -162,7 +162,7 @@ def test_a_kill_while_the_sound_is_removed_keeps_the_result(library, killed_ever
 
 def test_a_kill_while_putting_away_keeps_it_or_has_it_gone(library, killed_everywhere):
     take_id = library.add_take(record(library), METADATA)
-    for after in killed_everywhere(lambda: library.put_away(take_id)):
+    for after in killed_everywhere(lambda: library.move_to_trash(take_id)):
         if after.list():
             assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
         assert after.warnings == ()
@@ -177,7 +177,7 @@ def everything_under(folder):
     return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("way", ["discard", "remove_sounds", "put_away"])
+@pytest.mark.parametrize("way", ["discard", "remove_sounds", "move_to_trash"])
 def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
     """Among others that stay, so that pages of the database are split, moved and used again."""
     takes = [library.add_take(record(library, str(number)), METADATA) for number in range(30)]
@@ -192,7 +192,7 @@ def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
             library.remove_sounds([take_id])
         else:
             getattr(library, way)(take_id)
-    if way == "put_away":
+    if way == "move_to_trash":
         library.close()
     found = everything_under(library.store.folder)
     assert all(keys[take_id] in found for take_id in takes if take_id not in chosen)
@@ -255,13 +255,13 @@ def test_sound_that_was_removed_says_so(library):
 def test_a_disk_that_refuses_at_the_last_moment_leaves_the_take_with_the_recorder(library, reopen):
     path = record(library)
     refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF sums ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
-    with library.store.quietly() as database:
+    with library.store.changing_silently() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):
         library.add_take(path, METADATA)
     assert np.array_equal(read_take(path, KEY).samples, SAMPLES)
     assert library.list() == []
-    with library.store.quietly() as database:
+    with library.store.changing_silently() as database:
         database.execute("DROP TRIGGER refuse")
     take_id = library.add_take(path, METADATA)
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
@@ -270,21 +270,21 @@ def test_a_disk_that_refuses_at_the_last_moment_leaves_the_take_with_the_recorde
 def test_a_disk_that_refuses_to_put_away_or_bring_back_leaves_the_sound_where_it_was(library):
     take_id = library.add_take(record(library), METADATA)
     refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF sums ON library BEGIN SELECT RAISE (ABORT, 'disk full'); END"
-    with library.store.quietly() as database:
+    with library.store.changing_silently() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):
-        library.put_away(take_id)
+        library.move_to_trash(take_id)
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
-    with library.store.quietly() as database:
+    with library.store.changing_silently() as database:
         database.execute("DROP TRIGGER refuse")
-    put_away = library.put_away(take_id)
-    with library.store.quietly() as database:
+    put_away = library.move_to_trash(take_id)
+    with library.store.changing_silently() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):
-        library.bring_back(put_away)
-    with library.store.quietly() as database:
+        library.restore_from_trash(put_away)
+    with library.store.changing_silently() as database:
         database.execute("DROP TRIGGER refuse")
-    library.bring_back(put_away)
+    library.restore_from_trash(put_away)
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
 
 

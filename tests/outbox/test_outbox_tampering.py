@@ -64,16 +64,16 @@ def full(library, new_take, folder):
         line.begin_upload(events[takes[name]])
         line.keep_upload(events[takes[name]], f"upload-of-{name}")
     for name in names[2:5]:
-        assert line.ask(events[takes[name]])
+        assert line.mark_asked(events[takes[name]])
     for name in names[3:5]:
-        line.taken(events[takes[name]], f"job-{name}")
+        line.mark_taken(events[takes[name]], f"job-{name}")
     store = library.store
     with store.changing():
         store.move(takes["done"], OutboxState.DONE)
         store.keep_result(takes["done"], b'{"a": 1}', EIGHT)
         store.remove_event(takes["done"])
         store.keep_trajectory("ward4-4", b"{}")
-        store.add("bundles", "b-1", store.now(), 1, store.seal.seal(b"{}", "bundles/b-1"))
+        store.add("bundles", "b-1", store.now(), 1, store.cipher.encrypt(b"{}", "bundles/b-1"))
     library.change_settings(paused=True)
     library.discard(takes.pop("gone"))
     notes = SubjectNotes(store)
@@ -307,7 +307,7 @@ def test_a_changed_event_cannot_be_written_over_unnoticed(full, folder, reopen):
         opened.store.write_event(event_id, {"attempts": 1})
     line = UploadQueue(opened.store)
     line.recover()
-    line.try_again()
+    line.retry_postponed()
     opened.send_now()
     assert opened.get(full["waits"]).fault == ROW_CHANGED
 
@@ -501,7 +501,7 @@ def test_a_false_version_of_the_structure_loses_nothing(full, folder, reopen, va
 def test_what_is_put_aside_by_a_person_is_still_proved(library, new_take, reopen):
     """Every way through the states keeps the proofs."""
     take_id = new_take(seconds=1)
-    library.bring_back(library.put_away(take_id))
+    library.restore_from_trash(library.move_to_trash(take_id))
     library.queue(take_id)
     library.cancel(take_id)
     library.queue(take_id)

@@ -158,7 +158,7 @@ def test_a_dismissed_dialog_is_not_opened_again_until_a_person_wants_it(backend)
         with pytest.raises(VaultLocked):
             vault.get(NAME)
     assert backend.asked == 1
-    vault.ask_again()
+    vault.allow_prompt()
     backend.answer(unlock=True)
     assert vault.get(NAME) == "one"
 
@@ -205,7 +205,7 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
     with pytest.raises(VaultLocked):
         vault.get(NAME)
     assert backend.asked == 1
-    vault.ask_again()
+    vault.allow_prompt()
     backend.answer(unlock=True)
     assert vault.get(NAME) == "one"
 
@@ -267,7 +267,7 @@ def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dia
     drive(courier, seconds=60)
     assert courier.status.on_hold is Fix.UNLOCK_KEYRING
     assert (backend.asked, library.counts()[OutboxState.WAITING]) == (1, 1)
-    vault.ask_again()
+    vault.allow_prompt()
     backend.answer(unlock=True)
     drive(courier, lambda: library.counts()[OutboxState.DONE] == 1)
     assert (backend.asked, library.counts()[OutboxState.DONE]) == (1, 1)

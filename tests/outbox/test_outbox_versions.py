@@ -56,12 +56,12 @@ def test_two_retakes_of_one_that_was_deleted_still_belong_together(library, new_
 def test_what_was_put_away_comes_back_as_it_was(library, new_take):
     take_id = new_take(note="after lunch", tags=("visit 2",), seconds=20)
     before, version = library.get(take_id), library.changes_since(0).version
-    put_away = library.put_away(take_id)
+    put_away = library.move_to_trash(take_id)
     with pytest.raises(UnknownTake):
         library.get(take_id)
     assert library.changes_since(version).removed == [take_id]
     version = library.changes_since(0).version
-    library.bring_back(put_away)
+    library.restore_from_trash(put_away)
     after = library.get(take_id)
     assert replace(after, version=0, updated_at=before.updated_at) == replace(before, version=0)
     assert library.audio(take_id).duration_s == 20.0
@@ -71,7 +71,7 @@ def test_what_was_put_away_comes_back_as_it_was(library, new_take):
 
 def test_what_was_put_away_is_gone_at_the_next_start(library, new_take, tmp_path):
     kept, away = new_take(), new_take()
-    library.put_away(away)
+    library.move_to_trash(away)
     library.close()
     again = Library(tmp_path / "library", bytes(library.store.key))
     assert [item.take_id for item in again.list()] == [kept]
@@ -93,4 +93,4 @@ def test_what_is_on_its_way_cannot_be_put_away(library, new_take):
     take_id = new_take()
     library.queue(take_id)
     with pytest.raises(NotAllowed):
-        library.put_away(take_id)
+        library.move_to_trash(take_id)

@@ -1,4 +1,4 @@
-"""The way to the service, and what keeps recordings back: each said in its words, each gone by itself."""
+"""Connectivity and everything else that holds the queue: each has its sentence and resolves automatically."""
 
 import errno
 import socket
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from vbdesk.capture.boot_clock import BootTime
+from vbdesk.boot_clock import BootTime
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -67,11 +67,11 @@ PAGE = "<!doctype html><title>Welcome to our Wi-Fi</title>"
 def test_what_is_in_the_way_is_told_apart(courier, service, drive, fault, reach, words):
     service.faults["credits"].append(fault)
     drive(courier, lambda: courier.status.connected is False)
-    assert courier.status.reach is reach
+    assert courier.status.connectivity is reach
     assert words in courier.status.sentence
-    assert "go on by themselves" in courier.status.sentence
+    assert "continue automatically" in courier.status.sentence
     drive(courier, lambda: courier.status.connected is True)
-    assert (courier.status.reach, courier.status.sentence) == (ConnectivityState.CONNECTED, "Connected.")
+    assert (courier.status.connectivity, courier.status.sentence) == (ConnectivityState.CONNECTED, "Connected.")
 
 
 def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
@@ -81,7 +81,7 @@ def test_without_a_network_nothing_is_tried_and_its_return_is_noticed_at_once(
     waiting()
     drive(courier, seconds=3600)
     assert service.requests == []
-    assert courier.status.reach is ConnectivityState.OFFLINE
+    assert courier.status.connectivity is ConnectivityState.OFFLINE
     assert "no network" in courier.status.sentence
     network.now = ONLINE
     back = clock.monotonic()
@@ -104,7 +104,7 @@ def test_behind_a_login_page_that_the_system_knows_of_the_login_is_what_is_said(
     network.now = NetworkState(reachable=True, behind_portal=True)
     service.faults["credits"].append("unreachable")
     drive(courier, lambda: courier.status.connected is False)
-    assert courier.status.reach is ConnectivityState.PORTAL
+    assert courier.status.connectivity is ConnectivityState.PORTAL
     service.faults["credits"].extend(["unreachable"] * 4)
     drive(courier, lambda: service.count("credits") == 5)
     network.now = ONLINE  # logged in

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "outbox"))
 
 from hostile_bundles import Mutator, Torment
 
-from vbdesk.capture.clock import ManualClock
+from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.library import Library
 
 MAY_GROW_MB = 30.0

@@ -1,4 +1,4 @@
-"""Which microphone is used: the one that was chosen, as long as it is there; remembered from one start to the next."""
+"""Choose the microphone: the one that a person chose, while it is there; stored between starts."""
 
 import json
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class WantedDevice:
 
 
 class RememberedMicrophone:
-    """The choice in a small file."""
+    """The chosen microphone, in a small file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self) -> WantedDevice | None:
-        """The choice; None where there is none, or none that can be read."""
+        """The stored choice; None if there is none, or it is unreadable."""
         try:
             document = json.loads(self._path.read_text(encoding="utf-8"))
             return WantedDevice(str(document["name"]), str(document["host_api"]))
@@ -31,7 +31,7 @@ class RememberedMicrophone:
             return None
 
     def save(self, wanted: WantedDevice) -> None:
-        """Keep the choice. Raises OSError."""
+        """Store the choice. Raises OSError."""
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
         with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
@@ -41,12 +41,12 @@ class RememberedMicrophone:
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """Which microphone is used now.
+    """The microphone in use.
 
     Attributes:
-        devices: what there is to choose from; None before the first list.
-        used: None when there is no microphone.
-        notice: what a person should know of the last change; None when there is nothing to say.
+        devices: the available ones; None before the first list.
+        used: None if there is no microphone.
+        notice: what to tell a person about the last change; None if nothing.
     """
 
     wanted: WantedDevice | None = None
@@ -55,7 +55,7 @@ class DeviceChoice:
     notice: str | None = None
 
     def listed(self, devices: list[Device]) -> "DeviceChoice":
-        """After a new list: the wanted microphone if it is there, else the one in use, else the system's default."""
+        """Update the list: use the wanted microphone if it is there, else the one in use, else the default."""
         now = tuple(devices)
         wanted = next((device for device in now if self._is_wanted(device)), None)
         same = next((device for device in now if self.used is not None and device.is_same(self.used)), None)
@@ -64,7 +64,7 @@ class DeviceChoice:
         return DeviceChoice(self.wanted, now, used, self._notice(used))
 
     def chosen(self, device: Device) -> "DeviceChoice":
-        """After a person chose."""
+        """Use the microphone that a person chose."""
         return DeviceChoice(WantedDevice(device.name, device.host_api), self.devices, device)
 
     def _is_wanted(self, device: Device) -> bool:

@@ -1,4 +1,4 @@
-"""A microphone as a stream of blocks: the real one through PortAudio, and a twin that plays a file."""
+"""A microphone as a stream of blocks: the real one through PortAudio, and one for tests that plays a file."""
 
 import contextlib
 import threading
@@ -15,13 +15,13 @@ from vbdesk.capture import portaudio
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import Frames
 
-SAMPLE_RATE = 48_000  # Hz; the sound system resamples where a device has another rate
+SAMPLE_RATE = 48_000  # Hz; the sound system resamples for other devices
 BLOCK_FRAMES = 960  # 20 ms
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Frames as they came, shape (n,), int16, mono; `overflowed` when some were lost before them."""
+    """Frames of the microphone, shape (n,), int16, mono; `overflowed` if some were lost before them."""
 
     samples: Frames
     overflowed: bool = False
@@ -46,15 +46,15 @@ class MicrophoneStream(Protocol):
 
 
 class Microphone(Protocol):
-    """Something that can be listened to."""
+    """A source of sound."""
 
     def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> MicrophoneStream:
-        """Begin to listen on `device`, the system's choice if None. May block for some seconds, never for longer.
+        """Open `device`, the system's choice if None. May block for some seconds, never longer.
 
         Args:
-            device: which one.
-            sink: gets every block, in the sound system's thread: it must only put the block away.
-            on_end: called once if the stream ends by itself.
+            device: the microphone.
+            sink: receives every block, in the sound system's thread: it must only store the block.
+            on_end: called once if the stream ends unexpectedly.
 
         Raises:
             MicrophoneError: it cannot be opened.
@@ -65,7 +65,7 @@ class PortAudioMicrophone:
     """The microphones of this computer."""
 
     def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioStream":
-        """Begin to listen; see `Microphone.open`."""
+        """Open a device; see `Microphone.open`."""
 
         def opened() -> PortAudioStream:
             try:
@@ -111,10 +111,10 @@ class PortAudioStream:
 
 
 class FileMicrophone:
-    """A microphone that hears a file, and can be pulled out; it lists itself as a device, too.
+    """A microphone for tests that plays a file and can be unplugged; it also lists itself as a device.
 
-    With `pace` it plays by itself from `open` on, `pace` times as fast as real time, and then goes on with silence.
-    Without, it plays what `play` asks for, at once.
+    With `pace` it plays from `open` on, `pace` times as fast as real time, and continues with silence.
+    Without it, it plays what `play` asks for, at once.
     """
 
     def __init__(self, sound: Path | Frames, sample_rate: int = SAMPLE_RATE, pace: float | None = None) -> None:
@@ -132,7 +132,7 @@ class FileMicrophone:
         self.device = Device("File microphone", "file", True)
 
     def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileStream":
-        """Begin to listen; MicrophoneError once it is unplugged."""
+        """Open it; MicrophoneError if it is unplugged."""
         if not self._listed:
             raise MicrophoneError(
                 f"The microphone “{self.device.name}” cannot be opened. Nothing was recorded; plug it in again."
@@ -143,11 +143,11 @@ class FileMicrophone:
         return self._session
 
     def devices(self) -> list[Device]:
-        """Itself, as long as it is plugged in."""
+        """Itself, while it is plugged in."""
         return [self.device] if self._listed else []
 
     def play(self, seconds: float) -> None:
-        """Let the next `seconds` be heard at once; silence follows the end of the file."""
+        """Play the next `seconds` at once; silence follows the end of the file."""
         left = round(seconds * self._sample_rate)
         while left > 0 and self._session is not None and not self._frozen:
             count = min(left, BLOCK_FRAMES)
@@ -155,7 +155,7 @@ class FileMicrophone:
             left -= count
 
     def unplug(self) -> None:
-        """Pull it out, with no other microphone there: the stream ends."""
+        """Unplug it, without another microphone: the stream ends."""
         self._listed = False
         session, self._session = self._session, None
         if session is not None:
@@ -163,15 +163,15 @@ class FileMicrophone:
             session.on_end()
 
     def replace(self) -> None:
-        """Pull it out with another one there: the sound goes on, and nothing says so but the list."""
+        """Unplug it, with another microphone: the stream continues, and only the list shows it."""
         self._listed = False
 
     def plug(self) -> None:
-        """Put it back."""
+        """Plug it in again."""
         self._listed = True
 
     def freeze(self, frozen: bool = True) -> None:
-        """Let the sound system hang, or go on."""
+        """Let the sound system hang, or continue."""
         self._frozen = frozen
 
     def _next(self, count: int) -> Frames:
@@ -189,7 +189,7 @@ class FileMicrophone:
 
 
 class FileStream:
-    """An open FileMicrophone."""
+    """A stream of FileMicrophone."""
 
     def __init__(self, sample_rate: int, sink: Sink, on_end: Callable[[], None]) -> None:
         self.sample_rate = sample_rate

@@ -1,7 +1,7 @@
-"""How much was said so far: speech activity of a running recording, heard in a thread of its own.
+"""Count speech in a running recording, in a thread of its own.
 
-Speech is what the Silero detector of the check afterwards hears, 32 ms at a time. A held vowel is no speech to it, so
-sound above the noise floor is counted beside it, for tasks that ask for a voice and not for words.
+Speech is what the Silero detector of the take check detects, 32 ms at a time. It does not detect a held vowel. So sound
+above the noise floor is counted too, for tasks that need a voice and no words.
 """
 
 import queue
@@ -24,7 +24,7 @@ FLOOR_MEMORY_S = 30.0  # longer than a held breath
 LOUD_PERCENTILE = 90
 FLOOR_PERCENTILE = 5
 SOUND_OVER_FLOOR_DB = 12.0
-SOUND_DBFS = -50.0  # never less than this is a voice
+SOUND_DBFS = -50.0  # quieter sound is never a voice
 UNKNOWN_FLOOR_DBFS = -60.0
 FLOOR_KNOWN_S = 2.0
 HIGHEST_FLOOR_DBFS = -40.0  # a vowel that fills the memory must not become the floor
@@ -32,12 +32,12 @@ HIGHEST_FLOOR_DBFS = -40.0  # a vowel that fills the memory must not become the 
 
 @dataclass(frozen=True, slots=True)
 class SpeechProgress:
-    """What was said until now.
+    """Speech counted so far.
 
     Attributes:
-        speech_s, sound_s: seconds of speech, and of any voice, in the whole take.
+        speech_s, sound_s: seconds of speech, and of any voiced sound, in the whole take.
         task_speech_s, task_sound_s: the same since the present task began.
-        speaking: somebody speaks at this moment.
+        speaking: whether somebody speaks now.
     """
 
     speech_s: float = 0.0
@@ -48,7 +48,7 @@ class SpeechProgress:
 
 
 class SpeechCounter:
-    """Counts speech in a stream of blocks; not safe for several threads."""
+    """Counts speech in a stream of blocks; not thread-safe."""
 
     def __init__(self, sample_rate: int) -> None:
         self._resampler = StreamResampler(sample_rate)
@@ -61,7 +61,7 @@ class SpeechCounter:
         self._speaking = False
 
     def feed(self, samples: Frames, *, counts: bool = True) -> None:
-        """Take in a block, shape (n,); one that does not count only makes the noise floor known."""
+        """Add a block, shape (n,); without `counts` it only updates the noise floor."""
         ready = np.concatenate([self._rest, self._resampler.feed(samples.astype(np.float32) / FULL_SCALE)])
         count = len(ready) // CHUNK
         for chunk in ready[: count * CHUNK].reshape(count, CHUNK):
@@ -99,7 +99,7 @@ class SpeechCounter:
 
 
 class _Levels:
-    """Loudness of the last seconds, chunk by chunk: how much to amplify, and what stands above the noise."""
+    """Loudness of the last seconds: gives the gain for the detector, and what is above the noise."""
 
     def __init__(self) -> None:
         self._energies: deque[float] = deque(maxlen=round(FLOOR_MEMORY_S / CHUNK_S))
@@ -108,7 +108,7 @@ class _Levels:
         self._energies.append(energy)
 
     def gain(self) -> np.float32:
-        """Brings the loud moments to the level that the detector is shown."""
+        """Gain that brings loud moments to the detector's expected level."""
         latest = np.array(self._energies)[-round(GAIN_MEMORY_S / CHUNK_S) :]
         loud = float(np.sqrt(np.percentile(latest, LOUD_PERCENTILE)))
         return np.float32(min(LEVEL / max(loud, LEVEL / MAX_GAIN), MAX_GAIN))
@@ -125,10 +125,10 @@ _NEW_TASK = np.empty(0, np.int16)
 
 
 class SpeechMeter:
-    """A SpeechCounter in a thread of its own: `feed` only puts a block away, `so_far` only reads."""
+    """A SpeechCounter in its own thread: `feed` only queues a block, `so_far` only reads."""
 
     def __init__(self, sample_rate: int) -> None:
-        """Begin to listen to blocks of `sample_rate` Hz."""
+        """Start a counter for blocks of `sample_rate` Hz."""
         self._sample_rate = sample_rate
         self._blocks: queue.SimpleQueue[tuple[Frames, bool] | None] = queue.SimpleQueue()
         self._so_far = SpeechProgress()
@@ -137,7 +137,7 @@ class SpeechMeter:
         self._thread.start()
 
     def feed(self, samples: Frames, *, counts: bool = True) -> None:
-        """Take in a block, shape (n,); see `SpeechCounter.feed`."""
+        """Queue a block, shape (n,); see `SpeechCounter.feed`."""
         self._blocks.put((samples, counts))
 
     def begin_task(self) -> None:
@@ -146,11 +146,11 @@ class SpeechMeter:
         self._so_far = replace(self._so_far, task_speech_s=0.0, task_sound_s=0.0)
 
     def so_far(self) -> SpeechProgress:
-        """The latest counts, some 50 ms old."""
+        """The latest counts, about 50 ms old."""
         return self._so_far
 
     def stop(self) -> None:
-        """End; what was not heard yet is left out."""
+        """Stop; queued blocks are dropped."""
         self._stopping.set()
         self._blocks.put(None)
 

@@ -1,4 +1,4 @@
-"""`vbdesk audit`: what was done with the recordings of a profile, whether its log is whole, accepting a copy."""
+"""`vbdesk audit`: show and verify the log of a profile's recordings; accept a restored copy."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ ProfileName = Annotated[
 
 @app.command()
 def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Follow the log from its first entry to its last; ends with status 1 if somebody has changed it or the list."""
+    """Verify the whole log; exits with 1 if it or the list was changed."""
     with _log(profile, data_dir) as log:
         found = log.reader.verify()
         findings = log.findings()
@@ -44,7 +44,7 @@ def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJso
 
 @app.command()
 def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List who did what with which recording and when, oldest first; status 1 if somebody changed the log or list."""
+    """List who did what with which recording and when, oldest first; exits with 1 if it or the list was changed."""
     with _log(profile, data_dir) as log:
         entries, found = log.reader.entries(), log.reader.verify()
         findings = log.findings()
@@ -58,10 +58,10 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
 
 @app.command()
 def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
-    """Go on with a list of recordings that was put back or changed, so that recordings are sent again.
+    """Accept a list of recordings that was changed or replaced by an older copy, so that sending continues.
 
-    Recordings that are missing from it stay missing. The service is asked whether it has each recording that waits,
-    before it is sent. The desk must be closed.
+    Missing recordings stay missing. Each waiting recording is searched for at the service before it is sent. The desk
+    must be closed.
     """
     from vbdesk.cli.locked_library import locked_library
     from vbdesk.outbox.library.library import NotAllowed
@@ -77,11 +77,11 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """The audit log of a list of recordings, and what the next opening of that list finds.
+    """The audit log of a list of recordings, and a check of that list.
 
     Attributes:
         reader: of the log.
-        findings: examines the list; call it last, since it repairs the copy that is read.
+        findings: checks the list; call it last, since it repairs the copy that is read.
     """
 
     reader: "AuditReader"
@@ -90,8 +90,8 @@ class _Log:
 
 @contextmanager
 def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
-    """Read the log of a profile; whatever goes wrong ends the command with one sentence."""
-    from vbdesk.capture.clock import SystemClock
+    """Read the log of a profile; any error ends the command with one sentence."""
+    from vbdesk.clock import SystemClock
     from vbdesk.outbox.diagnostics.list_check import check_list, copied_list
     from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
     from vbdesk.outbox.library.integrity_check import NOT_KNOWN

@@ -1,4 +1,4 @@
-"""`vbdesk demo`: the whole way from recordings to a trajectory, on this computer, leaving only the chart."""
+"""`vbdesk demo`: from recordings to a trajectory, on this computer; leaves only the chart."""
 
 import os
 import secrets
@@ -40,7 +40,7 @@ console = Console(highlight=False)
 
 @dataclass(frozen=True, slots=True)
 class DemoSample:
-    """One recording of the demonstration and the day it is said to be from."""
+    """One recording of the demonstration, with its assumed date."""
 
     path: Path
     recorded_at: datetime
@@ -48,7 +48,7 @@ class DemoSample:
 
 @dataclass(frozen=True, slots=True)
 class DemoSamples:
-    """The recordings that ship with the product."""
+    """The shipped recordings."""
 
     title: str
     licence: str
@@ -58,15 +58,15 @@ class DemoSamples:
 
 
 class DemoFailed(Exception):
-    """The demonstration cannot go on; the message says why in one line."""
+    """The demonstration failed; the message says why in one line."""
 
 
 def demo(
     window: Annotated[
-        bool, typer.Option("--window/--no-window", help="Open the desk on the demonstration's account afterwards.")
+        bool, typer.Option("--window/--no-window", help="Then open the desk on the demonstration's account.")
     ] = True,
 ) -> None:
-    """Analyse five recordings that ship with vbdesk, and draw the reader's trajectory."""
+    """Analyse five shipped recordings, and draw the reader's trajectory."""
     from vbdesk.client.errors import ClientError
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.voice.errors import AudioError
@@ -122,7 +122,7 @@ def _samples() -> DemoSamples:
 
 @contextmanager
 def _service(data_dir: Path) -> Iterator[tuple["Endpoint", "Credentials"]]:
-    """A service of our own with an account, ended whatever happens."""
+    """A local service with an account, ended in any case."""
     from vbdesk.client.local_service import LocalService, make_account
 
     service = LocalService(data_dir, secrets.token_bytes(32))
@@ -143,7 +143,7 @@ def _client(endpoint: "Endpoint", credentials: "Credentials") -> "Client":
 
 
 def _check(samples: DemoSamples) -> list["Quality"]:
-    """The check that the desk makes of every take, before anything is sent."""
+    """Check every take as the desk does before sending."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.quality import assess
 
@@ -233,7 +233,7 @@ def _number(value: float | None, form: str = ".2f") -> str:
 
 
 def _draw(read: "TrajectoryRead") -> None:
-    """Write the chart, on a screen that is not there where there is none."""
+    """Write the chart, off screen if there is no display."""
     if not has_display():
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication

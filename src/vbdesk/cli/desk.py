@@ -1,4 +1,4 @@
-"""`vbdesk desk`: the window."""
+"""`vbdesk desk`: open the window."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,8 @@ from vbdesk.cli.paths import desk_paths
 def desk(
     profile: Annotated[str | None, typer.Option(help="Open this profile, by its name or id.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Keep recordings and profiles here.")] = None,
-    light: Annotated[bool, typer.Option("--light", help="Light colours, whatever the system has.")] = False,
-    dark: Annotated[bool, typer.Option("--dark", help="Dark colours, whatever the system has.")] = False,
+    light: Annotated[bool, typer.Option("--light", help="Light colours, regardless of the system.")] = False,
+    dark: Annotated[bool, typer.Option("--dark", help="Dark colours, regardless of the system.")] = False,
 ) -> None:
     """Open the desk: record, send, and read results."""
     if light and dark:

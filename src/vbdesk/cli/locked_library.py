@@ -1,4 +1,4 @@
-"""The recordings of a profile, for commands that work on them; the desk must not have them open meanwhile."""
+"""Open the recordings of a profile for a command; the desk must not have them open."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LockedProfile:
-    """A profile and its open library, with the vault that its keys are in."""
+    """A profile, its open library, and the vault of its keys."""
 
     profile: "Profile"
     library: "LockedLibrary"
@@ -27,12 +27,12 @@ class LockedProfile:
 
 @contextmanager
 def locked_library(wanted: str | None, data_dir: Path | None, vault: "Vault | None" = None) -> Iterator[LockedProfile]:
-    """Open the recordings of a profile; whatever goes wrong in the block ends the command with one sentence.
+    """Open the recordings of a profile; any error in the block ends the command with one sentence.
 
     Args:
         wanted: name or id of the profile, as given; None for the one in use.
         data_dir: the desk's folder, as given.
-        vault: where keys of profiles are; the system's keyring if None.
+        vault: the keys of profiles; the system's keyring if None.
     """
     from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.library.audit import AuditPart
@@ -65,7 +65,7 @@ def locked_library(wanted: str | None, data_dir: Path | None, vault: "Vault | No
             with report_disk_faults():
                 yield LockedProfile(profile, library, known)
         finally:
-            with suppress(OSError, sqlite3.Error):  # what cannot be tidied now is tidied at the next opening
+            with suppress(OSError, sqlite3.Error):  # the next opening cleans up what fails now
                 library.close()
             for sentence in library.warnings:
                 say(sentence, err=True)

@@ -1,4 +1,4 @@
-"""Where the desk of this person keeps its recordings and its list of services."""
+"""Folders of the desk: recordings, and the list of services."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ OWN_FILES = (
 
 @dataclass(frozen=True, slots=True)
 class DeskPaths:
-    """Two folders; the same one where `--data-dir` names it.
+    """Two folders; the same one if `--data-dir` is given.
 
     Attributes:
         data: recordings, and the service on this computer.
@@ -25,12 +25,12 @@ class DeskPaths:
 
     @property
     def service(self) -> Path:
-        """Where the service on this computer keeps its data."""
+        """Data folder of the service on this computer."""
         return self.data / "service"
 
 
 def desk_paths(data_dir: Path | None) -> DeskPaths:
-    """The folders of the desk, as the system has them or as a person says. They may not exist yet."""
+    """The folders of the desk: the system's default, or as given. They may not exist yet."""
     import platformdirs
 
     if data_dir is None:
@@ -39,7 +39,7 @@ def desk_paths(data_dir: Path | None) -> DeskPaths:
     else:
         folder = data_dir.expanduser().resolve()
         found = DeskPaths(folder, folder)
-    for folder in {found.data, found.config}:  # an earlier release left their rights to the umask
+    for folder in {found.data, found.config}:  # an earlier release left their permissions to the umask
         tighten((folder / name for name in OWN_FOLDERS), deep=False)
         tighten(path for pattern in OWN_FILES for path in folder.glob(pattern))
     return found

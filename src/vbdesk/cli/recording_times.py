@@ -1,4 +1,4 @@
-"""Decisions on the command line about the time of recordings whose clock was wrong."""
+"""Decide on the command line about the time of recordings whose clock was wrong."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ ALL = "all"
 
 
 class TimeChoice(StrEnum):
-    """One of the times that are known of a recording: by the service, before a correction, or the one that it has."""
+    """A known time of a recording: the service's, the one before a correction, or its present one."""
 
     SUGGESTED = "suggested"
     CLOCK = "clock"
@@ -27,7 +27,7 @@ DecidedTime = TimeChoice | datetime
 
 
 def parse_times(options: Iterable[str]) -> dict[str, DecidedTime]:
-    """What `--time` says, by take id or `all`; ends the command where it is not understood."""
+    """Parse `--time`, by take id or `all`; ends the command on a mistake."""
     from vbdesk.outbox.library.recording_time import read_entered
 
     chosen: dict[str, DecidedTime] = {}
@@ -48,19 +48,19 @@ def parse_times(options: Iterable[str]) -> dict[str, DecidedTime]:
 
 
 def is_undecided(item: "RecordingItem") -> bool:
-    """Whether a recording is not sent before somebody decides which time is right."""
+    """Whether a recording waits for a decision about its time."""
     from vbdesk.outbox.library.states import Fix, OutboxState
 
     return item.state is OutboxState.NEEDS_ATTENTION and item.fix is Fix.SET_CLOCK
 
 
 def undecided_times(library: "Library") -> "list[RecordingItem]":
-    """All such recordings."""
+    """All recordings that wait for such a decision."""
     return [item for item in library.list() if is_undecided(item)]
 
 
 def how_to_decide(item: "RecordingItem") -> str:
-    """What to do about one of them: its sentence, and the options."""
+    """How to decide about a recording: its sentence, and the options."""
     known = item.time_doubt is not None and item.time_doubt.suggested is not None
     choices = [f"--time {item.take_id}={TimeChoice.SUGGESTED}"] if known else []
     choices += [f"--time {item.take_id}={TimeChoice.CLOCK}"] if item.original_time is not None else []
@@ -72,7 +72,7 @@ def how_to_decide(item: "RecordingItem") -> str:
 
 
 def _explained(item: "RecordingItem") -> str:
-    """Which time `clock` and `keep` mean once they differ."""
+    """The times that `clock` and `keep` mean, if they differ."""
     if item.original_time is None:
         return ""
     before, now = local_time(item.original_time), local_time(item.recorded_at)
@@ -80,13 +80,12 @@ def _explained(item: "RecordingItem") -> str:
 
 
 def decide_times(library: "Library", times: Mapping[str, DecidedTime]) -> None:
-    """Put the chosen recordings back into the line with the time that was decided.
+    """Put the chosen recordings back into the queue with the decided time.
 
-    A recording whose time was corrected and that is not sent can be named again.
-
-    A named recording for which that is not possible ends the command with the reason; what was decided before stays.
-    With `all`, such a recording goes on waiting, and the reason is printed. How many decisions are kept is printed in
-    any case, because sending may end before it comes to these recordings.
+    A recording with a corrected time can be named again until it is sent.
+    If a named recording cannot be decided, the command ends with the reason; earlier decisions stay. With `all`, such a
+    recording continues to wait, and the reason is printed. The number of decisions is printed in any case, because
+    sending may end before it reaches these recordings.
     """
     decided = 0
     try:

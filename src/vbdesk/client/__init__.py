@@ -3,7 +3,6 @@
 from vbdesk.client.analyze import Target, Webhook
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
-from vbdesk.client.clock import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ErrorKind, FailureCause
 from vbdesk.client.json_lines import FilesInUse, JsonLinesDamaged
@@ -13,6 +12,7 @@ from vbdesk.client.result_sync import SyncReport, sync
 from vbdesk.client.retry_policy import RetryRule
 from vbdesk.client.submission import FileToSubmit, SubmissionOutcome, recorded_at_in_name, submit_files
 from vbdesk.client.webhook import read_delivery
+from vbdesk.clock import CancelFlag, Clock, ManualClock, SystemClock
 
 __all__ = [
     "AudioSource",
@@ -20,6 +20,7 @@ __all__ = [
     "CaptivePortal",
     "Client",
     "ClientError",
+    "Clock",
     "ConnectionFailed",
     "Credentials",
     "ErrorKind",
@@ -27,15 +28,14 @@ __all__ = [
     "FileToSubmit",
     "FilesInUse",
     "JsonLinesDamaged",
+    "ManualClock",
     "RequestBudget",
     "RequestJournal",
     "RetryRule",
-    "SkippingTimekeeper",
     "SubmissionOutcome",
     "SyncReport",
-    "SystemTimekeeper",
+    "SystemClock",
     "Target",
-    "Timekeeper",
     "Webhook",
     "WrongFolder",
     "read_delivery",

@@ -1,4 +1,4 @@
-"""A file of JSON objects, one a line, that survives a crash."""
+"""A file of JSON objects, one per line, that survives a crash."""
 
 import json
 import os
@@ -13,27 +13,27 @@ from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
 
 
 class JsonLinesDamaged(Exception):
-    """A file of lines cannot be read; `str(error)` is one sentence for a person."""
+    """The file cannot be parsed; `str(error)` is one sentence for a person."""
 
 
 class FilesInUse(Exception):
-    """Another program works on the same files; `str(error)` is one sentence for a person."""
+    """Another program uses the same files; `str(error)` is one sentence for a person."""
 
 
 class JsonLinesFile:
-    """Appends lines, each on the disk before the next step is taken.
+    """Appends lines, each synced to the disk before the next step.
 
-    A crash can only cut the last line off, whose step then counts as not taken.
+    A crash can only truncate the last line, whose step then counts as not done.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Every object, in the order in which they were written; what a crash cut off is removed first.
+        """Every object, oldest first; a line that a crash truncated is removed.
 
         Raises:
-            LinesDamaged: a line is none of ours; the file is left as it is.
+            JsonLinesDamaged: a line is invalid; the file is left as it is.
             OSError: it cannot be read.
         """
         if not self._path.exists():
@@ -52,7 +52,7 @@ class JsonLinesFile:
                 yield document
 
     def append(self, document: Mapping[str, Any]) -> None:
-        """Write one object. Raises OSError."""
+        """Append one object. Raises OSError."""
         line = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
         make_private(self._path.parent)
         with open(self._path, "ab", opener=for_owner_alone) as file:
@@ -76,17 +76,17 @@ class JsonLinesFile:
 
 @contextmanager
 def exclusive_lock(lock: Path) -> Iterator[None]:
-    """Keep other programs out for as long as the block lasts; the system lets go when this program ends.
+    """Lock out other programs during the block; the system releases the lock when this program ends.
 
     Raises:
-        InUse: another program is in.
+        FilesInUse: another program holds the lock.
     """
     make_private(lock.parent)
     held = FileLock(lock, timeout=0, mode=FILE_MODE, thread_local=False, is_singleton=False)
     try:
         held.acquire()
     except Timeout as error:
-        raise FilesInUse(f"Another program is at work on {lock.parent}. Wait for its end.") from error
+        raise FilesInUse(f"Another program uses {lock.parent}. Wait until it ends.") from error
     try:
         yield
     finally:

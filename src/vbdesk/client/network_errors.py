@@ -1,4 +1,4 @@
-"""Why there was no answer: the exceptions of the network, told apart."""
+"""Find the cause of a network exception."""
 
 import errno
 import socket
@@ -16,7 +16,7 @@ _NOT_AT_THIS_TIME = frozenset({9, 10})  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_
 
 
 def cause_of(error: httpx.TransportError) -> FailureCause:
-    """What lies below an error of httpx: it says "connect error" to a wrong name and a wrong clock alike."""
+    """The cause below an httpx error, which is a "connect error" for a wrong name and a wrong clock alike."""
     for below in _chain(error):
         cause = _cause(below)
         if cause is not None:

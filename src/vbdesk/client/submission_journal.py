@@ -1,4 +1,4 @@
-"""The journal of a submission: what was begun for each recording, so that nothing is begun twice."""
+"""The journal of a submission: records each step of each recording, so that nothing is sent twice."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,16 +13,16 @@ _TIMES = ("recorded_at", "asked_service_at")
 
 @dataclass(frozen=True, slots=True)
 class SubmissionEntry:
-    """What the journal knows of a recording; the last line about it counts.
+    """State of a recording; its last line in the journal counts.
 
     Attributes:
-        recorded_at: as the service is told, unlike that of every other recording.
-        time_is_unique: no other recording, here or elsewhere, can have this time: its digits were drawn at random.
-        upload_ref: the bytes are at the storage.
-        asked: the service was asked for the analysis, and its answer was not written down.
-        asked_service_at: the service's time when it was asked first; None if it is not known.
-        key_kept_s: for how many seconds the service had promised then to keep the key; None: no promise.
-        unproven: the service may have the recording, and no job is proved to be its own: a person decides.
+        recorded_at: as sent to the service; unique in the journal.
+        time_is_unique: whether no other recording anywhere can have this time, because its digits are random.
+        upload_ref: set once the bytes are at the storage.
+        asked: whether the analysis was requested without a recorded answer.
+        asked_service_at: the service's time at the first request; None if unknown.
+        key_kept_s: for how many seconds the service had promised to keep the key; None: no promise.
+        unproven: the service may have the recording, but no job is proved to be its own: a person decides.
     """
 
     key: str
@@ -39,10 +39,10 @@ class SubmissionEntry:
 
 
 class SubmissionJournal:
-    """What was begun and what was finished, by recording; one program at a time may have it open."""
+    """Entries by recording; one program at a time may open it."""
 
     def __init__(self, path: Path) -> None:
-        """Read the journal at `path`, made with its first entry. Raises LinesDamaged, OSError."""
+        """Read the journal at `path`, created by its first entry. Raises JsonLinesDamaged, OSError."""
         self._file = JsonLinesFile(path)
         self._entries: dict[str, SubmissionEntry] = {}
         for line in self._file.read():
@@ -55,11 +55,11 @@ class SubmissionJournal:
         self._moments = {entry.recorded_at for entry in self._entries.values()}
 
     def get(self, key: str) -> SubmissionEntry | None:
-        """What is known of a recording, None if nothing."""
+        """The entry of a recording; None if there is none."""
         return self._entries.get(key)
 
     def begin(self, key: str, group_id: str, recorded_at: datetime) -> SubmissionEntry:
-        """A new recording; a time without a fraction gets one at random, and is moved on until no other has it."""
+        """Add a recording; a time without a fraction gets a random one, and is increased until it is unique."""
         unique = recorded_at.microsecond == 0
         recorded_at = with_random_microseconds(recorded_at)
         while recorded_at in self._moments:
@@ -68,7 +68,7 @@ class SubmissionJournal:
         return self.write(SubmissionEntry(key, group_id, recorded_at, time_is_unique=unique))
 
     def write(self, entry: SubmissionEntry) -> SubmissionEntry:
-        """Write an entry to the disk, in place of an earlier one of its recording. Raises OSError."""
+        """Write an entry to the disk, replacing an earlier one of its recording. Raises OSError."""
         fields = {name: getattr(entry, name) for name in SubmissionEntry.__slots__}
         times = {name: format_timestamp(fields[name]) for name in _TIMES if fields[name] is not None}
         self._file.append(fields | times)

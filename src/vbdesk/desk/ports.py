@@ -8,13 +8,13 @@ from typing import Protocol
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
-from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService, erase_recordings, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault

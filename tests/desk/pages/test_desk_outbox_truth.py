@@ -177,7 +177,7 @@ def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
     elif around.status.connected is False:
         assert news.sentence == around.status.sentence
         assert news.mend is {ConnectivityState.OFFLINE: Mend.NONE, ConnectivityState.PORTAL: Mend.LOG_IN}.get(
-            around.status.reach, Mend.TRY_NOW
+            around.status.connectivity, Mend.TRY_NOW
         )
     else:
         assert news.mend in (Mend.SEND_NOW, Mend.PAUSE)

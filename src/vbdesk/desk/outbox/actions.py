@@ -479,13 +479,13 @@ def _put_away(library: Library, take_ids: Iterable[str]) -> _Deleted:
         if library.get(take_id).state is _S.WAITING:
             library.cancel(take_id)
             in_line.add(take_id)
-        put_away.append(library.put_away(take_id))
+        put_away.append(library.move_to_trash(take_id))
     return _Deleted(tuple(put_away), frozenset(in_line))
 
 
 def _bring_back(library: Library, deleted: _Deleted) -> None:
     for each in deleted.put_away:
-        library.bring_back(each)
+        library.restore_from_trash(each)
         if each.take_id in deleted.in_line:
             library.queue(each.take_id)
 

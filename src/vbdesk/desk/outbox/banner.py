@@ -65,7 +65,7 @@ def news_of(figures: Figures, around: Circumstances) -> News | None:
     if not moving:
         return None
     if status.connected is False:
-        act, mend = _REACHES.get(status.reach, _TRY_NOW)
+        act, mend = _REACHES.get(status.connectivity, _TRY_NOW)
         return News(status.sentence, warning=True, act=act, mend=mend)
     resting = _resting(around.arranged) if settings.send_rule is not SendRule.AT_ONCE else 0
     if resting and settings.send_rule is SendRule.BY_HAND:

@@ -217,7 +217,7 @@ def _estimate(item: RecordingItem, around: Circumstances) -> str:
         waits = _what_it_waits_for(item, around)
         if waits:
             return waits
-    if around.status.reach is ConnectivityState.SERVICE_DOWN:
+    if around.status.connectivity is ConnectivityState.SERVICE_DOWN:
         return "waiting for the service"
     if around.status.connected is False:
         return "waiting for the network"

@@ -186,7 +186,7 @@ class TakeReviewViewModel(QObject):
             return
         if source.origin is not Origin.FILE:
             self._disk.run(
-                lambda context: _Away(source, (self._library.put_away(self._keep(source, review)),)),
+                lambda context: _Away(source, (self._library.move_to_trash(self._keep(source, review)),)),
                 self._on_put_away,
                 self._on_not_stored,
                 name="discard",
@@ -198,7 +198,7 @@ class TakeReviewViewModel(QObject):
         """Delete the versions that were not sent, as `discard` does."""
         versions, self.left_over = self.left_over, ()
         self._disk.run(
-            lambda context: _Away(None, tuple(self._library.put_away(version.take_id) for version in versions)),
+            lambda context: _Away(None, tuple(self._library.move_to_trash(version.take_id) for version in versions)),
             self._on_put_away,
             self._on_failed,
             name="discard",
@@ -212,7 +212,7 @@ class TakeReviewViewModel(QObject):
 
         def work(context: TaskContext) -> RecordingItem | None:
             for put_away in away.put_away:
-                self._library.bring_back(put_away)
+                self._library.restore_from_trash(put_away)
             return None if away.source is None else self._library.get(away.put_away[0].take_id)
 
         self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")

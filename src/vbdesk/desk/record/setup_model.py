@@ -5,10 +5,10 @@ from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
 from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore

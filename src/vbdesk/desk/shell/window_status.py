@@ -25,7 +25,7 @@ def connection(status: SyncStatus) -> Connection:
         return Connection("Connected", "check", "ok")
     if status.connected is None:
         return Connection(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
-    return Connection(_CUTS.get(status.reach, "Not connected, recordings wait here"), "cloud-off", "warn")
+    return Connection(_CUTS.get(status.connectivity, "Not connected, recordings wait here"), "cloud-off", "warn")
 
 
 _HOLDS = {

@@ -186,7 +186,7 @@ class Workspace(QObject):
 
     def try_again(self) -> None:
         """Let a line on hold go on: a person has mended what held it, or wants to be asked for the keyring again."""
-        self.outside.vault(self.profile.secrets).ask_again()
+        self.outside.vault(self.profile.secrets).allow_prompt()
         self._courier.resume()
 
     def open_login_page(self) -> None:

@@ -144,7 +144,7 @@ class SubjectViewModel(QObject):
         if not read.data_points:
             return self._nothing_yet(group_id)
         store = self.workspace.library.store
-        with store.quietly():
+        with store.changing_silently():
             store.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
         return self._reading(read)
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a courier bundle; `str(error)` is one sentence for a person, and nothing was changed."""
+"""Errors of transfer bundles; `str(error)` is one sentence for a person, and nothing was changed."""
 
 
 class BundleError(Exception):
@@ -6,7 +6,7 @@ class BundleError(Exception):
 
 
 class BundleUnfinished(BundleError):
-    """The file was never finished: the recordings in it are still on the computer that began it."""
+    """The file was never finished: its recordings are still on the computer that began it."""
 
 
 class BundleTruncated(BundleError):
@@ -14,7 +14,7 @@ class BundleTruncated(BundleError):
 
 
 class BundleDamaged(BundleError):
-    """The file was changed after it was made, or is no bundle."""
+    """The file was changed after it was made, or is not a bundle."""
 
 
 class BundleVersionUnknown(BundleError):
@@ -22,7 +22,7 @@ class BundleVersionUnknown(BundleError):
 
 
 class BundleKeyWrong(BundleError):
-    """The key or the passphrase does not open the file."""
+    """The key or the passphrase does not decrypt the file."""
 
 
 class BundleAccountWrong(BundleError):
@@ -30,19 +30,19 @@ class BundleAccountWrong(BundleError):
 
 
 class BundleCancelled(BundleError):
-    """A person stopped it."""
+    """A person cancelled it."""
 
 
 class NothingToExport(BundleError):
-    """No recording waits that could be handed over."""
+    """No waiting recording can be handed over."""
 
 
 class BundleOvertaken(BundleError):
-    """Some of the recordings began to be sent while the bundle was written."""
+    """Some recordings began to be sent while the bundle was written."""
 
 
 class BundleFinishFailed(BundleError):
-    """The recordings are handed over, and the file could not be finished: this is the one error after a change."""
+    """The recordings are handed over, but the file could not be finished: the only error after a change."""
 
 
 class BundleDiskFull(BundleError):
@@ -50,4 +50,4 @@ class BundleDiskFull(BundleError):
 
 
 class MalformedBundle(Exception):
-    """The content is not what the format says; `str(error)` is empty, or one sentence on what is wrong with it."""
+    """The content violates the format; `str(error)` is empty, or one sentence on what is wrong."""

@@ -1,9 +1,9 @@
-"""Handing recordings over: from the line of this computer into one sealed file for another computer to send.
+"""Hand recordings over: from this computer's queue into one encrypted file for another computer to send.
 
-A recording is in one hand at any moment. Nobody can read the file before the database says, in one transaction for all
-of them, that they are handed over; only then is the file finished: at once or, after a crash or with the stick pulled,
-when bundles are looked at again. From then on no computer sends such a recording without having searched the service
-for it directly before.
+At any moment only one computer may send a recording. Nobody can read the file before one transaction has marked all of
+its recordings as handed over. Only then is the file finished: directly or, after a crash or if the USB stick was
+pulled, when bundles are listed again. From then on, each computer searches the service for such a recording directly
+before sending it.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
-from vbdesk.client.clock import CancelFlag
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleDiskFull,
@@ -49,14 +49,14 @@ PART = ".part"
 LOCAL = "this computer"
 UNKNOWN = "unknown"
 _SEND_HERE = "It can be sent from this computer only."
-SPARE_BYTES = 4 * 1024 * 1024  # a disk that is full to the last byte troubles everybody
+SPARE_BYTES = 4 * 1024 * 1024  # never fill a disk completely
 
 FreeBytes = Callable[[Path], int]
 
 
 @dataclass(frozen=True, slots=True)
 class BundleOwner:
-    """Whose recordings they are: the address of a service, and the account there."""
+    """Owner of the recordings: the address of a service, and the account there."""
 
     service: str
     account_id: str
@@ -64,7 +64,7 @@ class BundleOwner:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedRecording:
-    """A recording that cannot be handed over, and why, as a sentence."""
+    """A recording that cannot be handed over, with the reason as a sentence."""
 
     item: RecordingItem
     reason: str
@@ -72,7 +72,7 @@ class ExcludedRecording:
 
 @dataclass(frozen=True, slots=True)
 class ExportableRecordings:
-    """What could be handed over now."""
+    """The recordings that can be handed over now."""
 
     items: tuple[RecordingItem, ...]
     left_out: tuple[ExcludedRecording, ...]
@@ -80,7 +80,7 @@ class ExportableRecordings:
 
 @dataclass(frozen=True, slots=True)
 class ExportedBundle:
-    """A bundle that was made."""
+    """A bundle that was just made."""
 
     bundle_id: str
     path: Path
@@ -90,14 +90,14 @@ class ExportedBundle:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle that this library knows of.
+    """A bundle in this library's list.
 
     Attributes:
-        path: where its file was written; `UNKNOWN` where what is kept of the bundle was changed by somebody else.
-        public_key: of the computer that it is for; None for a passphrase.
-        settled: nothing is to be done to its file any more.
+        path: where its file was written; `UNKNOWN` if somebody else changed the entry.
+        public_key: of the receiving computer; None for a passphrase.
+        settled: whether its file needs no more work.
         recordings: how many were put in.
-        states: where those are by now that were not put into a later bundle, or deleted.
+        states: present states of those that were neither deleted nor put into a later bundle.
     """
 
     bundle_id: str
@@ -110,17 +110,17 @@ class Bundle:
 
 
 def owner_of(profile: Profile) -> BundleOwner:
-    """Whose recordings the library of `profile` holds."""
+    """Owner of the recordings in the library of `profile`."""
     return BundleOwner((profile.base_url or LOCAL).rstrip("/").lower(), profile.account_id)
 
 
 def free_bytes(folder: Path) -> int:
-    """Room on the disk of `folder`. Raises OSError."""
+    """Free bytes on the disk of `folder`. Raises OSError."""
     return shutil.disk_usage(folder).free
 
 
 def exportable_recordings(library: Library, take_ids: Collection[str] | None = None) -> ExportableRecordings:
-    """Which recordings can be handed over now: of `take_ids`, or of all that wait."""
+    """Recordings that can be handed over now: of `take_ids`, or of all that wait."""
     items: list[RecordingItem] = []
     left_out: list[ExcludedRecording] = []
     for row in _in_line(library.store):
@@ -147,10 +147,10 @@ def export_bundle(
     cancel: CancelFlag | None = None,
     free: FreeBytes = free_bytes,
 ) -> ExportedBundle:
-    """Hand the recordings that wait over, in a new file in `folder`. Blocks for as long as the disk takes.
+    """Hand the waiting recordings over in a new file in `folder`. Blocks for as long as the disk takes.
 
     Raises:
-        NothingToExport: none waits that could be handed over.
+        NothingToExport: no waiting recording can be handed over.
         BundleFinishFailed: the recordings are handed over, but the last byte of the file could not be written.
         BundleError: nothing was changed, and no file is left.
         OSError: likewise; the folder cannot be used.
@@ -160,7 +160,7 @@ def export_bundle(
             "The recordings of this profile are for the service on this computer, which no other computer can reach. "
             "Nothing was handed over."
         )
-    if library.store.held:
+    if library.store.sending_blocked:
         raise BundleError(" ".join(list_warnings(library.store)))
     settle(library)
     watch = ByteProgress(progress, cancel)
@@ -195,7 +195,7 @@ def export_bundle(
 
 
 def settle(library: Library) -> list[Bundle]:
-    """Finish the files of bundles that a crash, or a stick that was pulled, left open; returns those still open."""
+    """Finish bundle files after a crash or a pulled USB stick; returns the bundles that are still unfinished."""
     left: list[Bundle] = []
     for bundle in bundles(library):
         if bundle.settled:
@@ -218,13 +218,13 @@ def settle(library: Library) -> list[Bundle]:
 
 
 def bundles(library: Library) -> list[Bundle]:
-    """Every bundle that was made here, newest first."""
+    """Every bundle made here, newest first."""
     rows = library.store.rows("SELECT * FROM bundles ORDER BY made_at DESC, bundle_id DESC")
     counted = library.store.rows(
         "SELECT bundle_id, state, COUNT(*) AS n FROM recordings WHERE bundle_id IS NOT NULL GROUP BY bundle_id, state"
     )
     states: dict[str, dict[OutboxState, int]] = {}
-    known = {str(state) for state in OutboxState}  # another one was written by somebody else, as the recording says
+    known = {str(state) for state in OutboxState}  # somebody else wrote any other; the recording reports it
     for count in counted:
         if count["state"] in known:
             states.setdefault(count["bundle_id"], {})[OutboxState(count["state"])] = count["n"]
@@ -232,16 +232,16 @@ def bundles(library: Library) -> list[Bundle]:
 
 
 def still_handed_over(library: Library, bundle_id: str) -> tuple[str, ...]:
-    """The recordings of a bundle that no service is known to have, and that were not taken back."""
+    """Recordings of a bundle that are not known to be at a service and were not taken back."""
     query = "SELECT take_id FROM recordings WHERE bundle_id = ? AND state = ? ORDER BY recorded_at, take_id"
     rows = library.store.rows(query, (bundle_id, OutboxState.HANDED_OVER))
     return tuple(row["take_id"] for row in rows)
 
 
 def take_back(library: Library, take_ids: Collection[str]) -> tuple[str, ...]:
-    """Let this computer send what it handed over; returns those of `take_ids` that are back in its line.
+    """Let this computer send what it handed over; returns those of `take_ids` that are back in its queue.
 
-    The service is searched for each of them before it is sent, so a bundle that is sent all the same does no harm.
+    The service is searched for each before it is sent, so it is harmless if the bundle is sent too.
 
     Raises:
         UnknownTake: one of them is not here.
@@ -253,7 +253,7 @@ def take_back(library: Library, take_ids: Collection[str]) -> tuple[str, ...]:
             store.move(take_id, OutboxState.WAITING)
             store.restart_event(take_id)
             store.note(AuditAction.TAKEN_BACK, take_id)
-        left = store.rows(  # nobody waits for the file of a bundle that was taken back as a whole
+        left = store.rows(  # the file of a bundle that was completely taken back is not needed
             "SELECT bundle_id FROM bundles WHERE settled = 0 AND bundle_id NOT IN "
             "(SELECT bundle_id FROM recordings WHERE state = ? AND bundle_id IS NOT NULL)",
             (OutboxState.HANDED_OVER,),
@@ -264,7 +264,7 @@ def take_back(library: Library, take_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def _settle(store: Store, bundle_id: str) -> None:
-    """Note that the file of a bundle is finished, or that nobody waits for it. Within a transaction."""
+    """Mark the file of a bundle as finished or no longer needed. Within a transaction."""
     row = store.rows("SELECT made_at, sealed FROM bundles WHERE bundle_id = ?", (bundle_id,))[0]
     store.put("bundles", bundle_id, row["made_at"], 1, row["sealed"])
 
@@ -279,10 +279,10 @@ def _in_line(store: Store) -> list[sqlite3.Row]:
 
 
 def _why_not(row: sqlite3.Row) -> str | None:
-    """Why a recording in the line cannot be handed over; None if it can."""
+    """Why a recording in the queue cannot be handed over; None if it can."""
     if row["state"] == OutboxState.UPLOADING:
         return "It is being uploaded now."
-    if row["asked_at"] not in (None, row["handed_over_at"]):  # those handed over and taken back were never sent here
+    if row["asked_at"] not in (None, row["handed_over_at"]):  # a recording taken back was never sent here
         return "The service may have it already; this computer looks for it once it is connected."
     return None
 
@@ -290,14 +290,14 @@ def _why_not(row: sqlite3.Row) -> str | None:
 def _manifest(
     library: Library, owner: BundleOwner, chosen: ExportableRecordings, watch: ByteProgress
 ) -> tuple[BundleManifest, tuple[ExcludedRecording, ...]]:
-    """What a bundle says of those whose sound can be read; one that cannot keeps no other back."""
+    """The manifest of the recordings whose sound is readable; the others are excluded."""
     events = {row["take_id"]: row["event_id"] for row in _in_line(library.store)}
     files = [library.store.path(item.take_id) for item in chosen.items]
     watch.total = 3 * sum(path.stat().st_size for path in files if path.exists())  # digests, writing, reading back
     takes: list[BundledTake] = []
     left_out = list(chosen.left_out)
     for item in chosen.items:
-        if item.take_id not in events:  # sent, or called back, this moment
+        if item.take_id not in events:  # sent or cancelled at this moment
             continue
         try:
             library.check_sound(item.take_id)
@@ -369,7 +369,7 @@ def _sound(store: Store, take_id: str) -> Iterator[bytes]:
 
 def _check_room(manifest: BundleManifest, folder: Path, free: FreeBytes) -> None:
     sizes = sum(take.size for take in manifest.takes)
-    needed = sizes + sizes // 4096 + len(manifest.model_dump_json()) + SPARE_BYTES  # 16 bytes more for each 64 KiB
+    needed = sizes + sizes // 4096 + len(manifest.model_dump_json()) + SPARE_BYTES  # 16 more bytes per 64 KiB
     there = free(folder)
     if there < needed:
         raise BundleDiskFull(
@@ -398,7 +398,7 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
             store.update(take.take_id, {"bundle_id": manifest.bundle_id})
             store.move(take.take_id, OutboxState.HANDED_OVER)
             store.note(AuditAction.HANDED_OVER, take.take_id, manifest.bundle_id)
-        sealed = store.seal.seal(json.dumps(details).encode(), f"bundles/{manifest.bundle_id}")
+        sealed = store.cipher.encrypt(json.dumps(details).encode(), f"bundles/{manifest.bundle_id}")
         store.add("bundles", manifest.bundle_id, made_at, 0, sealed)
 
 
@@ -409,8 +409,8 @@ def _known(store: Store, bundle_id: str) -> bool:
 def _bundle(store: Store, row: sqlite3.Row, states: dict[OutboxState, int]) -> Bundle:
     details: dict[str, Any] = {"path": UNKNOWN, "public_key": UNKNOWN, "recordings": sum(states.values())}
     made_at = datetime.fromtimestamp(0, UTC)
-    with contextlib.suppress(InvalidTag, TypeError, ValueError):  # changed by somebody else: the rest is still of use
-        details = json.loads(store.seal.open(row["sealed"], f"bundles/{row['bundle_id']}"))
+    with contextlib.suppress(InvalidTag, TypeError, ValueError):  # changed by somebody else: the rest is usable
+        details = json.loads(store.cipher.decrypt(row["sealed"], f"bundles/{row['bundle_id']}"))
         made_at = datetime.fromisoformat(row["made_at"])
     return Bundle(
         bundle_id=row["bundle_id"],

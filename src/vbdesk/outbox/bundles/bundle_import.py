@@ -1,7 +1,7 @@
-"""Taking over what another computer hands over: a bundle enters a library as a whole, or not at all.
+"""Import a bundle of another computer: all of it, or nothing.
 
-Every recording keeps the ids and the time that it had, so the search at the service finds it whoever sent it. It enters
-the line as one that the service may have already: that search comes before anything is sent.
+Every recording keeps its ids and its time, so the search at the service finds it whoever sent it. It enters the queue
+as one that the service may have already: that search comes before anything is sent.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.capture.take_keys import new_key
-from vbdesk.client.clock import CancelFlag
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
 from vbdesk.outbox.bundles.bundle_errors import BundleAccountWrong, BundleDamaged, BundleDiskFull, MalformedBundle
 from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, BundleOwner, FreeBytes, free_bytes
@@ -32,14 +32,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class ImportedBundle:
-    """What a bundle brought.
+    """Result of an import.
 
     Attributes:
-        added: take ids that are in the line now.
+        added: take ids that are in the queue now.
         known: take ids that were here before.
         deleted: take ids that were here, and were deleted.
-        clashing: recordings of the same subject and moment as another one, here or earlier in the bundle: they stay
-            with who handed them over.
+        clashing: recordings with the subject and time of another one, here or earlier in the bundle; they are not
+            imported.
     """
 
     bundle_id: str = ""
@@ -59,7 +59,7 @@ def import_bundle(
     cancel: CancelFlag | None = None,
     free: FreeBytes = free_bytes,
 ) -> ImportedBundle:
-    """Take over what is in a bundle. Blocks for as long as the disk takes.
+    """Import a bundle. Blocks for as long as the disk takes.
 
     Raises:
         BundleError: nothing was changed.
@@ -78,7 +78,7 @@ def import_bundle(
 
 
 class _Taker:
-    """Brings sounds to the disk as they come; nothing of them counts before `enter`."""
+    """Writes sounds to the disk as they arrive; none counts before `enter`."""
 
     def __init__(self, store: Store, owner: BundleOwner, free: FreeBytes) -> None:
         self.taken = ImportedBundle()
@@ -88,7 +88,7 @@ class _Taker:
         self._arrival: IncomingSound | None = None
 
     def begin(self, manifest: BundleManifest) -> None:
-        """Decide what is new here."""
+        """Decide which recordings are new here."""
         if (manifest.service, manifest.account_id) != (self._owner.service, self._owner.account_id):
             raise BundleAccountWrong(
                 f"The recordings in this bundle are for the account {manifest.account_id} at {manifest.service}; "
@@ -120,7 +120,7 @@ class _Taker:
             )
 
     def sound(self, take: BundledTake, piece: bytes) -> None:
-        """Seal a piece, if the recording is new here."""
+        """Encrypt a piece, if the recording is new here."""
         if take.take_id not in self._new:
             return
         if self._arrival is None:
@@ -129,7 +129,7 @@ class _Taker:
         self._arrival.take(piece)
 
     def end(self, take: BundledTake) -> None:
-        """Bring a sound to the disk, and see that it is what the manifest says."""
+        """Sync a sound to the disk, and check it against the manifest."""
         if self._arrival is not None:
             self._arrival.end()
             self._arrival = None
@@ -143,21 +143,21 @@ class _Taker:
                 ) from error
 
     def enter(self) -> None:
-        """All of it was right: let the new recordings into the line, in one transaction."""
+        """Put the new recordings into the queue, in one transaction, after everything was verified."""
         sync_folder(self._store.takes_folder)
         with self._store.changing():
-            late = [take for take in self._new.values() if self._clashes(take)]  # recorded while the bundle was read
+            late = [take for take in self._new.values() if self._clashes(take)]  # recorded during the import
             self.taken.clashing += late
             self.taken.added = [take_id for take_id, take in self._new.items() if take not in late]
             for take_id in self.taken.added:
                 self._enter(self._new[take_id])
-            self._store.afterwards(self._name)
+            self._store.after_commit(self._name)
         for take in late:
             with contextlib.suppress(OSError):
                 self._path(take.take_id).unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Leave nothing on the disk, unless the recordings have entered."""
+        """Delete the files, unless the recordings were added."""
         with contextlib.suppress(OSError):
             if self._arrival is not None:
                 self._arrival.drop()
@@ -185,7 +185,7 @@ class _Taker:
         store.insert(take.take_id, metadata, take.duration_s, imported=take.imported)
         store.keep_take_key(take.take_id, self._keys[take.take_id])
         columns = {
-            "recorded_at": time_text(take.recorded_at),  # as it was, also where another subject has this moment here
+            "recorded_at": time_text(take.recorded_at),  # unchanged, even if another subject has the same moment
             "sound_sha256": take.sound_sha256,
             "bundle_id": self.taken.bundle_id,
         }
@@ -195,20 +195,20 @@ class _Taker:
         store.note(AuditAction.TAKEN_IN, take.take_id, self.taken.bundle_id)
 
     def _name(self) -> None:
-        """Give the sounds their last names. What fails here is no failure of the import; the next start does it."""
+        """Give the sounds their final names. A failure here does not fail the import; the next start repeats it."""
         try:
             for take_id in self.taken.added:
                 self._path(take_id).replace(self._store.path(take_id))
             sync_folder(self._store.takes_folder)
         except OSError:
-            log.exception("A recording could not be given its last name; the next start does it")
+            log.exception("Cannot rename the sound of a recording; the next start does it")
 
     def _path(self, take_id: str) -> Path:
-        """Where a sound lies before its recording has entered; opening the library puts it right after a crash."""
+        """Path of a sound before its recording is added; opening the library cleans up after a crash."""
         return self._store.path(take_id).with_suffix(".arriving")
 
     def _refuse_future(self, manifest: BundleManifest) -> None:
-        """Nothing was recorded later than a wrong clock explains."""
+        """Refuse times later than a wrong clock explains."""
         latest = self._store.clock.now() + CLOCK_AHEAD
         moments = [(manifest.made_at, "The bundle")]
         for take in manifest.takes:

@@ -1,4 +1,4 @@
-"""Who may open a bundle: age keys and passphrases; the secret of this computer stays in the keyring."""
+"""Age keys and passphrases for bundles; the secret of this computer stays in the keyring."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from vbdesk.outbox.profiles.vault import Vault
 SHORTEST_PASSPHRASE = 12
 
 Secret = Callable[[bytes], pyrage.x25519.Identity]
-"""Gives what opens a bundle, from the locked secret in its head: empty where a key opens it."""
+"""Gives what opens a bundle, from the locked secret in its header: empty if a key opens it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class KeyLock:
 
 @dataclass(frozen=True, slots=True)
 class PassphraseLock:
-    """The bundle is for whoever knows the passphrase."""
+    """The bundle is for anybody who knows the passphrase."""
 
     passphrase: str = field(repr=False)
 
@@ -35,7 +35,7 @@ Lock = KeyLock | PassphraseLock
 
 
 def recipient_of(lock: KeyLock) -> pyrage.x25519.Recipient:
-    """The public key as the library wants it. Raises BundleError if it is none."""
+    """The public key for the age library. Raises BundleError if it is invalid."""
     try:
         return pyrage.x25519.Recipient.from_str(lock.public_key.strip())
     except pyrage.RecipientError:
@@ -46,7 +46,7 @@ def recipient_of(lock: KeyLock) -> pyrage.x25519.Recipient:
 
 
 def lock_identity(identity: pyrage.x25519.Identity, lock: PassphraseLock) -> bytes:
-    """The secret that opens one bundle, as an age file that the passphrase opens (scrypt; takes a second or two)."""
+    """Encrypt the secret of one bundle with the passphrase, as an age file (scrypt; takes a second or two)."""
     if len(lock.passphrase) < SHORTEST_PASSPHRASE:
         raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
     locked = passphrase_child.lock(str(identity).encode(), lock.passphrase)
@@ -61,19 +61,19 @@ def lock_identity(identity: pyrage.x25519.Identity, lock: PassphraseLock) -> byt
 
 
 def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
-    """What `lock_identity` locked. Raises BundleKeyWrong, Malformed, OSError."""
+    """Decrypt what `lock_identity` made. Raises BundleKeyWrong, MalformedBundle, OSError."""
     check_passphrase_header(locked)
     opened = passphrase_child.unlock(locked, passphrase)
     try:
         if opened is not None:
             return pyrage.x25519.Identity.from_str(opened.decode())
     except (pyrage.IdentityError, UnicodeDecodeError):
-        pass  # somebody has locked something else
+        pass  # the content is not an age secret
     raise BundleKeyWrong("The passphrase does not open this bundle. Type it again as it was agreed.")
 
 
 def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
-    """The secret by which this computer opens bundles for `profile`, made on first use. Raises VaultError."""
+    """This computer's secret for bundles of `profile`, made on first use. Raises VaultError."""
     name = f"profile/{profile.profile_id}/bundle-key"
     known = vault.get(name)
     if known is None:
@@ -90,7 +90,7 @@ def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
 
 
 def public_key(vault: Vault, profile: Profile) -> str:
-    """What others need to make a bundle for this computer. Raises VaultError."""
+    """This computer's public key for bundles. Raises VaultError."""
     return str(identity_of(vault, profile).to_public())
 
 

@@ -1,7 +1,7 @@
-"""The sound of one recording in a bundle: the blocks of its sealed file, opened, one after another.
+"""The sound of one recording in a bundle: the decrypted blocks of its file, one after another.
 
-Each is `kind (1 byte) | length (4 bytes, little-endian) | content`. The computer that takes them in seals them anew
-with a key of its own, so that a deletion there, or here, destroys one copy and no other.
+Each is `kind (1 byte) | length (4 bytes, little-endian) | content`. The receiving computer encrypts them again with a
+key of its own, so that a deletion on either computer destroys only that copy.
 """
 
 import hashlib
@@ -22,10 +22,10 @@ from vbdesk.outbox.imports.imported_sound import measure_file
 from vbdesk.voice.errors import AudioError
 
 SLOWEST_RATE, FASTEST_RATE = 8_000, 192_000  # Hz
-LARGEST_BLOCK_BYTES = 16 * 1024 * 1024  # the recorder writes about a second a block
+LARGEST_BLOCK_BYTES = 16 * 1024 * 1024  # the recorder writes about one second per block
 MOST_MARKS = 10_000
-TAKE_SLACK_S = 1.0  # the last block of the longest take may reach beyond its end
-EXACT_S, CODEC_S = 0.001, 0.2  # a decoder may count a compressed file's padding otherwise
+TAKE_SLACK_S = 1.0  # the last block may exceed the longest take
+EXACT_S, CODEC_S = 0.001, 0.2  # decoders differ in counting a compressed file's padding
 
 _MOST_JSON_VALUES = 5000  # a take can be paused often
 _LARGEST_JSON_BLOCK = 64 * 1024
@@ -34,13 +34,13 @@ _KINDS = frozenset(kind.value for kind in BlockKind)
 
 
 def pieces_of(path: Path, library_key: bytes, take_key: bytes | None) -> Iterator[bytes]:
-    """The sound of a sealed file, block by block. Raises SealedError, OSError."""
+    """Decrypt the sound of a file, block by block. Raises EncryptedFileError, OSError."""
     for kind, plain in read_blocks(path, library_key, take_key):
         yield _HEAD.pack(kind, len(plain)) + plain
 
 
 class IncomingSound:
-    """Seals a sound that comes in pieces into a new file."""
+    """Encrypts a sound that arrives in pieces into a new file."""
 
     def __init__(self, path: Path, take_key: bytes) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class IncomingSound:
         self._waiting = bytearray()
 
     def take(self, piece: bytes) -> None:
-        """The next piece. Raises Malformed, OSError."""
+        """Add the next piece. Raises MalformedBundle, OSError."""
         self._waiting += piece
         while len(self._waiting) >= _HEAD.size:
             kind, length = _HEAD.unpack_from(self._waiting)
@@ -62,36 +62,36 @@ class IncomingSound:
             del self._waiting[:end]
 
     def end(self) -> None:
-        """All of it was there: bring it to the disk. Raises Malformed, OSError."""
+        """Check that the sound is complete, and sync it to the disk. Raises MalformedBundle, OSError."""
         if self._waiting:
             raise MalformedBundle
         self._writer.sync()
         self._writer.close()
 
     def drop(self) -> None:
-        """Leave nothing of it."""
+        """Delete the file."""
         self._writer.close()
         self.path.unlink(missing_ok=True)
 
 
 class SoundMismatch(Exception):
-    """A sound is not what is said of it; `str(error)` is one sentence that says why."""
+    """A sound does not match its description; `str(error)` is one sentence that says why."""
 
 
 class SoundClaims(Protocol):
-    """What is said of a sound: by the manifest, or by the library."""
+    """The description of a sound: from the manifest, or from the library."""
 
     @property
     def imported(self) -> bool:
-        """It holds another file instead of a take."""
+        """Whether it holds an imported file instead of a take."""
 
     @property
     def duration_s(self) -> float:
-        """Length of what counts."""
+        """Length of the part that counts."""
 
     @property
     def trim_s(self) -> tuple[float, float] | None:
-        """Start and end of what counts."""
+        """Start and end of the part that counts."""
 
     @property
     def source_sha256(self) -> str:
@@ -101,11 +101,11 @@ class SoundClaims(Protocol):
 def check_sound(
     path: Path, library_key: bytes, take_key: bytes | None, claims: SoundClaims, sound_sha256: str | None
 ) -> None:
-    """See that a sealed sound is one that vbdesk makes, and the one that `claims` speak of.
+    """Check that an encrypted sound is valid and matches `claims`.
 
     Raises:
-        SoundMismatch: it is not.
-        SealedError, OSError: it cannot be read.
+        SoundMismatch: it does not.
+        EncryptedFileError, OSError: it cannot be read.
     """
     blocks = read_blocks(path, library_key, take_key, beyond_end=True)
     if claims.imported:
@@ -126,7 +126,7 @@ def check_sound(
 
 @dataclass(slots=True)
 class _Found:
-    """What the blocks of a take hold; `kept` of its `frames` count."""
+    """Content of a take's blocks; `kept` of its `frames` count."""
 
     rate: int
     frames: int
@@ -187,7 +187,7 @@ def _check_closing(closing: dict[str, Any], frames: int) -> None:
 
 
 def _checked_file(blocks: Iterator[tuple[BlockKind, bytes]], source_sha256: str) -> float:
-    """Length in seconds."""
+    """Check an imported file; returns its length in seconds."""
     content, digest, complete = io.BytesIO(), hashlib.sha256(), False
     for kind, plain in blocks:
         if complete or kind not in (BlockKind.FILE, BlockKind.END):

@@ -1,4 +1,4 @@
-"""Streams between the age library and the content of a bundle: nothing larger than a piece stands in memory."""
+"""Streams between the age library and the content of a bundle; memory holds one piece at a time."""
 
 import hashlib
 import io
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
-from vbdesk.client.clock import CancelFlag
+from vbdesk.clock import CancelFlag
 from vbdesk.outbox.bundles.bundle_errors import BundleCancelled, MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.manifest_parser import LARGEST_MANIFEST, ManifestParser
@@ -15,31 +15,31 @@ PIECE_BYTES = 1024 * 1024
 LENGTH = struct.Struct(">I")
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes in all."""
+"""Called with the bytes done and all bytes."""
 
 
 class BundleReceiver(Protocol):
-    """What is done with what a bundle brings, piece by piece; whatever a method raises ends the reading."""
+    """Receives the content of a bundle, piece by piece; an exception of a method ends the reading."""
 
     def begin(self, manifest: BundleManifest) -> None:
-        """The manifest is there."""
+        """Receive the manifest."""
 
     def sound(self, take: BundledTake, piece: bytes) -> None:
-        """A piece of the sound of a recording."""
+        """Receive a piece of the sound of a recording."""
 
     def end(self, take: BundledTake) -> None:
-        """The sound of a recording is there as a whole, and its digest is right."""
+        """Receive the end of the sound of a recording, whose digest is right."""
 
 
 class ByteProgress:
-    """Tells how far a work has come, and ends it when a person wants."""
+    """Reports progress, and cancels the work if a person wants."""
 
     def __init__(self, progress: Progress | None = None, cancel: CancelFlag | None = None) -> None:
         self._progress, self._cancel = progress, cancel
         self.done = self.total = 0
 
     def advance(self, count: int) -> None:
-        """So many bytes more. Raises BundleCancelled."""
+        """Add `count` bytes to the progress. Raises BundleCancelled."""
         if self._cancel is not None and self._cancel.is_set():
             raise BundleCancelled("Stopped. Nothing was changed.")
         self.done += count
@@ -48,7 +48,7 @@ class ByteProgress:
 
 
 class PieceReader(io.RawIOBase):
-    """Reads from pieces, and keeps what went wrong, since the library passes on its text alone."""
+    """A readable stream of pieces; stores an exception, since the age library keeps only its text."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class PieceReader(io.RawIOBase):
         self.fault: BaseException | None = None
 
     def readable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -77,7 +77,7 @@ class PieceReader(io.RawIOBase):
 
 
 class HashingStream(io.RawIOBase):
-    """Passes bytes on from or to a file, counts them into a digest, and keeps what went wrong."""
+    """Passes bytes to or from a file and hashes them; stores an exception."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -86,11 +86,11 @@ class HashingStream(io.RawIOBase):
         self.fault: BaseException | None = None
 
     def readable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def writable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -104,7 +104,7 @@ class HashingStream(io.RawIOBase):
         return piece
 
     def write(self, piece: bytes) -> int:  # type: ignore[override]  # the library gives bytes
-        """Take in all of `piece`."""
+        """Write all of `piece`."""
         try:
             self._file.write(piece)
         except BaseException as error:
@@ -114,14 +114,14 @@ class HashingStream(io.RawIOBase):
         return len(piece)
 
     def digest_of_all(self) -> bytes:
-        """The digest, once what was not asked for is read too."""
+        """The digest, after reading the rest of the file."""
         while self.read(PIECE_BYTES):
             pass
         return self.digest.digest()
 
 
 class ContentParser(io.RawIOBase):
-    """Takes the content apart as it comes."""
+    """Parses the content as it arrives."""
 
     def __init__(self, taker: BundleReceiver, watch: ByteProgress) -> None:
         super().__init__()
@@ -135,11 +135,11 @@ class ContentParser(io.RawIOBase):
         self._digest = hashlib.sha256()
 
     def writable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def write(self, piece: bytes) -> int:  # type: ignore[override]  # the library gives bytes
-        """Take in all of `piece`."""
+        """Parse all of `piece`."""
         rest = piece
         if self._takes is None:
             rest = self._read_manifest(piece)
@@ -148,7 +148,7 @@ class ContentParser(io.RawIOBase):
         return len(piece)
 
     def close_content(self) -> None:
-        """Whether all that was announced has come."""
+        """Whether the content is complete."""
         if self._takes is None or self._take is not None:
             raise MalformedBundle
 
@@ -174,7 +174,7 @@ class ContentParser(io.RawIOBase):
 
     def _read_sound(self, piece: bytes) -> bytes:
         if self._take is None:
-            raise MalformedBundle  # more than was announced
+            raise MalformedBundle  # more content than announced
         mine, rest = piece[: self._left], piece[self._left :]
         self._watch.advance(len(mine))
         self._digest.update(mine)

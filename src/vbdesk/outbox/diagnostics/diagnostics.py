@@ -1,7 +1,7 @@
-"""What is in order on this computer and what needs mending, for the person in front of it and for whoever helps them.
+"""Diagnose this computer: a checklist for its user, and a bundle of facts for support.
 
-Findings are for the person and may name a profile. The bundle is for others: it is built from numbers, versions and
-words of ours, never from what is written in a library, a keyring or an answer, so that nothing personal can be in it.
+Findings are for the user and may name a profile. The bundle is for others. It holds only numbers, versions and words of
+ours, never text from a library, a keyring or an answer, so it cannot contain personal data.
 """
 
 import json
@@ -20,10 +20,10 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from vbdesk import __version__
-from vbdesk.capture.clock import Clock
 from vbdesk.capture.devices import DeviceLister, DeviceListUnavailable
 from vbdesk.client import Client, ClientError, Credentials, ErrorKind
 from vbdesk.client.errors import ConnectionFailed
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.outbox.diagnostics.diagnostic_logs import crash_places, log_lines, service_log_counts
@@ -59,7 +59,7 @@ NO_ROOM_BYTES = 10**9
 """An hour at 48 kHz and 16 bit takes 350 MB."""
 CLOCK_MAY_DIFFER_S = 300.0
 _DAMAGED = "The list of recordings is damaged. Put back a copy of the folder."
-NAMED = 5  # of recordings with the same fault; the others are counted
+NAMED = 5  # recordings named per fault; the others are counted
 PACKAGES = (
     "PySide6-Essentials",
     "httpx",
@@ -73,11 +73,11 @@ PACKAGES = (
 
 
 class FindingStatus(StrEnum):
-    """How something is."""
+    """State of a finding."""
 
     GOOD = "good"
     NOTICE = "notice"  # it works; a person may want to know
-    MEND = "mend"  # a person has to do something
+    MEND = "mend"  # a person has to fix something
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class DiagnosticFinding:
     """One line of the checklist.
 
     Attributes:
-        topic: what was looked at, a word of ours.
-        sentence: how it is and what to do; for the person alone.
-        profile: name of the profile it is about; None for the computer.
+        topic: what was checked, a word of ours.
+        sentence: the state and what to do; for the user only.
+        profile: name of its profile; None for the computer.
     """
 
     topic: str
@@ -98,11 +98,11 @@ class DiagnosticFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found.
+    """Result of a diagnosis.
 
     Attributes:
         findings: the checklist.
-        facts: what the bundle holds, as JSON values.
+        facts: content of the bundle, as JSON values.
     """
 
     findings: tuple[DiagnosticFinding, ...]
@@ -110,44 +110,44 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing needs mending."""
+        """Whether nothing needs fixing."""
         return all(finding.health is not FindingStatus.MEND for finding in self.findings)
 
 
 class DiagnosticPorts(Protocol):
-    """What of the world is looked at; the desk's `Outside` is one."""
+    """What a diagnosis needs; the desk's dependencies implement it."""
 
     @property
     def data_dir(self) -> Path:
-        """Recordings, and the log."""
+        """Folder of the recordings and the log."""
 
     @property
     def config_dir(self) -> Path:
-        """The list of profiles."""
+        """Folder of the list of profiles."""
 
     @property
     def clock(self) -> Clock:
-        """The time."""
+        """The clock."""
 
     @property
     def lister(self) -> DeviceLister:
-        """Microphones."""
+        """Lists the microphones."""
 
     @property
     def connect(self) -> Callable[[str, Credentials], Client]:
         """Makes a client."""
 
     def vault(self, secrets: str) -> Vault:
-        """The vault for a profile's way of keeping secrets."""
+        """The vault for a profile's kind of secret storage."""
 
 
 def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
-    """Look at everything; takes seconds, more where a service does not answer. Changes nothing.
+    """Check everything; takes seconds, more if a service does not answer. Changes nothing.
 
     Args:
-        around: what is looked at.
-        with_hosts: let the bundle name the hosts of the services, as its owner allows.
-        read_sounds: read every sound, which takes about a second for an hour of them.
+        around: access to the computer.
+        with_hosts: whether the bundle may name the services' hosts.
+        read_sounds: whether to read every sound, which takes about a second per hour of sound.
     """
     findings: list[DiagnosticFinding] = []
     facts: dict[str, Any] = {
@@ -165,7 +165,7 @@ def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: 
         {"in_use": profile == in_use, **examination.facts(with_hosts)}
         for profile, examination in zip(profiles, examinations, strict=True)
     ]
-    findings.sort(key=lambda finding: finding.profile is not None)  # the computer first
+    findings.sort(key=lambda finding: finding.profile is not None)  # those of the computer first
     facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
     private = _private_words(around, profiles, [word for each in examinations for word in each.known_words])
     facts["log"] = log_lines(around.data_dir, private)
@@ -175,7 +175,7 @@ def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: 
 
 
 def write_bundle(diagnosis: Diagnosis, path: Path) -> None:
-    """Write the facts to `path`, as JSON that a person can read through before sending it. Raises OSError."""
+    """Write the facts to `path`, as JSON that a person can read before sending it. Raises OSError."""
     unfinished = path.with_name(f"{path.name}.new")
     with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
         file.write(json.dumps(diagnosis.facts, indent=2) + "\n")
@@ -194,7 +194,7 @@ def _program() -> dict[str, Any]:
 
 
 def _computer() -> dict[str, Any]:
-    """Kind of computer and system; not the name that its owner gave it."""
+    """Kind of computer and system, without its host name."""
     return {
         "system": platform.system(),
         "release": platform.release(),
@@ -272,7 +272,7 @@ def _keyring(profiles: list[Profile], findings: list[DiagnosticFinding]) -> str 
 
 
 class _ProfileCheck:
-    """One profile: its keys, its recordings, its log, its way to the service."""
+    """One profile: its keys, recordings, log and service."""
 
     def __init__(
         self, around: DiagnosticPorts, profile: Profile, findings: list[DiagnosticFinding], read_sounds: bool
@@ -305,7 +305,7 @@ class _ProfileCheck:
         }
 
     def _list(self, stack: ExitStack) -> tuple[LibraryFacts, dict[str, Any] | None]:
-        """What a copy of the list shows."""
+        """Check a copy of the list."""
         try:
             copy = stack.enter_context(copied_list(self._folder))
             library = self._library(copy)
@@ -313,7 +313,7 @@ class _ProfileCheck:
             return library, self._proofs(copy, library)
         except OSError as error:
             told = f"The recordings cannot be read: {error.strerror}."
-            if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # reading needs no room, the copy does
+            if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # the copy needs room, not the reading
                 told = f"The list of recordings was not examined: {gettempdir()} has no room for a copy. Make room."
             self._say("recordings", FindingStatus.MEND, told)
             return LibraryFacts(exists=True, readable=False), None
@@ -322,7 +322,7 @@ class _ProfileCheck:
         self._findings.append(DiagnosticFinding(topic, health, sentence, self._profile.name))
 
     def _recordings_found(self, library: LibraryFacts, proofs: Mapping[str, Any] | None) -> None:
-        """Said where nothing is amiss; only with their key it can be told that they are in good order."""
+        """Report that all is well; without their key it is unknown whether the recordings are intact."""
         count = sum(library.counts.values())
         if not count:
             self._say("recordings", FindingStatus.GOOD, "There are none yet.")
@@ -346,7 +346,7 @@ class _ProfileCheck:
         return facts
 
     def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
-        """What can be told with the key of the recordings: changes by somebody else, and damaged sound."""
+        """Check what needs the key of the recordings: foreign changes, and damaged sound."""
         keyring: KeyringReading | None = None
         key, error = self._library_key()
         if error is None and self._profile.secrets != "session":
@@ -376,14 +376,14 @@ class _ProfileCheck:
         }
 
     def _library_key(self) -> tuple[bytes | None, VaultError | None]:
-        """The key of the recordings, or why it is not known."""
+        """The key of the recordings, or why it is unknown."""
         try:
             return known_library_key(self._vault, self._profile), None
         except VaultError as error:
             return None, error
 
     def _check(self, copy: ListCopy, key: bytes, keyring: KeyringReading | None, *, readable: bool = True) -> None:
-        """Say what the next opening of the list finds."""
+        """Report what the next opening of the list will find."""
         try:
             found = check_list(copy, key, self._around.clock, keyring)
         except (LibraryKeyWrong, LibraryUnreadable) as error:
@@ -405,7 +405,7 @@ class _ProfileCheck:
             )
 
     def _sounds(self, copy: ListCopy, key: bytes) -> dict[str, int] | None:
-        """What reading every sound shows, for which the key must be the right one."""
+        """Read every sound; needs the right key."""
         found = look_at_sounds(copy, key)
         if found is None:
             return None
@@ -437,7 +437,7 @@ class _ProfileCheck:
         return found.counts
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
-        """The keyring is one for all profiles, so what is wrong with it is said once."""
+        """Report a keyring fault once for all profiles."""
         if self._profile.secrets == "passphrase":
             told = "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
             self._findings.append(DiagnosticFinding("passphrase", FindingStatus.NOTICE, told))
@@ -499,13 +499,13 @@ class _ProfileCheck:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first of many."""
+    """The first names of many."""
     more = len(names) - NAMED
     return "; ".join(names[:NAMED]) + (f"; {more} more" if more > 0 else "")
 
 
 def _private_words(around: DiagnosticPorts, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
-    """Whatever this computer knows that must not leave it with a log."""
+    """Private words of this computer, which must not be in the bundle's log lines."""
 
     def words() -> Iterator[str]:
         yield from (str(around.data_dir), str(Path.home()), Path.home().name, platform.node())

@@ -1,7 +1,7 @@
-"""Files from elsewhere: what would be imported, row by row, and what is wrong with which; then the import itself.
+"""Import recordings from files: a preview with the faults of each row, then the import.
 
-Files and folders, or a CSV with the columns `path,group_id,recorded_at,model`. Nothing is changed by looking, and the
-originals are only ever read. Everything here reads files: call it in a task.
+Sources are files and folders, or a CSV with the columns `path,group_id,recorded_at,model`. A preview changes nothing,
+and the originals are never changed. Everything here reads files: call it in a task.
 """
 
 import csv
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
@@ -32,18 +32,18 @@ Cancelled = Callable[[], bool]
 
 
 class ImportFailed(Exception):
-    """A list cannot be read at all; `str(error)` is one sentence for a person."""
+    """A list cannot be read; `str(error)` is one sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """One recording that could be imported.
+    """One recording of a preview.
 
     Attributes:
-        number: its line in the CSV; its place among files that were dropped, from 1.
-        duration_s, sha256: of the file; None when it cannot be read.
-        error: why it cannot be imported, and what to do; None when it can.
-        notes: what was assumed.
+        number: its line in the CSV, or its place among the files, from 1.
+        duration_s, sha256: of the file; None if it cannot be read.
+        error: why it cannot be imported, and what to do; None if it can.
+        notes: assumptions that were made.
     """
 
     number: int
@@ -59,24 +59,24 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportPreview:
-    """What an import would do."""
+    """The rows of an import, before it is done."""
 
     rows: tuple[ImportRow, ...]
 
     @property
     def ready(self) -> tuple[ImportRow, ...]:
-        """What can be imported."""
+        """Rows that can be imported."""
         return tuple(row for row in self.rows if row.error is None)
 
     @property
     def faulty(self) -> tuple[ImportRow, ...]:
-        """What cannot."""
+        """Rows that cannot be imported."""
         return tuple(row for row in self.rows if row.error is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What became of a row: a take id, or the reason why there is none."""
+    """Result of a row: a take id, or the reason why there is none."""
 
     row: ImportRow
     take_id: str | None
@@ -84,7 +84,7 @@ class ImportOutcome:
 
 
 def find_recordings(paths: Iterable[Path]) -> list[Path]:
-    """Every recording among `paths` and in the folders among them, by name; hidden files are left out."""
+    """Every recording among `paths` and in the folders among them, by name; without hidden files."""
     found: dict[Path, None] = {}
     for path in paths:
         for candidate in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -103,16 +103,16 @@ def preview_files(
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
 ) -> ImportPreview:
-    """What importing `paths`, files and folders, for one subject would do; each was recorded when it was last written.
+    """Preview the import of `paths`, files and folders, for one subject; `recorded_at` is the file's modification time.
 
     Args:
         paths: files and folders.
         group_id: the subject.
-        target: what is asked of the service.
+        target: what the service is asked for.
         known_sources: digests of files that are in the library already.
         clock: the system's if None.
         progress: called with the number of rows done, and of all.
-        cancelled: asked before each row; what was read so far is given.
+        cancelled: called before each row; True ends the preview with the rows read so far.
     """
     rows = [
         ImportRow(
@@ -132,16 +132,16 @@ def preview_csv(
     cancelled: Cancelled = lambda: False,
     signs: Collection[str] = STANDALONE_SIGNS,
 ) -> ImportPreview:
-    """What importing the recordings in a CSV would do; arguments as `preview_files`.
+    """Preview the import of the recordings in a CSV; arguments as for `preview_files`.
 
-    `signs` are those that the service takes.
+    `signs` are those that the service offers.
 
-    Columns are `path` and `group_id`, and where wanted `recorded_at` (ISO 8601; the file's own time if empty) and
-    `model` (a model, or `sign:` and a sign; `target` if empty). Paths are taken from where the CSV is. Commas,
-    semicolons and tabs part columns; text is UTF-8, or what Excel writes on Windows.
+    Columns are `path` and `group_id`, and optionally `recorded_at` (ISO 8601; the file's own time if empty) and `model`
+    (a model, or `sign:` and a sign; `target` if empty). Paths are relative to the CSV. Separators are commas,
+    semicolons or tabs; the encoding is UTF-8, or that of Excel on Windows.
 
     Raises:
-        IntakeError: it is no such list.
+        ImportFailed: it is no such list.
         OSError: it cannot be read.
     """
     rows = [_csv_row(number, cells, path.parent, target, signs) for number, cells in _csv_cells(path)]
@@ -158,15 +158,15 @@ def import_rows(
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
 ) -> list[ImportOutcome]:
-    """Import rows of a preview, one after the other; one that fails does not keep the others back.
+    """Import rows of a preview, one after the other; a failed row does not stop the others.
 
     Args:
-        library: where to.
-        rows: those with an error are left out.
+        library: the destination.
+        rows: those with an error are skipped.
         common: tags, note, consent and protocol of all of them.
-        queue: put each in the line to be sent.
+        queue: whether to put each into the upload queue.
         progress: called with the number of rows done, and of all.
-        cancelled: asked before each row; what was imported so far stays.
+        cancelled: called before each row; True ends the import; what was imported so far stays.
     """
     wanted = [row for row in rows if row.error is None]
     done: list[ImportOutcome] = []
@@ -204,7 +204,7 @@ def _checked(
         if cancelled():
             break
         if row.error is None:
-            row = _with_sound(row)  # noqa: PLW2901 - the same row, better known
+            row = _with_sound(row)  # noqa: PLW2901 - the same row with its sound
         if row.error is None:
             row = replace(row, error=_fault(row, seen, known_sources, clock.now()))  # noqa: PLW2901
         if row.sha256 is not None:
@@ -229,7 +229,7 @@ def _fault(row: ImportRow, seen: dict[str, int], known_sources: frozenset[str], 
     if fault is not None:
         return fault
     if row.recorded_at is not None and row.recorded_at > now + CLOCK_DRIFT:
-        return "The time of the recording lies in the future. Correct it, or the clock of this computer."
+        return "The time of the recording is in the future. Correct it, or the clock of this computer."
     if row.duration_s is not None and row.duration_s < MIN_DURATION_S:
         return f"The recording is {row.duration_s:.1f} s long; the service takes {MIN_DURATION_S:.0f} s and more."
     if row.duration_s is not None and row.duration_s > MAX_DURATION_S:
@@ -242,7 +242,7 @@ def _fault(row: ImportRow, seen: dict[str, int], known_sources: frozenset[str], 
 
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each line that is not empty, with its number, by the name of its column."""
+    """The number and the cells by column name of each line that is not empty."""
     reader = csv.reader(io.StringIO(_csv_text(path), newline=""), delimiter=_delimiter(_csv_text(path)))
     try:
         head = [name.strip().lower() for name in next(reader, [])]
@@ -309,7 +309,7 @@ def _target(text: str, default: RecordingTarget, signs: Collection[str]) -> Reco
 
 
 def _written_at(path: Path) -> datetime:
-    """When a file was last written, to the second: near the recording, and no more exact than that."""
+    """Modification time of a file, to the second: an approximation of the recording time."""
     return at_seconds(path.stat().st_mtime).replace(microsecond=0)
 
 

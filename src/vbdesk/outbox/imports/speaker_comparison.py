@@ -1,7 +1,7 @@
-"""Whether a new recording sounds like the same person as the earlier ones of the subject.
+"""Whether a new recording sounds like the same person as the subject's earlier ones.
 
-It warns and never keeps anybody from sending: a cold, another microphone or a hoarse day change a voice, too. Voices
-are compared when they are needed and forgotten with the program: nothing of a voice is written beside the sound.
+It only warns: a cold, another microphone or hoarseness change a voice too. Voice embeddings live in memory only and are
+never stored.
 """
 
 import tomllib
@@ -27,7 +27,7 @@ from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.speaker_embedding import WINDOW_FRAMES, embed_windows, mel_energies
 
-ENCODER_LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
+ENCODER_LEVEL = 10 ** (-30 / 20)  # RMS level of the encoder's training data
 HOP_FRAMES = WINDOW_FRAMES // 2
 REMEMBERED = 200
 EMBEDDING = 256
@@ -38,7 +38,7 @@ _Heard = tuple[str, tuple[float, float] | None]
 
 
 class SpeakerComparisonRules(BaseModel):
-    """The whole of resources/capture/speaker_guard.toml."""
+    """The content of resources/capture/speaker_guard.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +58,7 @@ class _Background(BaseModel):
 
 @cache
 def comparison_rules() -> SpeakerComparisonRules:
-    """The rules that ship with the product."""
+    """The shipped rules."""
     return SpeakerComparisonRules.model_validate(
         tomllib.loads(resource("capture", "speaker_guard.toml").read_text(encoding="utf-8"))
     )
@@ -66,25 +66,25 @@ def comparison_rules() -> SpeakerComparisonRules:
 
 @cache
 def background() -> Voice:
-    """What all voices have in common, shape (256,); taken away before two are compared."""
+    """The mean of many voices, shape (256,); subtracted before two voices are compared."""
     document = tomllib.loads(resource("capture", "speaker_background.toml").read_text(encoding="utf-8"))
     return np.asarray(_Background.model_validate(document).mean, np.float32)
 
 
 def similarity(one: Voice, other: Voice, common: Voice) -> float:
-    """Cosine of two voices, what is `common` to all voices taken away; -1 to 1."""
+    """Cosine similarity of two voices after subtracting `common`; -1 to 1."""
     a, b = one - common, other - common
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerSimilarity:
-    """How alike a recording sounds to earlier ones.
+    """Similarity of a recording to earlier ones.
 
     Attributes:
-        similarity: to the nearest of them, up to 1; None when there is nothing to compare.
-        compared: how many earlier recordings it was compared with.
-        warning: one sentence when it is unlike all of them; None otherwise.
+        similarity: to the nearest of them, up to 1; None if there is nothing to compare.
+        compared: number of earlier recordings it was compared with.
+        warning: one sentence if it is unlike all of them; None otherwise.
     """
 
     similarity: float | None
@@ -93,7 +93,7 @@ class SpeakerSimilarity:
 
 
 def voice_of(audio: TakeAudio) -> Voice | None:
-    """What the voice in a recording is like, as a unit vector; None with too little speech to tell."""
+    """The embedding of the voice in a recording, as a unit vector; None with too little speech."""
     rules = comparison_rules()
     samples = audio.samples[: round(rules.read_s * audio.sample_rate)]
     recording = from_samples(samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
@@ -107,7 +107,7 @@ def voice_of(audio: TakeAudio) -> Voice | None:
 
 
 def compare(voice: Voice | None, earlier: Iterable[Voice]) -> SpeakerSimilarity:
-    """Compare a voice with earlier ones; one that is like any of them is no reason to warn."""
+    """Compare a voice with earlier ones; warns only if it is unlike all of them."""
     rules = comparison_rules()
     similarities = [] if voice is None else [similarity(voice, other, background()) for other in earlier]
     if not similarities:
@@ -118,14 +118,14 @@ def compare(voice: Voice | None, earlier: Iterable[Voice]) -> SpeakerSimilarity:
 
 
 class SpeakerComparison:
-    """Compares takes with the earlier ones of their subject. Reads sound: call it in a task, one at a time."""
+    """Compares takes with their subject's earlier ones. Reads sound: call it in a task, one at a time."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
     def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> SpeakerSimilarity:
-        """Compare a take with the newest earlier ones of `group_id`; `without` is its own id if it is one of them."""
+        """Compare a take with the newest earlier ones of `group_id`, except `without`, its own id."""
         items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.take_id != without]
         if not items:
             return SpeakerSimilarity(None, 0, None)
@@ -145,7 +145,7 @@ class SpeakerComparison:
 
 
 def _speech_only(recording: Recording, most_s: float) -> NDArray[np.float32]:
-    """The speech of a recording, pauses left out, up to `most_s`; shape (n,)."""
+    """The speech of a recording without pauses, up to `most_s`; shape (n,)."""
     pieces = [
         recording.samples[round(start * ANALYSIS_RATE) : round(end * ANALYSIS_RATE)]
         for start, end in detect_speech(recording).segments

@@ -1,6 +1,6 @@
-"""The check of a take, right after it was made: the service's own measures, in words for the person beside the patient.
+"""Check a take right after recording: the service's own measures, in words for the person who records.
 
-Limits and sentences are data: `resources/check.toml`; limits that the service has are the service's.
+Limits and sentences are data in `resources/check.toml`; the service's limits come from the contract.
 """
 
 import math
@@ -31,14 +31,14 @@ OVERVIEW_POINTS = 2000
 TRIM_MARGIN_S = 0.5
 MIN_SPARED_S = 1.0
 FULL_SCALE = np.float32(32768.0)
-RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # of the work, about
+RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # shares of the work done, roughly
 
 Overall = Literal["good", "watch", "bad"]
 RowName = Literal["Length", "Speech", "Clarity", "Clipping", "Loudness"]
 
 
 class CheckRating(StrEnum):
-    """How one measure stands to its limit."""
+    """How a measure compares with its limit."""
 
     PASS = "pass"  # noqa: S105 - not a password
     WATCH = "watch"
@@ -47,11 +47,11 @@ class CheckRating(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One line of the check.
+    """One measure of the check.
 
     Attributes:
-        value: in `unit`; None when it could not be measured.
-        low, high: where passing begins and ends, in `unit`; None where there is no such limit.
+        value: in `unit`; None if it could not be measured.
+        low, high: the passing range, in `unit`; None for no limit.
         limit_text: the limit in words.
         sentence: what it means, and what to do if it is not good.
     """
@@ -71,14 +71,14 @@ class TakeCheck:
     """The check of one take.
 
     Attributes:
-        overall: `bad` when the service will likely call it inconclusive or refuse it.
-        sentence: the verdict in one sentence.
+        overall: `bad` if the service will likely call it inconclusive or refuse it.
+        sentence: the overall rating in one sentence.
         issues: codes as the service would report them.
         speech_s: seconds of speech.
-        suggested_trim_s: start and end that leave out silence at both ends; None if that spares less than a second.
+        suggested_trim_s: start and end without the silence at both ends; None if that saves less than a second.
         waveform: lowest and highest sample, shape (n, 2), for drawing.
-        quality: the figures, as JSON values, to be kept with the recording.
-        hints: sentences on what no row is about: sound that was lost or changed before it came here, and what to do.
+        quality: the figures, as JSON values, to be stored with the recording.
+        hints: sentences on sound that was lost or changed before it came here, and what to do.
     """
 
     rows: tuple[CheckRow, ...]
@@ -97,7 +97,7 @@ class _Data(BaseModel):
 
 
 class RowTexts(_Data):
-    """What is said of one measure, and how far above its limit "watch" reaches."""
+    """Texts of one measure, and how far above its limit "watch" reaches."""
 
     watch_span: float
     passed: str
@@ -107,14 +107,14 @@ class RowTexts(_Data):
 
 
 class LoudnessTexts(RowTexts):
-    """Loudness has an upper limit too."""
+    """Loudness also has an upper limit."""
 
     high_dbfs: float
     watch_high: str
 
 
 class OverallTexts(_Data):
-    """The verdict."""
+    """Texts of the overall rating."""
 
     good: str
     watch: str
@@ -122,14 +122,14 @@ class OverallTexts(_Data):
 
 
 class HintTexts(_Data):
-    """What is said of sound that was lost."""
+    """Texts about lost sound."""
 
     missing: str
     overflows: str
 
 
 class CheckTexts(_Data):
-    """The whole of resources/check.toml."""
+    """The content of resources/check.toml."""
 
     length: RowTexts
     length_too_long: str
@@ -143,7 +143,7 @@ class CheckTexts(_Data):
 
 
 def read_check_texts(path: Path) -> CheckTexts:
-    """Read and check `path`.
+    """Read and validate `path`.
 
     Raises:
         pydantic.ValidationError: a text is missing or unknown.
@@ -153,16 +153,16 @@ def read_check_texts(path: Path) -> CheckTexts:
 
 @cache
 def check_texts() -> CheckTexts:
-    """The texts that ship with the product, read once per process."""
+    """The shipped texts, read once per process."""
     return read_check_texts(resource("check.toml"))
 
 
 def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> TakeCheck:
-    """Check a take: some seconds of work for 20 minutes of sound, so not on the thread of a window.
+    """Check a take: takes seconds for 20 minutes of sound, so not on the GUI thread.
 
     Args:
         audio: the take.
-        progress: called with the share that is done, 0 to 1.
+    progress: called with the share of the work done, 0 to 1.
 
     Raises:
         ValueError: there is no sound at all.
@@ -205,7 +205,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
 
 
 def _lost(audio: TakeAudio, texts: HintTexts) -> list[str]:
-    """What the manifest says of sound that never came."""
+    """Sentences on lost sound, from the manifest."""
     missing_s, overflows = float(audio.closing.get("missing_s", 0.0)), int(audio.closing.get("overflows", 0))
     if missing_s > 0:
         return [texts.missing.format(missing_s=missing_s)]
@@ -283,7 +283,7 @@ def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> str:
 
 
 def _verdict(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
-    """The worst row speaks for the take; the first one of several."""
+    """The worst row determines the rating; of several, the first."""
     failing = next((row for row in rows if row.verdict is CheckRating.FAIL), None)
     if failing is not None:
         return "bad", f"{texts.bad} {failing.sentence}"

@@ -1,13 +1,13 @@
-"""The audit log: who did what with which recording and when, so kept that nobody can change it unseen.
+"""The audit log: who did what with which recording and when; any change to it is detected.
 
-Entries are only ever added, each in the transaction of the change it tells of. Each carries a MAC over itself and the
-MAC before it, under a key derived from the library's: an entry that was changed, moved, left out or made by somebody
-else breaks the chain there. Number and MAC of the last one are the head, kept in the row of `library` and renewed by
-every change of the library: a log that was cut at its end, or put back as it once was, does not fit its head. What
-cannot be seen from inside is a whole folder put back as it once was.
+Entries are only added, each in the transaction of the change that it records. Each carries a MAC over itself and the
+MAC before it, under a key derived from the library's. A changed, moved, removed or foreign entry breaks this chain.
+The head holds number and MAC of the last entry. It is stored in the row of `library` and renewed by every change of
+the library: a log that was truncated, or replaced by an older one, does not match its head. Replacing the whole folder
+by an older one cannot be detected here.
 
-An entry tells nothing of what was said, found or written, and names nobody: take ids are made at random, and the
-account stands for whoever uses it.
+An entry holds nothing that was said, measured or written, and names nobody: take ids are random, and the account id
+stands for the user.
 """
 
 import hmac
@@ -57,8 +57,8 @@ class AuditAction(StrEnum):
     TAKEN_BACK = "taken back from a bundle"
     TAKEN_IN = "taken in from a bundle"
     EXPORTED = "exported"
-    PUT_AWAY = "put away"
-    BROUGHT_BACK = "brought back"
+    TRASHED = "put away"
+    RESTORED_FROM_TRASH = "brought back"
     SOUND_REMOVED = "sound removed"
     PARTS_RECOVERED = "readable parts of damaged sound recovered"
     DAMAGED_KEPT = "damaged sound kept aside"
@@ -72,7 +72,7 @@ class AuditAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditActor:
-    """Who acts: a part of vbdesk, for the account of the profile. The system's user is a name, so it is not kept."""
+    """Who acts: a part of vbdesk, for the profile's account. The system's user is a name, so it is not stored."""
 
     part: AuditPart = AuditPart.DESK
     account_id: str = ""
@@ -83,14 +83,14 @@ class AuditActor:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One line of the log.
+    """One entry of the log.
 
     Attributes:
         seq: counts from 1.
         at: the time of day in UTC, ISO 8601, by this computer's clock.
         who: part and account, see `AuditActor`.
-        take_id: which recording; None where it was none in particular.
-        detail: a word or a number more.
+        take_id: the recording; None if the action concerns no single recording.
+        detail: one more word or number.
     """
 
     seq: int
@@ -103,7 +103,7 @@ class AuditEntry:
 
     @property
     def moment(self) -> datetime:
-        """When, aware."""
+        """When it was done, aware."""
         return datetime.fromisoformat(self.at)
 
     @property
@@ -113,13 +113,13 @@ class AuditEntry:
 
     @property
     def account_id(self) -> str:
-        """For which account."""
+        """For which account it acted."""
         return self.who.partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class AuditHead:
-    """Where the log ends."""
+    """Number and MAC of the last entry."""
 
     count: int = 0
     mac: bytes = bytes(MAC_BYTES)
@@ -127,11 +127,11 @@ class AuditHead:
 
 @dataclass(frozen=True, slots=True)
 class AuditVerification:
-    """What came of reading the whole log.
+    """Result of verifying the whole log.
 
     Attributes:
-        count: how many entries there are.
-        broken_at: the first entry that is not as it was written; None when all are.
+        count: number of intact entries.
+        broken_at: the first entry that is not as it was written; None if all are.
         sentence: for a person.
     """
 
@@ -141,26 +141,26 @@ class AuditVerification:
 
     @property
     def ok(self) -> bool:
-        """Whether the log is whole."""
+        """Whether the log is intact."""
         return self.broken_at is None
 
 
 class AuditLog:
-    """The log of one library, written to within the transactions of its store."""
+    """Writes the log of one library, within the transactions of its store."""
 
-    def __init__(self, database: sqlite3.Connection, seal: ColumnCipher, actor: AuditActor) -> None:
-        self._database, self._seal = database, seal
+    def __init__(self, database: sqlite3.Connection, cipher: ColumnCipher, actor: AuditActor) -> None:
+        self._database, self._cipher = database, cipher
         self.actor = actor
         self._kept: bytes | None = None
         self._head: AuditHead | None = None
 
     def begin_change(self, kept: bytes | None, version: int) -> None:
-        """A transaction has begun, at this version of the library and with this head in its row."""
-        self._kept, self._head = kept, _open_head(self._seal, kept, version)
+        """Begin a transaction at this version of the library, with the head stored in its row."""
+        self._kept, self._head = kept, _open_head(self._cipher, kept, version)
 
     def end_change(self, version: int) -> bytes | None:
-        """The head to keep at the end of the transaction. One that was not ours stays, so that it is found out."""
-        return self._kept if self._head is None else seal_head(self._seal, self._head, version)
+        """The head to store at the end of the transaction. A foreign head stays, so that it is detected."""
+        return self._kept if self._head is None else seal_head(self._cipher, self._head, version)
 
     def note(self, at: str, what: AuditAction, take_id: str | None, detail: str, part: AuditPart | None) -> None:
         """Add an entry. Within a transaction.
@@ -174,7 +174,7 @@ class AuditLog:
         head = self._head or AuditHead(last, mac)
         who = str(self.actor if part is None else AuditActor(part, self.actor.account_id))
         columns = (max(last, head.count) + 1, at, who, str(what), take_id, detail)
-        mac = _entry_mac(self._seal, head.mac, columns)
+        mac = _entry_mac(self._cipher, head.mac, columns)
         self._database.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, mac))
         if self._head is not None:
             self._head = AuditHead(columns[0], mac)
@@ -184,22 +184,22 @@ class AuditLog:
         return (0, AuditHead().mac) if row is None else (row["seq"], row["mac"])
 
 
-def seal_head(seal: ColumnCipher, head: AuditHead, version: int) -> bytes:
+def seal_head(cipher: ColumnCipher, head: AuditHead, version: int) -> bytes:
     """The head as it is kept at `version` of the library: nobody without the key can make another."""
     plain = head.count.to_bytes(_COUNT_BYTES, "big") + head.mac
-    return plain + seal.mac_of(f"audit-head/{version}/{plain.hex()}")
+    return plain + cipher.mac_of(f"audit-head/{version}/{plain.hex()}")
 
 
-def _open_head(seal: ColumnCipher, kept: bytes | None, version: int) -> AuditHead | None:
+def _open_head(cipher: ColumnCipher, kept: bytes | None, version: int) -> AuditHead | None:
     """The head; None where there is none, or it is not that of this version."""
     if kept is None:
         return None
     head = AuditHead(int.from_bytes(kept[:_COUNT_BYTES], "big"), kept[_COUNT_BYTES : _COUNT_BYTES + MAC_BYTES])
-    return head if hmac.compare_digest(kept, seal_head(seal, head, version)) else None
+    return head if hmac.compare_digest(kept, seal_head(cipher, head, version)) else None
 
 
-def _entry_mac(seal: ColumnCipher, before: bytes, columns: tuple[object, ...]) -> bytes:
-    return seal.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
+def _entry_mac(cipher: ColumnCipher, before: bytes, columns: tuple[object, ...]) -> bytes:
+    return cipher.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
 
 
 # Reading: with a connection of its own, also while the library is open elsewhere
@@ -214,11 +214,11 @@ class AuditReader:
         Raises:
             AuditUnreadable: there is no library of this version, or it belongs to another key.
         """
-        self._path, self._seal = library_folder / "library.sqlite", ColumnCipher(key)
+        self._path, self._cipher = library_folder / "library.sqlite", ColumnCipher(key)
         with self._reading() as database:
             row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
             try:
-                self._seal.open(row["key_check"], "library")
+                self._cipher.decrypt(row["key_check"], "library")
             except InvalidTag:
                 raise AuditUnreadable("The recordings here belong to another key.") from None
 
@@ -232,8 +232,8 @@ class AuditReader:
         with self._reading() as database:
             database.execute("BEGIN")  # entries and head of one moment
             library = database.execute("SELECT version, audit_head FROM library").fetchone()
-            head = _open_head(self._seal, library["audit_head"], library["version"])
-            return _follow(self._seal, _entries(database), head)
+            head = _open_head(self._cipher, library["audit_head"], library["version"])
+            return _follow(self._cipher, _entries(database), head)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -268,14 +268,14 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _follow(seal: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead | None) -> AuditVerification:
+def _follow(cipher: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead | None) -> AuditVerification:
     count, mac = 0, AuditHead().mac
     for entry in entries:
         due = count + 1
         if entry.seq != due:
             return _broken(count, due, f"Entry {due} is missing.")
         columns = (entry.seq, entry.at, entry.who, entry.what, entry.take_id, entry.detail)
-        if entry.mac != _entry_mac(seal, mac, columns):
+        if entry.mac != _entry_mac(cipher, mac, columns):
             return _broken(count, due, f"Entry {due} is not as vbdesk wrote it, or does not belong there.")
         count, mac = due, entry.mac
     if head is None:

@@ -1,6 +1,6 @@
-"""The library: every recording of one profile, sealed, and what a person may do with it.
+"""The library: the encrypted recordings of one profile, and what a person may do with them.
 
-Every method touches the disk: never call one on the thread of a window. The courier's side is in `line`.
+Every method reads or writes the disk: never call one on the GUI thread. The sync worker uses `UploadQueue` instead.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.client.submission_recovery import with_random_microseconds
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.imports.imported_sound import decode_file
@@ -46,12 +46,12 @@ _SETTINGS = "library"
 
 
 class NotAllowed(Exception):
-    """What was asked cannot be done in the recording's present state; nothing was changed."""
+    """The operation is not possible in the recording's present state; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrashedRecording:
-    """A recording that was put away, to be brought back as it was."""
+    """A recording in the trash, which can be restored."""
 
     take_id: str
     row: Mapping[str, object]
@@ -62,10 +62,10 @@ class Library(RecordingList):
 
     Attributes:
         recording_folder: where the recorder writes a take before `add_take` takes it in.
-        store: the database, shared with the courier's line.
-        times: what the service has confirmed of the time.
-        damaged: what a person decides about takes whose files are damaged.
-        erasures: what the service has to erase of removed recordings; None where it is not this computer's own.
+        store: the database, shared with the upload queue.
+        times: the times that the service has confirmed.
+        damaged: operations on takes whose files are damaged.
+        erasures: what the service must erase of removed recordings; None unless it runs on this computer.
     """
 
     def __init__(
@@ -78,15 +78,15 @@ class Library(RecordingList):
         *,
         erases_at_service: bool = False,
     ) -> None:
-        """Open the library in `folder`, made if there is none.
+        """Open the library in `folder`; it is made if there is none.
 
         Args:
-            folder: where it is.
-            key: what it is sealed with, 32 bytes.
+            folder: the library's folder.
+            key: its encryption key, 32 bytes.
             clock: the system's if None.
-            actor: who the audit log will name; a desk without account if None.
-            keyring: what the keyring says of how far the library has come; None where nothing is kept in it.
-            erases_at_service: what is removed here is erased at the service too, which is this computer's own.
+            actor: named in the audit log; a desk without account if None.
+            keyring: the mark in the keyring; None if the keyring holds none.
+            erases_at_service: whether removed recordings are erased at the service too, which runs on this computer.
 
         Raises:
             LibraryKeyWrong, LibraryUnreadable, OSError: it cannot be opened.
@@ -113,44 +113,44 @@ class Library(RecordingList):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what was found amiss at the opening and since, for a banner; empty as a rule."""
+        """Sentences on faults found since the opening, for a banner; usually empty."""
         return list_warnings(self.store) + self._warnings + row_warnings(self.store)
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Sentences on what is amiss with the list as a whole: nothing is sent until a person calls `accept_copy`."""
+        """Sentences on damage to the list as a whole: sending is blocked until a person calls `accept_copy`."""
         return finding_sentences(self.store)
 
     def accept_copy(self) -> None:
-        """Take the list as it is for the newest one, after an older copy was put back or the list was changed.
+        """Accept the list as the newest one, after it was changed or replaced by an older copy.
 
-        Everything that waits is searched for at the service before it is sent. The audit log keeps this.
+        Everything in the queue is searched for at the service before it is sent. The audit log records this.
 
         Raises:
-            NotAllowed: nothing is to be accepted.
+            NotAllowed: there is nothing to accept.
         """
         if not self.store.findings:
             raise NotAllowed("The list of recordings is in order. There is nothing to accept.")
         accept_findings(self.store)
-        self.store.tell()
+        self.store.notify()
 
     def close(self) -> None:
-        """Let go of the database; what was put away goes for good."""
-        self._sounds.destroy_put_away()
+        """Close the database and empty the trash."""
+        self._sounds.empty_trash()
         if self.erasures is not None:
-            with suppress(sqlite3.Error):  # a full disk; the next opening does it
+            with suppress(sqlite3.Error):  # disk full: the next opening does it
                 self.erasures.release()
         self.store.close()
 
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
-        """Take in a take sealed with this library's key, as `checked`; the file moves. Returns its take id.
+        """Move a take encrypted with this library's key into the library, as `checked`; returns its take id.
 
-        `recorded_at` is kept to the microsecond, and moved on by microseconds until no other recording here has it: it
-        is the key by which an answer lost on the way is found again.
+        `recorded_at` is stored to the microsecond, and increased by microseconds until it is unique here: it identifies
+        the recording when an answer was lost.
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
-            SealedError, OSError: the take cannot be read; it stays where it is.
+            EncryptedFileError, OSError: the take cannot be read; it stays where it is.
         """
         audio = read_take(path, self.store.key)
         duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
@@ -169,10 +169,10 @@ class Library(RecordingList):
         return take_id
 
     def import_file(self, path: Path, metadata: TakeMetadata) -> str:
-        """Take in a sealed copy of a WAV, FLAC, MP3 or M4A file, as `checked`; the file stays. Returns its take id.
+        """Import an encrypted copy of a WAV, FLAC, MP3 or M4A file, as `checked`; returns its take id.
 
-        A `recorded_at` without a fraction of a second gets one at random: two files of one second differ then, on
-        whichever computers they are imported. It is the key by which an answer lost on the way is found again.
+        A `recorded_at` without a fraction of a second gets a random one, so that two files of the same second differ on
+        any computer: it identifies the recording when an answer was lost.
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
@@ -196,21 +196,21 @@ class Library(RecordingList):
         return take_id
 
     def queue(self, take_id: str) -> None:
-        """Put a `checked` recording in the line. Raises NotAllowed in any other state."""
+        """Put a `checked` recording into the queue. Raises NotAllowed in any other state."""
         self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
 
     def retry(self, take_id: str) -> None:
-        """Send a recording again that failed, timed out or needs attention. Raises NotAllowed in any other state."""
+        """Retry a recording that failed, timed out or needs attention. Raises NotAllowed in any other state."""
         stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
         self._send(take_id, stopped, "This recording does not need another try.")
 
     def send_again(self, take_id: str) -> None:
-        """Send a recording that the service may have already, or whose key it has for another one: at its price.
+        """Send a recording again that the service may have already, or whose key it has for another one; costs credits.
 
-        It keeps its key where the service may have it by that key, so that it costs nothing more if that can be seen.
+        It keeps its idempotency key if the service may have it by that key, so that a repeat is recognised if possible.
 
         Raises:
-            NotAllowed: nobody asks for this decision.
+            NotAllowed: this decision is not pending.
         """
         with self.store.changing():
             item = self.store.get(take_id)
@@ -225,10 +225,10 @@ class Library(RecordingList):
             self.store.note(AuditAction.SENT_AGAIN, take_id)
 
     def cancel(self, take_id: str) -> None:
-        """Take a recording out of the line, back to `checked`; an upload under way stops.
+        """Take a recording out of the queue, back to `checked`; cancels its upload.
 
         Raises:
-            NotAllowed: it is not in the line, or the service was asked already.
+            NotAllowed: it is not in the queue, or the analysis was requested already.
         """
         with self.store.changing():
             item = self.store.get(take_id)
@@ -244,17 +244,17 @@ class Library(RecordingList):
     def set_trim(
         self, take_id: str, trim_s: tuple[float, float] | None, quality: Mapping[str, Any] | None = None
     ) -> None:
-        """Let only a part of a recording count, or all of it again; its sound stays whole.
+        """Let only a part of a recording count, or all of it again; the sound stays whole.
 
         Args:
-            take_id: which one.
+            take_id: the recording.
             trim_s: start and end in seconds of the whole sound.
-            quality: the check's figures for that part; as before if None.
+            quality: the check's figures for that part; unchanged if None.
 
         Raises:
             NotAllowed: it is on its way to a result, or has one.
             ValueError: nothing would be left.
-            SealedError, OSError: the sound cannot be read.
+            EncryptedFileError, OSError: the sound cannot be read.
         """
         whole_s = self.whole_audio(take_id).duration_s
         with self.store.changing():
@@ -267,12 +267,12 @@ class Library(RecordingList):
             self.store.note(AuditAction.TRIMMED, take_id)
 
     def set_recorded_at(self, take_id: str, moment: datetime) -> None:
-        """Correct the time of a recording, as a person decided; moved on by microseconds as in `add_take`.
+        """Correct the time of a recording; increased by microseconds until unique, as in `add_take`.
 
-        A `moment` without a fraction of a second gets one at random, as in `import_file`.
+        A `moment` without a fraction of a second gets a random one, as in `import_file`.
 
         Raises:
-            NotAllowed: somebody may have asked the service for it by the time it has, or `moment` lies in the future.
+            NotAllowed: an analysis may have been requested with the present time, or `moment` is in the future.
             ValueError: `moment` has no zone.
         """
         if moment.tzinfo is None:
@@ -290,7 +290,7 @@ class Library(RecordingList):
             self._note_correction(item, moment, "suggested" if suggested else "entered")
 
     def restore_recorded_at(self, take_id: str) -> None:
-        """Give a recording the time back that it had before a person corrected it, as a person decided.
+        """Undo a person's correction of the time of a recording.
 
         Raises:
             NotAllowed: it was not corrected, or as for `set_recorded_at`.
@@ -300,7 +300,7 @@ class Library(RecordingList):
             if original is None:
                 raise NotAllowed("The time of this recording was not corrected, so it has its own time already.")
             item = self._with_correctable_time(take_id, original)
-            unique = not item.imported  # nobody knows any more whether chance gave the digits of a file's time
+            unique = not item.imported  # whether the digits of a file's time were random is not stored
             decided = replace(metadata_of(item), time_is_unique=unique, time_suggested=False, original_time=None)
             self._decide_time(take_id, decided, self.store.free_moment(original))
             self._note_correction(item, original, "restored")
@@ -309,7 +309,7 @@ class Library(RecordingList):
         """Keep the time of a recording although it is doubtful, as a person decided.
 
         Raises:
-            NotAllowed: it is sent already, or its time lies in the future.
+            NotAllowed: it was sent already, or its time is in the future.
         """
         with self.store.changing():
             item = self._with_open_time(take_id, self.store.get(take_id).recorded_at)
@@ -317,7 +317,7 @@ class Library(RecordingList):
             self.store.note(AuditAction.TIME_KEPT, take_id)
 
     def _with_open_time(self, take_id: str, moment: datetime) -> RecordingItem:
-        """A recording whose time a person may set to `moment`."""
+        """Give a recording whose time may be set to `moment`, or raise NotAllowed."""
         item = self.store.get(take_id)
         resting = {OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION}
         if item.state not in resting or item.fault is not None:
@@ -326,7 +326,7 @@ class Library(RecordingList):
         if service_time is not None and moment > service_time + TOLERANCE:
             told, now = clock_words(moment, service_time)
             raise NotAllowed(
-                f"By the service's clock it is {now} now, so {told} lies in the future. Enter another time."
+                f"By the service's clock it is {now} now, so {told} is in the future. Enter another time."
             )
         return item
 
@@ -344,36 +344,36 @@ class Library(RecordingList):
         moved_s = (moment - item.recorded_at).total_seconds()
         self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
-    def put_away(self, take_id: str) -> TrashedRecording:
-        """Take a `checked` recording out of the library; it can be brought back until the library is closed.
+    def move_to_trash(self, take_id: str) -> TrashedRecording:
+        """Move a `checked` recording to the trash; it can be restored until the library is closed.
 
-        The key of its sound is in what is returned, and nowhere else any more.
+        The key of its sound is only in the returned object.
 
         Raises:
             NotAllowed: it is in any other state.
         """
-        with _or_else(lambda: self._sounds.undo_put_away(take_id)), self.store.changing():
+        with _or_else(lambda: self._sounds.undo_move_to_trash(take_id)), self.store.changing():
             if self.store.get(take_id).state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be put away.")
-            put_away = TrashedRecording(take_id, self.store.row(take_id))
-            if self.erasures is not None:  # an earlier attempt may have come to the service
-                self.erasures.owe(take_id, ErasureScope.EVERYTHING, ready=False)
-            self._sounds.put_away(take_id)
+            trashed = TrashedRecording(take_id, self.store.row(take_id))
+            if self.erasures is not None:  # an earlier attempt may have reached the service
+                self.erasures.add(take_id, ErasureScope.EVERYTHING, ready=False)
+            self._sounds.move_to_trash(take_id)
             self.store.forget(take_id)
-            self.store.note(AuditAction.PUT_AWAY, take_id)
-        return put_away
+            self.store.note(AuditAction.TRASHED, take_id)
+        return trashed
 
-    def bring_back(self, put_away: TrashedRecording) -> None:
-        """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
-        with _or_else(lambda: self._sounds.undo_bring_back(put_away.take_id)), self.store.changing():
-            self.store.restore(put_away.row)
+    def restore_from_trash(self, trashed: TrashedRecording) -> None:
+        """Undo `move_to_trash`. Raises OSError if its sound is gone, because the library was opened again."""
+        with _or_else(lambda: self._sounds.undo_restore_from_trash(trashed.take_id)), self.store.changing():
+            self.store.restore(trashed.row)
             if self.erasures is not None:
-                self.erasures.withdraw(put_away.take_id)
-            self.store.note(AuditAction.BROUGHT_BACK, put_away.take_id)
-            self._sounds.bring_back(put_away.take_id)
+                self.erasures.withdraw(trashed.take_id)
+            self.store.note(AuditAction.RESTORED_FROM_TRASH, trashed.take_id)
+            self._sounds.restore_from_trash(trashed.take_id)
 
     def discard(self, take_id: str) -> None:
-        """Delete a recording and its sound from this computer; what the service has of it, see `erasures`.
+        """Delete a recording and its sound from this computer; for its data at the service, see `erasures`.
 
         Raises:
             NotAllowed: it is at the service, and its result has not come.
@@ -382,21 +382,21 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.state is OutboxState.HANDED_OVER:
                 raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
-            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # of a fault, no result ever comes
+            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # a changed entry gets no result
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
             if self.erasures is not None:
-                self.erasures.owe(take_id, ErasureScope.EVERYTHING)
+                self.erasures.add(take_id, ErasureScope.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
             self.store.note(AuditAction.DELETED, take_id)
 
     def remove_sounds(self, take_ids: Collection[str], part: AuditPart | None = AuditPart.COURIER) -> None:
-        """Delete the sound of recordings that have their results, its key first; the rest of them stays.
+        """Delete the sound of recordings that have their results, its key first; their entries stay.
 
-        `part` says who does it, for the audit log; the one that has opened the library if None.
+        `part` is named in the audit log; the one that has opened the library if None.
 
         Raises:
-            NotAllowed: one has no result, or its entry is not as the desk wrote it; nothing was deleted.
+            NotAllowed: one has no result, or somebody else changed its entry; nothing was deleted.
         """
         with self.store.changing():
             self._sounds.destroy_afterwards(take_ids)
@@ -405,26 +405,26 @@ class Library(RecordingList):
                 if item.state is not OutboxState.DONE or item.encrypted_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
                 if self.erasures is not None:
-                    self.erasures.owe(take_id, ErasureScope.SOUND)
+                    self.erasures.add(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
                 self.store.note(AuditAction.SOUND_REMOVED, take_id, part=part)
 
     def note(self, what: AuditAction, take_id: str | None = None, detail: str = "") -> None:
-        """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""
+        """Add an action that changes nothing here, such as an export, to the audit log; see `Store.note`."""
         with self.store.changing():
             self.store.note(what, take_id, detail)
 
     def audio(self, take_id: str) -> TakeAudio:
-        """The sound of a recording, trimmed. Raises UnknownTake, SealedError, OSError."""
+        """The sound of a recording, trimmed. Raises UnknownTake, EncryptedFileError, OSError."""
         trim_s, audio = self.get(take_id).trim_s, self.whole_audio(take_id)
         return audio if trim_s is None else audio.part(*trim_s)
 
     def whole_audio(self, take_id: str) -> TakeAudio:
-        """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
+        """The untrimmed sound of a recording, with its manifest. Raises UnknownTake, EncryptedFileError, OSError."""
         return self._sounds.audio(self.get(take_id))
 
     def check_sound(self, take_id: str) -> None:
-        """Read a sound as it would be sent. Raises UnknownTake, SealedError, OSError: not all of it can be read."""
+        """Read a sound as it would be sent. Raises UnknownTake, EncryptedFileError, OSError if a part is unreadable."""
         item = self.get(take_id)
         if item.imported:
             self._sounds.original(item)
@@ -432,18 +432,18 @@ class Library(RecordingList):
             self._sounds.audio(item)
 
     def original(self, take_id: str) -> bytes:
-        """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
+        """The bytes of an imported file, unchanged. Raises EncryptedFileError, OSError."""
         return self._sounds.original(self.get(take_id))
 
     def settings(self) -> LibrarySettings:
-        """What is set for this library; as at first if nothing is, or if it cannot be read."""
+        """The settings of this library; the defaults if there are none, or if they cannot be read."""
         content = self.store.setting(_SETTINGS)
         return LibrarySettings() if content is None else read_settings(content)
 
     def change_settings(
         self, *, send_rule: SendRule | None = None, retention: Retention | None = None, paused: bool | None = None
     ) -> LibrarySettings:
-        """Set what is given, leave the rest; returns what is set now. Subscribers hear of it."""
+        """Change the given settings only; returns all settings. Notifies subscribers."""
         with self.store.changing():
             known = self.settings()
             changed = LibrarySettings(
@@ -456,21 +456,21 @@ class Library(RecordingList):
         return changed
 
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
-        """Where recordings are sent by hand: let these go, or all that wait now."""
+        """Release these recordings, or all that wait, where recordings are sent manually."""
         with self.store.changing():
             waiting = [row["take_id"] for row in self.store.rows("SELECT take_id FROM pending WHERE released = 0")]
             for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
-                if not self.store.is_as_written(take_id):
+                if not self.store.is_intact(take_id):
                     continue
                 self.store.write_event_of(take_id, {"released": 1})
                 self.store.note(AuditAction.RELEASED, take_id)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
-        """The last read of a subject's history as JSON, and when it was read; None before the first."""
+        """The last trajectory of a subject as JSON, and when it was read; None before the first."""
         return self.store.trajectory(group_id)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have `callback` called after every change, in the thread that made it; returns how to stop it."""
+        """Call `callback` after every change, in the thread that made it; returns a function that stops it."""
         return self.store.subscribe(callback)
 
     def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
@@ -478,7 +478,7 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.state not in allowed or item.fault is not None:
                 raise NotAllowed(item.fault or refusal)
-            if self.store.asked(take_id):  # the lost answer is looked for first
+            if self.store.asked(take_id):  # search for the lost answer first
                 self.store.restart_event(take_id)
             else:
                 self.store.add_event(take_id, SEND)
@@ -489,7 +489,7 @@ class Library(RecordingList):
 
 @contextmanager
 def _or_else(undo: Callable[[], None]) -> Iterator[None]:
-    """Undo on the disk what belongs to a change that failed; what fails of that is done at the next start."""
+    """Undo file operations of a failed change; the next start repairs what cannot be undone."""
     try:
         yield
     except BaseException:
@@ -499,7 +499,7 @@ def _or_else(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
-    """What the recorder knew of the time when it began; nothing where `recorded_at` comes from elsewhere."""
+    """What the recorder knew about the time at the start; None if `recorded_at` has another source."""
     boot = audio.about.get("boot")
     if not isinstance(boot, dict) or audio.about.get("recorded_at") != recorded_at.isoformat():
         return None
@@ -507,7 +507,7 @@ def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
 
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
-    """Length of what counts, once the metadata is known to be in order."""
+    """Length of the part that counts; checks the metadata."""
     fault = group_id_fault(metadata.group_id)
     if fault is not None:
         raise ValueError(fault)

@@ -1,7 +1,7 @@
 """What the service on this computer still has to erase, of recordings that were removed here.
 
-An entry is made in the transaction that removes the recording, and leaves once the service has confirmed. So a crash,
-or a service that cannot erase now, only delays it. Entries are encrypted settings of the library, and proved as those.
+The transaction that removes a recording adds an entry; the service's confirmation deletes it. So a crash, or a service
+that is down, only delays the erasure. Entries are encrypted settings of the library.
 """
 
 import json
@@ -16,7 +16,7 @@ _NAME = "erasure/"
 
 
 class ErasureScope(StrEnum):
-    """How much of a recording goes."""
+    """How much of a recording is erased."""
 
     SOUND = "sound"
     EVERYTHING = "everything"
@@ -27,7 +27,7 @@ class PendingErasure:
     """One recording that the service has to erase.
 
     Attributes:
-        job_ids: every job that the service ever answered with for it.
+        job_ids: every job that the service ever made for it.
         upload_refs: an upload that never became a job.
         ready: False while the removal can still be undone here.
     """
@@ -41,13 +41,13 @@ class PendingErasure:
 
 
 class PendingErasures:
-    """The entries of one library. Every method touches the disk."""
+    """The entries of one library. Every method reads or writes the disk."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def owe(self, take_id: str, what: ErasureScope, *, ready: bool = True) -> None:
-        """Have the service erase a recording, if it has anything of it. Within the transaction that removes it here."""
+    def add(self, take_id: str, what: ErasureScope, *, ready: bool = True) -> None:
+        """Plan an erasure if the service has anything of it. Within the transaction that removes the recording."""
         jobs = self._store.rows(
             "SELECT job_id FROM jobs WHERE take_id = ? "
             "UNION SELECT job_id FROM recordings WHERE take_id = ? AND job_id IS NOT NULL ORDER BY 1",
@@ -63,11 +63,11 @@ class PendingErasures:
         self._keep(PendingErasure(take_id, str(group_id), what, tuple(job_ids), tuple(upload_refs), ready))
 
     def withdraw(self, take_id: str) -> None:
-        """The recording was brought back. Within a transaction."""
+        """Cancel an erasure: the recording was restored. Within a transaction."""
         self._store.drop("settings", _NAME + take_id)
 
     def release(self) -> None:
-        """What was put away can be brought back no longer, so the service has to erase it too."""
+        """Make the erasures of trashed recordings due: they cannot be restored any more."""
         waiting = [owed for owed in self._all() if not owed.ready]
         if waiting:
             with self._store.changing():
@@ -75,13 +75,13 @@ class PendingErasures:
                     self._keep(replace(owed, ready=True))
 
     def due(self) -> list[PendingErasure]:
-        """What the service is to erase now."""
+        """Erasures that the service should do now."""
         return [owed for owed in self._all() if owed.ready]
 
     def settle(self, owed: PendingErasure) -> None:
-        """The service has confirmed; an entry that asks for more by now stays.
+        """Delete an entry that the service has confirmed, unless it asks for more by now.
 
-        The history of the subject, as it was read before, holds what was erased: it is read again.
+        The cached trajectory of the subject still holds what was erased, so it is read again.
         """
         with self._store.changing():
             if self._read(owed.take_id) == owed:

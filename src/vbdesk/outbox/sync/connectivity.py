@@ -1,4 +1,4 @@
-"""How far the way to the service reaches, and in which words it is said."""
+"""Whether the service is reachable, and the sentence that says so."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,14 +8,14 @@ from vbdesk.outbox.library.states import Fix
 
 
 class ConnectivityState(StrEnum):
-    """Where the way to the service ends."""
+    """Why the service is reachable or not."""
 
     UNKNOWN = "unknown"  # not tried yet
     CONNECTED = "connected"
     OFFLINE = "offline"  # this computer has no network
-    PORTAL = "portal"  # a login page of the network is in between
+    PORTAL = "portal"  # a login page of the network answers instead
     NAME = "name"  # the service's name is not found
-    SERVICE_DOWN = "service_down"  # its computer refuses, or it says itself that it cannot
+    SERVICE_DOWN = "service_down"  # the host refuses, or the service reports an outage
     SILENT = "silent"  # connected, and no answer in time
     BROKEN_OFF = "broken_off"  # the connection ended in the middle
     TLS = "tls"  # no secure connection
@@ -26,48 +26,48 @@ class ConnectivityState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SyncStatus:
-    """How the line as a whole is.
+    """State of the upload queue as a whole.
 
     Attributes:
         connected: whether the service answered last; None before the first try.
         sentence: for the status bar.
-        on_hold: what a person must do before anything moves; None when nothing.
-        credits: the account's balance as last heard; None if never.
-        reach: where the way to the service ends.
+        on_hold: what a person must do before sending continues; None if nothing.
+        credits: the account's last known balance; None if never read.
+        connectivity: whether the service is reachable, and if not, why.
     """
 
     connected: bool | None
     sentence: str
     on_hold: Fix | None
     credits: int | None
-    reach: ConnectivityState = ConnectivityState.UNKNOWN
+    connectivity: ConnectivityState = ConnectivityState.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Connectivity:
-    """The way to the service as it was found last, with its sentence for a person."""
+    """The last known connectivity, with a sentence for a person."""
 
-    reach: ConnectivityState
+    state: ConnectivityState
     sentence: str
 
     @property
     def connected(self) -> bool | None:
         """Whether the service answers; None before the first try."""
-        return None if self.reach is ConnectivityState.UNKNOWN else self.reach is ConnectivityState.CONNECTED
+        return None if self.state is ConnectivityState.UNKNOWN else self.state is ConnectivityState.CONNECTED
 
 
 UNTRIED = Connectivity(ConnectivityState.UNKNOWN, "Not connected yet.")
 CONNECTED = Connectivity(ConnectivityState.CONNECTED, "Connected.")
 NO_NETWORK = Connectivity(
     ConnectivityState.OFFLINE,
-    "This computer has no network. Recordings wait here and go on by themselves when it is back.",
+    "This computer has no network. Recordings wait here and continue automatically when it is back.",
 )
 PORTAL = Connectivity(
     ConnectivityState.PORTAL,
-    "The network asks you to log in first. Open a web page and log in; recordings wait and go on by themselves.",
+    "The network asks you to log in first. Open a web page and log in; recordings wait and continue automatically.",
 )
 
-_REACHES = {
+_STATES = {
     FailureCause.OFFLINE: ConnectivityState.OFFLINE,
     FailureCause.NAME: ConnectivityState.NAME,
     FailureCause.REFUSED: ConnectivityState.SERVICE_DOWN,
@@ -80,14 +80,14 @@ _REACHES = {
 
 
 def connectivity_after(error: ClientError) -> Connectivity:
-    """Where the way to the service ended when a request met `error`."""
+    """Connectivity after a request failed with `error`."""
     match error:
         case CaptivePortal():
             return PORTAL
         case ConnectionFailed():
-            reach = _REACHES[error.cause]
+            state = _STATES[error.cause]
         case UnexpectedAnswer():
-            reach = ConnectivityState.FOREIGN
+            state = ConnectivityState.FOREIGN
         case _:
-            reach = ConnectivityState.SERVICE_DOWN
-    return Connectivity(reach, f"{error.sentence} Recordings wait and go on by themselves.")
+            state = ConnectivityState.SERVICE_DOWN
+    return Connectivity(state, f"{error.sentence} Recordings wait and continue automatically.")

@@ -1,4 +1,4 @@
-"""What an error of the service means for the recording at hand and for the whole line: a pure decision."""
+"""What an error of the service means for one recording and for the whole queue: a pure decision."""
 
 from dataclasses import dataclass
 
@@ -34,11 +34,11 @@ _SIZE_FAULTS = frozenset({"EntityTooLarge", "EntityTooSmall"})
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """The service cannot be reached: the line waits and tries again, as long as it takes.
+    """The service cannot be reached: the whole queue waits and retries without a limit.
 
     Attributes:
-        failed: counts as an attempt of the recording at hand too: it was on its way when the line broke, and one at
-            which the line always breaks must not be in the way of the others.
+        failed: also counts as an attempt of this recording, so that a recording which always breaks the connection
+            does not block the others.
     """
 
     failed: bool
@@ -46,7 +46,7 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class HoldQueue:
-    """The whole line waits for a person."""
+    """The whole queue waits for a person."""
 
     sentence: str
     fix: Fix
@@ -54,19 +54,19 @@ class HoldQueue:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """This recording is tried again after a while; `upload_again`: its bytes have to be brought there anew."""
+    """Retry this recording after a delay; `upload_again`: its bytes must be uploaded again."""
 
     upload_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitPause:
-    """The service asks for a pause in this kind of requests; the budget knows for how long."""
+    """The service asks for a pause in this bucket; the request budget knows its length."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsAttention:
-    """This recording waits for a person; the others go on."""
+    """This recording waits for a person; the others continue."""
 
     sentence: str
     fix: Fix
@@ -76,7 +76,7 @@ Verdict = Unreachable | HoldQueue | RetryLater | RateLimitPause | NeedsAttention
 
 
 def classify(error: ClientError) -> Verdict:
-    """Decide what follows from `error`."""
+    """Decide what to do about `error`."""
     match error:
         case Unauthorized():
             return HoldQueue(error.sentence, Fix.ENTER_KEY)
@@ -109,23 +109,24 @@ def classify(error: ClientError) -> Verdict:
 
 
 def may_have_been_taken(error: ClientError) -> bool:
-    """Whether a submit that ended in `error` may have been accepted all the same.
+    """Whether the service may have accepted a submit that ended in `error`.
 
-    A service that failed inside says that nothing was done; looking costs one request, a second analysis a person.
+    An internal error of the service claims that nothing was done. A search costs one request; a second analysis costs
+    credits.
     """
     return isinstance(error, ServiceUnavailable) or may_still_arrive(error)
 
 
 def backoff_s(attempts: int) -> float:
-    """1, 2, 4, 8, 16 seconds, and 16 from then on."""
+    """Delay before a retry: 1, 2, 4, 8, then always 16 seconds."""
     return float(min(FIRST_RETRY_DELAY_S * 2.0 ** min(attempts, 10), LONGEST_DELAY_S))
 
 
 def has_given_up(attempts: int) -> bool:
-    """Whether a recording that failed `attempts` times has had its retries."""
+    """Whether a recording that failed `attempts` times has used its retries."""
     return attempts > MAX_RETRIES
 
 
 def delay_s(attempts: int) -> float:
-    """Seconds until a recording that has failed `attempts` times is tried again."""
+    """Seconds until a recording that has failed `attempts` times is retried."""
     return PATIENCE_S if has_given_up(attempts) else backoff_s(attempts - 1)

@@ -1,4 +1,4 @@
-"""The bytes that go to the service for a recording: FLAC of a take, an imported file as it is where that fits."""
+"""The bytes to upload for a recording: FLAC of a take; an imported file unchanged if it is small enough."""
 
 import hashlib
 import io
@@ -24,7 +24,7 @@ _CONTENT_TYPES: dict[Container, AudioContentType] = {
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is sent for a recording, and the digest of it."""
+    """The content to upload, and its digest."""
 
     content_type: AudioContentType
     content: bytes = field(repr=False)
@@ -36,10 +36,10 @@ class Upload:
 
 
 def upload_of(library: Library, item: RecordingItem) -> Upload:
-    """The upload of a recording; the same bytes each time. Encoding takes seconds for a long take.
+    """The upload of a recording; the same bytes each time. Encoding a long take takes seconds.
 
     Raises:
-        SealedError: the sound cannot be read from the disk.
+        EncryptedFileError: the sound cannot be read from the disk.
         ValueError: it is too large even at the lowest rate.
     """
     if item.imported and item.trim_s is None:

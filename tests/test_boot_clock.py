@@ -4,10 +4,10 @@ import subprocess
 import sys
 import time
 
-from vbdesk.capture import boot_clock
-from vbdesk.capture.boot_clock import boot_time
+from vbdesk import boot_clock
+from vbdesk.boot_clock import boot_time
 
-TELL = "from vbdesk.capture.boot_clock import boot_time; print(boot_time().boot_id, boot_time().seconds)"
+TELL = "from vbdesk.boot_clock import boot_time; print(boot_time().boot_id, boot_time().seconds)"
 
 
 def told_by_another_process():

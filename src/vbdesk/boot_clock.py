@@ -3,19 +3,18 @@
 import ctypes
 import sys
 import time
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-from vbdesk.contract.ids import new_id
 
 _LINUX_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True, slots=True)
 class BootTime:
-    """Seconds since a start of a computer; only times with the same `boot_id` can be compared."""
+    """Seconds since a computer started; comparable only with times of the same `boot_id`."""
 
     boot_id: str
     seconds: float
@@ -28,10 +27,10 @@ def boot_time() -> BootTime:
 
 @cache
 def _boot_id() -> str:
-    """Names this start of this computer; where the system does not tell, this run of the program."""
+    """An id of this start of the computer; of this process where the system has none."""
     with suppress(OSError, AttributeError, ValueError):
         return _system_boot_id()
-    return new_id()
+    return str(uuid.uuid4())
 
 
 if sys.platform == "darwin":
@@ -44,12 +43,12 @@ if sys.platform == "darwin":
         return text.value.decode("ascii")
 
     def _seconds() -> float:
-        return time.clock_gettime(time.CLOCK_MONOTONIC_RAW)  # mach_continuous_time, which goes on during sleep
+        return time.clock_gettime(time.CLOCK_MONOTONIC_RAW)  # mach_continuous_time, which counts sleep too
 
 elif sys.platform == "win32":
 
     def _system_boot_id() -> str:
-        """The machine and the number of its start: the number alone is the same on many machines."""
+        """The machine's id and the count of its starts, which alone is not unique."""
         import winreg
 
         session = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
