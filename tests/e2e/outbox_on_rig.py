@@ -58,7 +58,7 @@ def main(folder: Path, speech: Path, text: float) -> None:
     desk.start_watched(folder / "watch.json", text)
     desk.wait("text", "Subject")
     desk.go("Outbox")
-    desk.wait("label", "ask whoever runs the service")
+    desk.wait("label", "ask the operator of the service")
     desk.wait("table cell", "State: Waiting")
     desk.count_stalls(folder / "watch.json")
     desk.look("outbox-unreachable")

@@ -138,7 +138,7 @@ def test_each_failure_of_the_keyring_has_its_sentence(backend, failure, error, w
 
 
 def test_a_reader_is_not_kept_by_a_dialog_and_gets_the_secret_once_it_is_answered(backend):
-    vault = KeyringVault(patience_s=0.02)
+    vault = KeyringVault(read_timeout_s=0.02)
     vault.set(NAME, "one")
     backend.locked = True
     for _ in range(3):
@@ -164,7 +164,7 @@ def test_a_dismissed_dialog_is_not_opened_again_until_a_person_wants_it(backend)
 
 
 def test_a_dialog_dismissed_after_its_reader_went_is_remembered_too(backend):
-    vault = KeyringVault(patience_s=0.02)
+    vault = KeyringVault(read_timeout_s=0.02)
     backend.locked = True
     with pytest.raises(VaultWaiting):
         vault.get(NAME)
@@ -228,7 +228,7 @@ def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(back
 
 
 def test_a_keyring_that_hangs_keeps_nobody_who_writes_unasked(backend):
-    vault = KeyringVault(patience_s=0.02)
+    vault = KeyringVault(read_timeout_s=0.02)
     backend.locked = True
     with pytest.raises(VaultWaiting):
         vault.set_without_prompt(NAME, "two")
@@ -236,7 +236,7 @@ def test_a_keyring_that_hangs_keeps_nobody_who_writes_unasked(backend):
 
 
 def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
-    vault = KeyringVault(patience_s=0.02)
+    vault = KeyringVault(read_timeout_s=0.02)
     vault.set(NAME, "one")
     backend.locked = True
     said, pauses = [], []

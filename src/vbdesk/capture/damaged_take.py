@@ -52,7 +52,7 @@ class Salvage:
         intact: whether every block up to `tail_bytes` decrypts in its place, so that the take opens normally.
         tail_bytes: bytes after the last block that decrypts; 0 after the closing block.
         lost_s: how much sound is missing between the parts and at the end, an estimate.
-        proved: whether a digest proves that no sound is missing, whatever else is damaged.
+        proved: whether a digest proves that no sound is missing, even if other parts are damaged.
     """
 
     parts: tuple[ReadablePart, ...]

@@ -2,7 +2,7 @@
 
 A block is `kind (1 byte) | length of the plain text (4 bytes, little endian) | AES-256-GCM cipher text with its tag`.
 Its index is the nonce and its kind is authenticated. So a block that decrypts is unchanged, and its place in the take
-is known wherever it is in the file.
+is known from its index, even if it was moved in the file.
 """
 
 import struct

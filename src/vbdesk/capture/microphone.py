@@ -83,7 +83,7 @@ class PortAudioMicrophone:
             return portaudio.answered(opened, PortAudioStream.close)
         except portaudio.SoundSystemHangs as error:
             raise MicrophoneError(
-                f"{error} Nothing was recorded; wait a moment and try again, or start the computer anew."
+                f"{error} Nothing was recorded; wait a moment and try again, or restart the computer."
             ) from error
 
 

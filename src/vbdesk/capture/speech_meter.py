@@ -37,7 +37,7 @@ class SpeechProgress:
     Attributes:
         speech_s, sound_s: seconds of speech, and of any voiced sound, in the whole take.
         task_speech_s, task_sound_s: the same since the present task began.
-        speaking: whether somebody speaks now.
+        speaking: whether there is speech now.
     """
 
     speech_s: float = 0.0

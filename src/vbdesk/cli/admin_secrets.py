@@ -36,7 +36,7 @@ def create(
     if file.path.exists():
         fail(f"There is a key file already: {file.path}. To change the key, use vbdesk admin secrets rotate.")
     if settings.database_url or settings.database_file.exists():
-        _see_to_sealed(data_dir, file, forget=forget_webhooks)
+        _check_encrypted_secrets(data_dir, file, forget=forget_webhooks)
     try:
         make_private(file.path.parent)
         file.create()
@@ -158,7 +158,7 @@ def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:
     return [key.name for key in keys if kept and key not in kept]
 
 
-def _see_to_sealed(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
+def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
     """Refuse to replace a needed key file, or forget what needs it."""
     from vbdesk.service.resealing import any_sealed, forget_sealed
     from vbdesk.service.secret_box import missing_but_needed

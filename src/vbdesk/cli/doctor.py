@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, DiagnosticFinding
 
 NEEDS_MENDING = 1
-_KEYRING_PATIENCE_S = 60.0  # a person may have to type a password first
+_KEYRING_TIMEOUT_S = 60.0  # a person may have to type a password first
 _MARKS = {"good": "ok", "notice": "note", "mend": "MEND"}
 
 
@@ -52,7 +52,7 @@ def doctor(
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = desk_paths(data_dir)
-    around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S))
+    around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
     diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
         print_json(diagnosis.facts)

@@ -36,9 +36,9 @@ class AudioSource:
     def from_path(cls, path: Path) -> Self:
         """A file; its extension determines the format.
 
-        Raises:
-    ValueError: the extension is not that of one of the four formats.
-            OSError: the file cannot be read.
+            Raises:
+        ValueError: the extension is not that of one of the four formats.
+                OSError: the file cannot be read.
         """
         content_type = CONTENT_TYPES.get(path.suffix.lower())
         if content_type is None:

@@ -53,17 +53,17 @@ class Client:
     ) -> None:
         """Prepare a client; nothing is sent yet.
 
-        Args:
-            base_url: address of the service, http or https.
-            credentials: account and key.
-    plan: keep requests within this plan's rate limits; without it only refusals slow the client down.
-    budget: keep within this budget, shared with others that use the account; replaces `plan`.
-    retries: when to retry; by default as the interface recommends.
-    clock: the system's if None.
-    transport: replaces the network in tests.
+            Args:
+                base_url: address of the service, http or https.
+                credentials: account and key.
+        plan: keep requests within this plan's rate limits; without it only refusals slow the client down.
+        budget: keep within this budget, shared with others that use the account; replaces `plan`.
+        retries: when to retry; by default as the interface recommends.
+        clock: the system's if None.
+        transport: replaces the network in tests.
 
-        Raises:
-            ValueError: the address is not one.
+            Raises:
+                ValueError: the address is not one.
         """
         self._base_url = _checked(base_url)
         self._account_id = credentials.account_id
@@ -89,8 +89,8 @@ class Client:
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """A client of the account in the environment, within its plan; see `vbdesk.client.environment`.
 
-        Raises:
-    ValueError: a variable is missing or invalid.
+            Raises:
+        ValueError: a variable is missing or invalid.
         """
         account = account_in(environ)
         return cls(account.base_url, account.credentials, plan=account.plan)

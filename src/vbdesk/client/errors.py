@@ -79,13 +79,13 @@ class FailureCause(StrEnum):
 _CAUSES = {
     FailureCause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
     FailureCause.NAME: "the network does not know its name. Check the connection and the service's address.",
-    FailureCause.REFUSED: "nothing is running at its address. Wait for it, or ask whoever runs the service.",
-    FailureCause.PROXY: "the proxy of this network does not let it through. Ask whoever runs the network.",
+    FailureCause.REFUSED: "nothing is running at its address. Wait for it, or ask the operator of the service.",
+    FailureCause.PROXY: "the proxy of this network does not let it through. Ask the operator of the network.",
     FailureCause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
     FailureCause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
-    "else ask whoever runs the service.",
+    "else ask the operator of the service.",
     FailureCause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time "
-    "here; if they are right, ask whoever runs the service.",
+    "here; if they are right, ask the operator of the service.",
     FailureCause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
 }
 

@@ -49,16 +49,16 @@ class Jobs:
     ) -> Job:
         """Poll every 2 to 5 seconds until the job has ended, and return it: done, failed or timed out.
 
-        Args:
-            job_id: the job.
-    cancel: set to stop waiting; the job itself continues.
-            timeout_s: give up after this time.
-            on_change: called with the job whenever its status has changed.
+            Args:
+                job_id: the job.
+        cancel: set to stop waiting; the job itself continues.
+                timeout_s: give up after this time.
+                on_change: called with the job whenever its status has changed.
 
-        Raises:
-            TimeoutError: it has not ended within `timeout_s`.
-            Cancelled: `cancel` was set.
-            ClientError: it could not be read.
+            Raises:
+                TimeoutError: it has not ended within `timeout_s`.
+                Cancelled: `cancel` was set.
+                ClientError: it could not be read.
         """
         return next(self.wait_each([job_id], cancel=cancel, timeout_s=timeout_s, on_change=on_change))
 

@@ -1,7 +1,7 @@
 """Import a bundle of another computer: all of it, or nothing.
 
-Every recording keeps its ids and its time, so the search at the service finds it whoever sent it. It enters the queue
-as one that the service may have already: that search comes before anything is sent.
+Every recording keeps its ids and its time, so the search at the service finds it even if another computer sent it. It
+enters the queue as one that the service may have already: that search comes before anything is sent.
 """
 
 import contextlib

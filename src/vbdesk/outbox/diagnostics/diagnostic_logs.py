@@ -24,7 +24,7 @@ def log_lines(folder: Path, private: Iterable[str]) -> list[str]:
     return [_hidden(line, private) for line in last_lines(folder, LOG_LINES) if _OUR_LINE.fullmatch(line)]
 
 
-def crash_places(folder: Path, private: Iterable[str]) -> list[str]:
+def crash_locations(folder: Path, private: Iterable[str]) -> list[str]:
     """Where native code crashed last: file names, lines and functions, without folders."""
     try:
         lines = (folder / CRASH_NAME).read_text(encoding="utf-8", errors="replace").splitlines()[-CRASH_LINES:]

@@ -26,7 +26,7 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.outbox.diagnostics.diagnostic_logs import crash_places, log_lines, service_log_counts
+from vbdesk.outbox.diagnostics.diagnostic_logs import crash_locations, log_lines, service_log_counts
 from vbdesk.outbox.diagnostics.library_facts import (
     LibraryFacts,
     known_words,
@@ -169,7 +169,7 @@ def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: 
     facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
     private = _private_words(around, profiles, [word for each in examinations for word in each.known_words])
     facts["log"] = log_lines(around.data_dir, private)
-    facts["crashes"] = crash_places(around.data_dir, private)
+    facts["crashes"] = crash_locations(around.data_dir, private)
     facts["service_log"] = service_log_counts(around.data_dir / "service" / "service.log")
     return Diagnosis(tuple(findings), facts)
 

@@ -182,7 +182,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
         _clipping(quality, texts.clipping),
         _loudness(quality, texts.loudness),
     )
-    overall, sentence = _verdict(rows, texts.overall)
+    overall, sentence = _overall_rating(rows, texts.overall)
     if max(audio.samples.max(), -int(audio.samples.min())) <= SILENT_PEAK:
         overall, sentence = "bad", f"{texts.overall.bad} {silence_advice()}"
     enhancement = detect_enhancement(frame_levels(audio.samples, audio.sample_rate))
@@ -282,7 +282,7 @@ def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> str:
     return text.format(**values)
 
 
-def _verdict(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
+def _overall_rating(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
     """The worst row determines the rating; of several, the first."""
     failing = next((row for row in rows if row.verdict is CheckRating.FAIL), None)
     if failing is not None:

@@ -7,7 +7,7 @@ the library: a log that was truncated, or replaced by an older one, does not mat
 by an older one cannot be detected here.
 
 An entry holds nothing that was said, measured or written, and names nobody: take ids are random, and the account id
-stands for the user.
+represents the user.
 """
 
 import hmac
@@ -264,7 +264,7 @@ def _entries(database: sqlite3.Connection) -> Iterator[AuditEntry]:
 
 
 def _text(value: object) -> str:
-    """What stands in a column, whatever somebody has put there."""
+    """A column as text, even if somebody else has written another type."""
     return value if isinstance(value, str) else repr(value)
 
 
@@ -279,7 +279,7 @@ def _follow(cipher: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead
             return _broken(count, due, f"Entry {due} is not as vbdesk wrote it, or does not belong there.")
         count, mac = due, entry.mac
     if head is None:
-        return _broken(count, count + 1, "What tells where the log ends was changed, so entries may be missing there.")
+        return _broken(count, count + 1, "The mark at the end of the log was changed, so entries may be missing there.")
     if count < head.count:
         gap = f"Entry {head.count} is" if head.count == count + 1 else f"Entries {count + 1} to {head.count} are"
         return _broken(count, count + 1, f"{gap} missing at its end.")

@@ -23,8 +23,8 @@ OLDER_COPY = (
     "list back if there is one."
 )
 MARK_MISSING = (
-    "The file that tells how far the list of recordings had come is missing or damaged, so an older copy may have been "
-    "put back. Compare the list with your notes."
+    "The file with the version of the list of recordings is missing or damaged, so an older copy may have been put "
+    "back. Compare the list with your notes."
 )
 KEYRING_MARK_MISSING = (
     "The keyring of this computer does not tell how far the list of recordings had come. The keyring was emptied or "

@@ -325,9 +325,7 @@ class Library(RecordingList):
         service_time = self.times.service_time()
         if service_time is not None and moment > service_time + TOLERANCE:
             told, now = clock_words(moment, service_time)
-            raise NotAllowed(
-                f"By the service's clock it is {now} now, so {told} is in the future. Enter another time."
-            )
+            raise NotAllowed(f"By the service's clock it is {now} now, so {told} is in the future. Enter another time.")
         return item
 
     def _with_correctable_time(self, take_id: str, moment: datetime) -> RecordingItem:
@@ -354,7 +352,7 @@ class Library(RecordingList):
         """
         with _or_else(lambda: self._sounds.undo_move_to_trash(take_id)), self.store.changing():
             if self.store.get(take_id).state is not OutboxState.CHECKED:
-                raise NotAllowed("Only a recording that waits here can be put away.")
+                raise NotAllowed("Only a recording that waits here can be moved to the trash.")
             trashed = TrashedRecording(take_id, self.store.row(take_id))
             if self.erasures is not None:  # an earlier attempt may have reached the service
                 self.erasures.add(take_id, ErasureScope.EVERYTHING, ready=False)

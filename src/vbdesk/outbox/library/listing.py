@@ -30,7 +30,7 @@ class RecordingList:
             conditions.append("group_id = ?")
             values.append(only.group_id)
         if only.states is not None:
-            faulty = self.store.faulty  # these need attention, whatever their rows say
+            faulty = self.store.faulty  # these need attention, even if their rows have another state
             conditions.append(f"(state IN ({_marks(only.states)}) OR take_id IN ({_marks(faulty)}))")
             values.extend([*only.states, *faulty])
         where = " AND ".join(conditions)

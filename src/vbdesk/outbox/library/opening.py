@@ -19,7 +19,7 @@ from vbdesk.outbox.library.integrity_check import (
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
-from vbdesk.outbox.profiles.vault import PATIENCE_S, Vault, VaultError
+from vbdesk.outbox.profiles.vault import READ_TIMEOUT_S, Vault, VaultError
 from vbdesk.privacy import FILE_MODE, make_private, tighten
 
 LOCK_NAME = "library.lock"
@@ -102,7 +102,7 @@ class LockedLibrary(Library):
         """Close the database and release the lock. Waits some seconds for the keyring, unless it was stopped."""
         if self._mark_thread is not None:
             self._mark_thread.ask_to_stop()
-            self._mark_thread.wait(PATIENCE_S + 1)
+            self._mark_thread.wait(READ_TIMEOUT_S + 1)
         try:
             super().close()
         finally:

@@ -1,7 +1,7 @@
 """Whether the time of a recording is right, as far as the service's clock can tell. Pure functions.
 
 `recorded_at` comes from the computer's clock, which may be set wrong. So each take also stores the computer's uptime at
-its start. One answer of the service during the same uptime then gives the right time, whatever the clock was set to. A
+its start. One answer of the service during the same uptime then gives the right time, independent of the clock. A
 take of another uptime is between the last time that the service had confirmed before it, and the first one after it.
 """
 
@@ -223,34 +223,34 @@ def _bounded(
 
 _SUGGESTED = {
     True: (
-        "The clock here was ahead: it gave {told} for this recording, and by the service's clock it was {suggested}. "
+        "The clock here was ahead: it gave {noted} for this recording, and by the service's clock it was {suggested}. "
         "Decide which time is right. It is not sent before."
     ),
     False: (
-        "The clock here was behind: it gave {told} for this recording, and by the service's clock it was {suggested}. "
+        "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was {suggested}. "
         "Decide which time is right. It is not sent before."
     ),
 }
 _BETWEEN = (
-    "The clock here was wrong: it gave {told} for this recording, and by the service's clock it was after {after} and "
+    "The clock here was wrong: it gave {noted} for this recording, and by the service's clock it was after {after} and "
     "not later than {before}. Decide which time is right. It is not sent before."
 )
 _AFTER = (
-    "The clock here was behind: it gave {told} for this recording, and by the service's clock it was after {after}. "
+    "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was after {after}. "
     "Decide which time is right. It is not sent before."
 )
 _NOT_LATER = (
-    "The time of this recording is {told}, and by the service's clock it was made not later than {before}. Decide "
+    "The time of this recording is {noted}, and by the service's clock it was made not later than {before}. Decide "
     "which time is right. It is not sent before."
 )
 _TOO_OLD = (
-    "The clock here was wrong: it gave {told} for this recording, and this program did not exist then. Decide which "
+    "The clock here was wrong: it gave {noted} for this recording, and this program did not exist then. Decide which "
     "time is right. It is not sent before."
 )
 
 
 _CORRECTED = (
-    "The time of this recording was corrected from {original} to {told}. {known}Decide which time is right. It is not "
+    "The time of this recording was corrected from {original} to {noted}. {known}Decide which time is right. It is not "
     "sent before."
 )
 
@@ -266,28 +266,28 @@ def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime |
     if original is not None:
         return _corrected_sentence(recorded_at, doubt, original)
     if doubt.suggested is not None:
-        told, suggested = clock_words(recorded_at, doubt.suggested)
-        return _SUGGESTED[recorded_at > doubt.suggested].format(told=told, suggested=suggested)
+        noted, suggested = clock_words(recorded_at, doubt.suggested)
+        return _SUGGESTED[recorded_at > doubt.suggested].format(noted=noted, suggested=suggested)
     if doubt.after is not None and doubt.before is not None:
-        told, after, before = clock_words(recorded_at, doubt.after, doubt.before)
-        return _BETWEEN.format(told=told, after=after, before=before)
+        noted, after, before = clock_words(recorded_at, doubt.after, doubt.before)
+        return _BETWEEN.format(noted=noted, after=after, before=before)
     if doubt.after is not None:
-        told, after = clock_words(recorded_at, doubt.after)
-        return _AFTER.format(told=told, after=after)
+        noted, after = clock_words(recorded_at, doubt.after)
+        return _AFTER.format(noted=noted, after=after)
     if doubt.before is not None and recorded_at > doubt.before:
-        told, before = clock_words(recorded_at, doubt.before)
-        return _NOT_LATER.format(told=told, before=before)
-    (told,) = clock_words(recorded_at)
-    return _TOO_OLD.format(told=told)
+        noted, before = clock_words(recorded_at, doubt.before)
+        return _NOT_LATER.format(noted=noted, before=before)
+    (noted,) = clock_words(recorded_at)
+    return _TOO_OLD.format(noted=noted)
 
 
 def _corrected_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> str:
     bounds = {"after": doubt.after, "not later than": doubt.before}
     known = {"at": doubt.suggested} if doubt.suggested else {words: at for words, at in bounds.items() if at}
-    first, told, *others = clock_words(original, recorded_at, *known.values())
+    first, noted, *others = clock_words(original, recorded_at, *known.values())
     when = " and ".join(f"{words} {at}" for words, at in zip(known, others, strict=True))
     sentence = f"By the service's clock it was made {when}. " if when else ""
-    return _CORRECTED.format(original=first, told=told, known=sentence)
+    return _CORRECTED.format(original=first, noted=noted, known=sentence)
 
 
 def clock_words(*moments: datetime) -> list[str]:

@@ -92,7 +92,7 @@ class ServiceTimes:
             items = [self._store.get(take_id)]
         known = self.known()
         referred = [(item, self.doubt(item, known)) for item in items if item.reference is not None]
-        changed = [(item, doubt) for item, doubt in referred if _is_news(item, doubt)]
+        changed = [(item, doubt) for item, doubt in referred if _has_changed(item, doubt)]
         if changed:
             with self._store.changing():
                 for item, doubt in changed:
@@ -112,7 +112,7 @@ class ServiceTimes:
                 store.move(item.take_id, OutboxState.WAITING)
 
 
-def _is_news(item: RecordingItem, doubt: TimeDoubt | None) -> bool:
+def _has_changed(item: RecordingItem, doubt: TimeDoubt | None) -> bool:
     """Whether the doubt has changed for a person; narrower bounds are no change."""
     if item.fault is not None or item.fix not in (None, Fix.SET_CLOCK):
         return False

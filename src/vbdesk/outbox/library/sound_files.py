@@ -127,7 +127,7 @@ class SoundFiles:
         Call it within the transaction that deletes its key, before that.
         """
         self._drop_copies()
-        self._keys_away += self._sealed_keys([take_id])
+        self._keys_away += self._encrypted_keys([take_id])
         self._store.path(take_id).replace(self._away(take_id))
 
     def restore_from_trash(self, take_id: str) -> None:
@@ -137,7 +137,7 @@ class SoundFiles:
     def undo_move_to_trash(self, take_id: str) -> None:
         """Undo `move_to_trash` after its transaction was rolled back."""
         if self._is_known(take_id):
-            kept = self._sealed_keys([take_id])
+            kept = self._encrypted_keys([take_id])
             self._keys_away = [key for key in self._keys_away if key not in kept]
             if self._away(take_id).exists():
                 self._away(take_id).replace(self._store.path(take_id))
@@ -153,7 +153,7 @@ class SoundFiles:
         It cannot reach old blocks that a disk keeps, or a backup of the disk: see `vbdesk.capture.take_keys`.
         """
         self._drop_copies()
-        gone = self._sealed_keys(take_ids)
+        gone = self._encrypted_keys(take_ids)
         self._store.after_commit(lambda: self._destroy(take_ids, gone))
 
     def empty_trash(self) -> None:
@@ -212,7 +212,7 @@ class SoundFiles:
             if older_than_s is None or now - copy.stat().st_mtime > older_than_s:
                 copy.unlink()
 
-    def _sealed_keys(self, take_ids: Collection[str]) -> list[bytes]:
+    def _encrypted_keys(self, take_ids: Collection[str]) -> list[bytes]:
         keys = [self._store.row(take_id)["take_key"] for take_id in take_ids]
         return [key for key in keys if isinstance(key, bytes)]
 
@@ -284,7 +284,7 @@ class SoundFiles:
 
 
 def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | None) -> TakeAudio:
-    """Read the whole sound of a library take, whatever else in its file is damaged.
+    """Read the whole sound of a library take, even if other parts of its file are damaged.
 
     Args:
         path: its file.

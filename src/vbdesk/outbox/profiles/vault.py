@@ -13,9 +13,9 @@ from enum import Enum, auto
 from typing import Any, Protocol, TypeVar
 
 SERVICE_NAME = "vbdesk"
-PATIENCE_S = 3.0
+READ_TIMEOUT_S = 3.0
 """Timeout of a reader; an unlocked keyring takes 5 to 500 ms."""
-PERSONS_PATIENCE_S = 120.0
+PROMPT_TIMEOUT_S = 120.0
 """Timeout of a writer: a person has just started it and sees the dialog."""
 ASK_EVERY_S = 1.0
 
@@ -72,25 +72,25 @@ class KeyringVault:
     started them.
     """
 
-    def __init__(self, timeout_s: float = PATIENCE_S, persons_patience_s: float = PERSONS_PATIENCE_S) -> None:
-        self._patience_s, self._persons_patience_s = timeout_s, persons_patience_s
+    def __init__(self, read_timeout_s: float = READ_TIMEOUT_S, prompt_timeout_s: float = PROMPT_TIMEOUT_S) -> None:
+        self._read_timeout_s, self._prompt_timeout_s = read_timeout_s, prompt_timeout_s
         self._turn = threading.Lock()
         self._call: _Call | None = None
         self._dismissed = False
 
     def get(self, name: str) -> str | None:
         """The secret called `name`; None if there is none."""
-        return self._ask(lambda keyring: self._read(keyring, name), self._patience_s)
+        return self._ask(lambda keyring: self._read(keyring, name), self._read_timeout_s)
 
     def get_without_prompt(self, name: str) -> str | None:
         """As `get`, for work that no person started: a locked keyring raises, and no dialog opens."""
         return self._ask(
-            lambda keyring: self._read(keyring, name, may_ask=False), self._patience_s, note=lambda error: None
+            lambda keyring: self._read(keyring, name, may_ask=False), self._read_timeout_s, note=lambda error: None
         )
 
     def set(self, name: str, secret: str) -> None:
         """Store `secret` as `name`."""
-        self._ask(lambda keyring: keyring.set_password(SERVICE_NAME, name, secret), self._persons_patience_s)
+        self._ask(lambda keyring: keyring.set_password(SERVICE_NAME, name, secret), self._prompt_timeout_s)
 
     def set_without_prompt(self, name: str, secret: str) -> None:
         """As `set`, for work that no person started: a locked keyring raises, and no dialog opens."""
@@ -103,7 +103,7 @@ class KeyringVault:
                 raise _locked()
             keyring.set_password(SERVICE_NAME, name, secret)
 
-        self._ask(question, self._patience_s, note=lambda error: None)
+        self._ask(question, self._read_timeout_s, note=lambda error: None)
 
     def delete(self, name: str) -> None:
         """Delete `name` if it exists."""
@@ -119,7 +119,7 @@ class KeyringVault:
                         "The keyring did not delete the key. Delete it in the system's password manager."
                     ) from None
 
-        self._ask(question, self._persons_patience_s)
+        self._ask(question, self._prompt_timeout_s)
 
     def allow_prompt(self) -> None:
         """Allow the keyring's dialog again, as a person wants. Quick."""

@@ -23,7 +23,7 @@ from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES
 from vbdesk.outbox.library.states import Fix
 
 LONGEST_DELAY_S = 16.0
-PATIENCE_S = 900.0  # a recording that failed too often is tried again after this, or when the service is back
+POSTPONED_S = 900.0  # delay after the last retry, unless the service is back earlier
 KEY_USED = (
     "The service has the key of this recording for another one, so it was not sent. "
     "It is kept, and can be sent again at its price."
@@ -129,4 +129,4 @@ def has_given_up(attempts: int) -> bool:
 
 def delay_s(attempts: int) -> float:
     """Seconds until a recording that has failed `attempts` times is retried."""
-    return PATIENCE_S if has_given_up(attempts) else backoff_s(attempts - 1)
+    return POSTPONED_S if has_given_up(attempts) else backoff_s(attempts - 1)

@@ -8,7 +8,7 @@ from vbdesk.client import RequestBudget
 from vbdesk.client.submission_recovery import SEARCH_AFTER_S
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
-from vbdesk.outbox.sync.error_policy import PATIENCE_S
+from vbdesk.outbox.sync.error_policy import POSTPONED_S
 from vbdesk.outbox.sync.upload_queue import PendingEvent
 
 POLL_GROWTH = 1.25
@@ -101,8 +101,8 @@ class Planner:
         self._polled_at = -SCARCE_TURN_S
         self._meanwhile_due = 0.0
         self._searches: dict[str, list[float]] = {}  # event id: when each remaining search is due
-        self._looks: dict[str, float] = {}  # take id: when due
-        self._looked: set[str] = set()  # take ids
+        self._handed_over_due: dict[str, float] = {}  # take id: when due
+        self._searched_take_ids: set[str] = set()  # take ids
         self._subjects: dict[str, float] = {}  # group id: when due, in the order of results
         self._credits_due = 0.0
 
@@ -137,7 +137,7 @@ class Planner:
 
     # State changes
 
-    def followed(self, event: PendingEvent, *, taken: bool = False, odd: bool = False) -> None:
+    def polled(self, event: PendingEvent, *, taken: bool = False, odd: bool = False) -> None:
         """A job was polled, or has just been accepted (`taken`); `odd`: its answer was invalid."""
         now = self._clock.monotonic()
         shortest, longest = POLL_INTERVAL_S
@@ -169,15 +169,15 @@ class Planner:
             self._searches[event.event_id] = left
         return not left
 
-    def looked_for(self, event: PendingEvent, *, answered: bool = False) -> None:
+    def searched_for_handed_over(self, event: PendingEvent, *, answered: bool = False) -> None:
         """A search for a recording that was handed over began, or was `answered`."""
-        self._looks[event.take_id] = self._clock.monotonic() + HANDED_OVER_EVERY_S
+        self._handed_over_due[event.take_id] = self._clock.monotonic() + HANDED_OVER_EVERY_S
         if answered:
-            self._looked.add(event.take_id)
+            self._searched_take_ids.add(event.take_id)
 
-    def has_looked_for(self, handed_over: list[PendingEvent]) -> bool:
+    def has_searched_for(self, handed_over: list[PendingEvent]) -> bool:
         """Whether each of these was searched for at least once."""
-        return all(event.take_id in self._looked for event in handed_over)
+        return all(event.take_id in self._searched_take_ids for event in handed_over)
 
     def read_subject(self, group_id: str, in_s: float = 0.0) -> None:
         """Plan to read a subject's trajectory."""
@@ -247,7 +247,7 @@ class Planner:
                 yield _Planned((6, place), max(due - now, room_s), ReadSubject(group_id))
         yield _Planned((7, 0.0), max(self._credits_due - now, room_s), ReadCredits())
         for event in handed_over:
-            due = self._looks.setdefault(event.take_id, now)
+            due = self._handed_over_due.setdefault(event.take_id, now)
             yield _Planned((8, due), max(due - now, room_s), FindHandedOver(event))
 
     def _room_s(self, bucket: Bucket, now: float, leave: int | None = None) -> float:
@@ -258,4 +258,4 @@ class Planner:
     def _until(self, moment: datetime | None) -> float:
         """Seconds until a time of day; 0 if it is further away than any delay of ours, since another clock wrote it."""
         wait_s = 0.0 if moment is None else (moment - self._clock.now()).total_seconds()
-        return wait_s if wait_s <= PATIENCE_S else 0.0
+        return wait_s if wait_s <= POSTPONED_S else 0.0

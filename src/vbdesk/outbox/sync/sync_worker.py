@@ -162,7 +162,7 @@ class SyncWorker:
 
     def has_checked_service(self) -> bool:
         """Whether this run has searched the service for all that was handed over. Not for the GUI thread."""
-        return self._planner.has_looked_for(self._queue.handed_over())
+        return self._planner.has_searched_for(self._queue.handed_over())
 
     # The loop
 

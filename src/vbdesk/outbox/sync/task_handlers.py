@@ -144,7 +144,7 @@ class TaskHandlers:
             self._begin_following(event, found.job_id)
         elif not self._planner.searched(event):
             return
-        elif found is not None or self._is_perhaps_outside(event, item):
+        elif found is not None or self._may_be_outside_group(event, item):
             by_another = event.shared and event.asked_service_at is None
             self._queue.need_attention(event, MAY_BE_SENT if by_another else UNPROVEN, Fix.SEND_AGAIN)
         else:
@@ -152,15 +152,15 @@ class TaskHandlers:
 
     def find_handed_over(self, event: PendingEvent) -> None:
         """Search for a recording that was handed over: another computer may have sent it."""
-        self._planner.looked_for(event)
+        self._planner.searched_for_handed_over(event)
         found = self._found_in_group(event, self._queue.item(event))
         if isinstance(found, ProvenJob):
             self._begin_following(event, found.job_id)
-        self._planner.looked_for(event, answered=True)
+        self._planner.searched_for_handed_over(event, answered=True)
 
     def poll_job(self, event: PendingEvent) -> None:
         """Read the state of a job, and store its result."""
-        self._planner.followed(event)
+        self._planner.polled(event)
         try:
             with self._connection.requesting(Bucket.POLLING) as client:
                 job = client.jobs.get(self._queue.item(event).job_id or "")
@@ -169,7 +169,7 @@ class TaskHandlers:
             self._queue.need_attention(event, reason, Fix.TRY_AGAIN)
             return
         except UnexpectedAnswer:
-            self._planner.followed(event, odd=True)
+            self._planner.polled(event, odd=True)
             raise
         if self._queue.apply_job(event, job):
             self._planner.ended(event)
@@ -326,7 +326,7 @@ class TaskHandlers:
 
     def _begin_following(self, event: PendingEvent, job_id: str) -> None:
         self._queue.mark_taken(event, job_id)
-        self._planner.followed(event, taken=True)
+        self._planner.polled(event, taken=True)
         self._taken_at[event.take_id] = self._clock.monotonic()
 
     def _confirmed_time(self) -> datetime | None:
@@ -352,7 +352,7 @@ class TaskHandlers:
             page, pages = page + 1, answer.total_pages
         return find_own_job(item, found, self._queue.is_known_job, event.asked_service_at)
 
-    def _is_perhaps_outside(self, event: PendingEvent, item: RecordingItem) -> bool:
+    def _may_be_outside_group(self, event: PendingEvent, item: RecordingItem) -> bool:
         """Whether a similar job is outside the group: somebody may have deleted the group."""
         asked_at = event.asked_service_at
         if asked_at is None and not event.shared and self._confirmed_time() is None:
