@@ -67,7 +67,7 @@ def record(desk: Desktop, subject: str, speech: Path = SPEECH) -> None:
 
 
 def room(desk: Desktop) -> None:
-    """Have the room listened to: a quiet one, which a virtual microphone does not have by itself."""
+    """Check the room while a virtual microphone plays faint noise."""
     with tempfile.TemporaryDirectory() as here:
         noise = Path(here) / "room.wav"
         soundfile.write(noise, 10 ** (ROOM_DBFS / 20) * np.random.default_rng(1).normal(size=8 * 48_000), 48_000)

@@ -20,10 +20,10 @@ from figures import Row, judged, show
 from sqlalchemy import Connection
 
 from vbdesk.contract.limits import PAGE_SIZE
-from vbdesk.service.db.groups import groups
+from vbdesk.service.engine.queue_state import read_queue_state
 from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.kernel.db.groups import groups
 from vbdesk.service.webhooks import repository as webhooks
-from vbdesk.service.work.queue_state import read_queue_state
 
 ROUNDS = 60
 RECORDS = 100

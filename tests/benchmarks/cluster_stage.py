@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "service" / "cluster")]
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from own_postgresql import OwnPostgresql
 from served import VbdeskProcess
@@ -26,17 +26,16 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.credits import credit_entries
-from vbdesk.service.db.groups import cohort_snapshots, groups, memberships
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.db.session import Database
-from vbdesk.service.db.webhooks import webhook_deliveries
-from vbdesk.service.jobs.reading import parse_result, reading_of
-from vbdesk.service.settings import load_settings
-from vbdesk.service.work.analysis import AnalysisRequest, analyse_file
+from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
+from vbdesk.service.jobs.history_record import parse_result, reading_of
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.credits import credit_entries
+from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.settings import load_settings
 from vbdesk.signs.plugins.source import PluginSource
 
 TESTS = Path(__file__).parents[1]

@@ -26,7 +26,7 @@ import soundfile as sf
 import soxr
 
 from vbdesk.resource_files import resource
-from vbdesk.voice.features import FEATURES, extract
+from vbdesk.voice.features import FEATURES, extract_features
 from vbdesk.voice.pitch_tract import PitchTractModel
 from vbdesk.voice.recording import ANALYSIS_RATE
 
@@ -52,7 +52,7 @@ def own_values(path: Path) -> Values:
     samples, rate = sf.read(path, dtype="float32", always_2d=True)
     mono = samples.mean(axis=1)
     mono = mono if rate == ANALYSIS_RATE else soxr.resample(mono, rate, ANALYSIS_RATE)
-    features = extract(mono.astype(np.float32))
+    features = extract_features(mono.astype(np.float32))
     return {name: math.nan if item.value is None else item.value for name, item in features.items()}
 
 

@@ -17,18 +17,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "service" / "jobs"))
+sys.path.append(str(ROOT / "tests" / "service" / "support"))
 
 from served import Served  # noqa: E402
 
-from vbdesk.service.composition import open_database  # noqa: E402
-from vbdesk.service.db.migrate import upgrade  # noqa: E402
 from vbdesk.service.encryption.data_keys import open_data_keys  # noqa: E402
 from vbdesk.service.encryption.keys import create_key_file, new_key  # noqa: E402
 from vbdesk.service.encryption.recording_files import RecordingFiles  # noqa: E402
-from vbdesk.service.settings import load_settings  # noqa: E402
-from vbdesk.service.work.analysis import AnalysisRequest, analyse_file, prepare  # noqa: E402
-from vbdesk.service.work.slot import _in_memory  # noqa: E402
+from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file, prepare  # noqa: E402
+from vbdesk.service.engine.slot import _in_memory  # noqa: E402
+from vbdesk.service.kernel.db.migrate import upgrade  # noqa: E402
+from vbdesk.service.kernel.db.session import open_database  # noqa: E402
+from vbdesk.service.kernel.settings import load_settings  # noqa: E402
 
 SPEECH = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"
 BAR = 1.03

@@ -19,12 +19,12 @@ from figures import AUDIO, DATA, Row, judged, show
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import Target, listen, read
+from vbdesk.signs.engine import ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 
 TOPIC = "What must not matter"
-MODELS = [Target("model", name.value) for name in ModelName]
+MODELS = [ScoringTarget("model", name.value) for name in ModelName]
 Made = tuple[str, str, float, Callable[[Samples, Path], Path]]
 
 
@@ -60,10 +60,12 @@ def rows() -> Iterator[Row]:
 
 def heard(recording: Recording) -> tuple[dict[str, float | None], dict[str, str]]:
     """Features and the level of every sign."""
-    passage = listen(recording)
+    passage = measure_recording(recording)
     features = {name: item.value for name, item in passage.passages[0].features.items()}
     levels = {
-        f"{model.name} {signal.name}": signal.level for model in MODELS for signal in read(passage, model).signals
+        f"{model.name} {signal.name}": signal.level
+        for model in MODELS
+        for signal in score_recording(passage, model).signals
     }
     return features, levels
 

@@ -13,21 +13,22 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from sample_results import result_json
 
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.app import create_app
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import close_context, open_context, open_database
-from vbdesk.service.context import Context
-from vbdesk.service.db.migrate import upgrade
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.jobs import repository
-from vbdesk.service.observe.requests import MeasureRequests
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.observability.request_metrics import MeasureRequests
+from vbdesk.service.ports.context import Context
 
 PLENTY = {"enterprise": dict.fromkeys(("general", "analyze", "polling"), 10**9)}
 READS = 50

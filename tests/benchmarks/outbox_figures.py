@@ -18,7 +18,7 @@ from pathlib import Path
 
 from figures import Row, judged, reported, show
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 TOPIC = "Outbox"
 KEY = bytes(range(32))
@@ -49,7 +49,7 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
     yield reported(TOPIC, "list again", f"{seen['list_s'] * 1000:.0f} ms")
     yield judged(TOPIC, "counts", "< 50 ms", f"{seen['counts_s'] * 1000:.1f} ms", seen["counts_s"] < STALL_S)
     yield judged(TOPIC, "one change, read", "< 50 ms", f"{seen['change_s'] * 1000:.1f} ms", seen["change_s"] < STALL_S)
-    yield reported(TOPIC, "what the courier has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
+    yield reported(TOPIC, "what the sync worker has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
     yield reported(TOPIC, "one subject, listed", f"{seen['subject_s'] * 1000:.1f} ms")
     yield reported(TOPIC, "memory of all items and rows", f"{seen['memory_mb']:.0f} MB, {size_mb:.0f} MB on disk")
 
@@ -125,6 +125,7 @@ def done_job(job_id: str, result: object) -> dict[str, object]:
 
 def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
+
     from vbdesk.desk.outbox.rows import Circumstances, OutboxRow
     from vbdesk.desk.outbox.sorting import Arranged
     from vbdesk.outbox.library.items import ItemFilter

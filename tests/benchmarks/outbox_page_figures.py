@@ -35,7 +35,6 @@ from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
@@ -152,7 +151,7 @@ def main(count: int) -> int:
         library = LockedLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
         waiting = fill(library, count)
         library.close()
-        theme.install(Theme(Scheme.LIGHT))
+        Theme(Scheme.LIGHT).install()
         with GarbageCollector():
             kept = measure(outside, waiting, count)
         application.processEvents()

@@ -20,7 +20,7 @@ from figures import AUDIO, Row, judged, show, skipped
 from synthetic_voice import make_speech, make_vowel
 
 from vbdesk.voice.f0 import F0Track, track_f0
-from vbdesk.voice.features import extract
+from vbdesk.voice.features import extract_features
 from vbdesk.voice.formants import formant_ceiling, measure_formants
 from vbdesk.voice.harmonicity import measure_harmonicity
 from vbdesk.voice.perturbation import measure_perturbation
@@ -197,7 +197,7 @@ def noise_errors(pitch: int, vowel: str, hnr_db: int) -> tuple[tuple[float, floa
     samples = make_vowel(pitch, vowel, hnr_db=hnr_db, seed=hnr_db).samples
     moments = np.arange(0.5, 2.5, 0.01)
     usual = np.nanmean(measure_harmonicity(samples, moments, FLOOR, f0=np.full(moments.size, float(pitch))))
-    feature = extract(samples)["harmonics_to_noise"].value
+    feature = extract_features(samples)["harmonics_to_noise"].value
     theirs = theirs_in_range = np.nan
     if parselmouth is not None:
         theirs = praat_harmonicity(samples, moments, FLOOR)

@@ -28,13 +28,11 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk.compare.page import build_compare_page
 from vbdesk.desk.ports import Outside
-from vbdesk.desk.result.page import build_result_page
+from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
 from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.desk.ui.theme import Scheme, Theme
@@ -107,7 +105,7 @@ def opening(
         live(0.3)
         sounded.append(1000 * (time.perf_counter() - waited_s() - asked))
         stalls.append(beat.stop())
-        page.left()
+        page.closed()
         until(lambda: not work.busy)
     return [
         (f"{name} painted, the first time", painted[0], 2 * PAINT_MS),
@@ -153,7 +151,7 @@ def main(minutes: int) -> int:
     application = QApplication(sys.argv[:1])
     slowness()
     sys.setswitchinterval(GIVE_WAY_S)
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
     with tempfile.TemporaryDirectory() as here, GarbageCollector():
         workspace = open_workspace(Path(here), tasks)

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import soundfile
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from served import Served, proportional_mb, upload
 
@@ -41,7 +41,7 @@ CALLERS = 4
 BARE = """
 import asyncio, sys
 from fastapi import FastAPI
-from vbdesk.service.servers import bind, origin_of, run_servers
+from vbdesk.service.composition.servers import bind, origin_of, run_servers
 app = FastAPI()
 @app.get("/bare")
 def bare() -> dict[str, str]:

@@ -24,12 +24,12 @@ REPEATS = {60: 5, 300: 3, 1195: 3}
 ANALYSE = """
 import json, sys, time
 from pathlib import Path
-from vbdesk.signs.engine import Target, analyze
+from vbdesk.signs.engine import ScoringTarget, analyze
 from vbdesk.voice.decode import decode
 
 def run(path):
     wall, processor = time.perf_counter(), time.process_time()
-    analyze(decode(path), Target("model", "pulse"))
+    analyze(decode(path), ScoringTarget("model", "pulse"))
     return time.perf_counter() - wall, time.process_time() - processor
 
 warm_up, path, repeats = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])

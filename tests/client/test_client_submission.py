@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from vbdesk.client import FilesInUse, FileToSubmit, JsonLinesDamaged, Target, recorded_at_in_name, submit_files
+from vbdesk.client import FileToSubmit, InUse, JsonLinesDamaged, Target, recorded_at_in_name, submit_files
 from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
-from vbdesk.client.json_lines import JsonLinesFile, exclusive_lock
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.contract.limits import Plan
+from vbdesk.json_lines import JsonLinesFile
 
 PULSE = Target("model", "pulse")
 MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
@@ -165,7 +166,7 @@ def test_the_journal_holds_no_names_and_lets_one_program_in(desk, files, journal
     send(desk, files[:1], journal)
     assert "reading" not in journal.read_text()
     assert journal.stat().st_mode & 0o077 == 0
-    with exclusive_lock(journal.with_name("submitted.jsonl.lock")), pytest.raises(FilesInUse, match="Wait for its end"):
+    with exclusive_lock(journal.with_name("submitted.jsonl.lock")), pytest.raises(InUse, match="Wait for its end"):
         send(desk, files[:1], journal)
 
 

@@ -27,7 +27,6 @@ from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.profiles.profiles import Profile
@@ -93,7 +92,7 @@ def qtbot(qapp, request):
 def look(qapp):
     """Light colours at 100 % text; and after the test, no thread and no running timer."""
     before = set(threading.enumerate())
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     load_shipped_files()
     yield
     deadline = time.monotonic() + HANGS_S

@@ -7,9 +7,8 @@ import pytest
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.heat_map import glyph_colour
-from vbdesk.desk.ui.theme import Scheme, Theme, contrast, mixed
+from vbdesk.desk.ui.theme import Scheme, Theme, app_theme, contrast, mixed
 from vbdesk.desk.ui.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE
@@ -103,9 +102,11 @@ def test_words_of_levels_can_be_read_and_their_shapes_be_seen(levels, colours):
 
 @pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
 def test_shapes_and_figures_can_be_seen_on_the_heat_colours(scheme):
-    theme.install(Theme(scheme, 1.0))
-    active = theme.active()
-    glyphs = [(level, "heat", contrast(glyph_colour(level).name(), active.level(level).heat)) for level in Level]
+    Theme(scheme, 1.0).install()
+    active = app_theme()
+    glyphs = [
+        (level, "heat", contrast(glyph_colour(app_theme(), level).name(), active.level(level).heat)) for level in Level
+    ]
     assert not below(SHAPE, glyphs)
     figures = [(level, found) for level, _, found in glyphs if level in (Level.MODERATE, Level.ELEVATED)]
     figures += [

@@ -7,7 +7,7 @@ from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.local_service import LocalServiceKeeper
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.unlock.pages import RecoveryOfferPage
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
@@ -165,7 +165,7 @@ def test_another_text_size_builds_pages_anew_and_leaves_the_open_one_and_record(
     for key in ("record", "subjects", "account"):
         desk.window.open_page(key)
         pages[key] = desk.window.page()
-    theme.active().set_text_size(1.5)
+    app_theme().set_text_size(1.5)
     assert desk.window.page() is pages["account"]
     desk.window.open_page("subjects")
     assert desk.window.page() is not pages["subjects"]

@@ -25,7 +25,7 @@ from service_books import Books, samples_sha256
 
 from free_ports import free_port
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from served import Served
 

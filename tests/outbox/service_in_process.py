@@ -24,19 +24,20 @@ from vbdesk.client import Credentials
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.app import create_app
-from vbdesk.service.composition import close_context, open_context, open_database
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.embedded_origin import embedded_origin
+from vbdesk.service.composition.open_context import close_context, open_context
+from vbdesk.service.composition.servers import run_servers
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.errors import audio_rejected
-from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
-from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.servers import run_servers
-from vbdesk.service.settings import load_settings
-from vbdesk.service.storage.embedded import embedded_origin
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
 
-sys.path.append(str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from sample_results import result_json
 
@@ -90,7 +91,7 @@ class ServiceInProcess:
         self.context = open_context(settings, database, self._queue, _Inspector(), clock, storage_origin)
         self._api = create_app(self.context)
         self._store = embedded_origin(self.context)
-        self._lifecycle = lifecycle_of(self.context)
+        self._lifecycle = JobLifecycle.of(self.context)
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)
         self.books = Books(folder)
@@ -104,7 +105,7 @@ class ServiceInProcess:
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
-        self._thread.join(10)
+        self._thread.join(60)
         self.books.close()
         close_context(self.context)
 

@@ -348,7 +348,7 @@ def test_a_file_that_decodes_to_more_than_fits_is_refused_within_a_bound(make, t
     content = make()
     assert len(content) < 1e6
     grown, error = grown_mb("sound", content, tmp_path)
-    assert error in ("AudioTooLong", "UnsupportedFormat")
+    assert error in ("RecordingTooLong", "UnsupportedAudio")
     assert grown < 128  # twice 32 MB, while the samples are put together
 
 

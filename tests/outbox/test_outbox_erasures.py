@@ -75,7 +75,7 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
         library.store.keep_trajectory("ward4-0172", b"with the reading of this recording")
     library.erasures.settle(owed)
     assert library.erasures.due() == []
-    assert library.trajectory("ward4-0172") is None
+    assert library.responses.trajectory("ward4-0172") is None
     last = library.store.rows("SELECT what, take_id, detail FROM audit ORDER BY seq DESC LIMIT 1")[0]
     assert tuple(last) == (AuditAction.ERASED_AT_SERVICE, take_id, "everything")
     assert library.findings == ()

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service" / "jobs")]
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service" / "support")]
 
 from keyring_by_socket import KeyringServer
 from served import Served

@@ -59,7 +59,7 @@ def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting_line, new
     while len(read) < 15 and clock.monotonic() < 1000:
         drive(courier, seconds=1)
         assert budget.wait_s(Bucket.GENERAL, clock.monotonic(), 4) == 0
-        read = [item for item in library.list() if library.trajectory(item.group_id) is not None]
+        read = [item for item in library.list() if library.responses.trajectory(item.group_id) is not None]
     assert len(read) == 15
     assert service.refused_by_rate == []
 

@@ -253,7 +253,7 @@ def test_what_version_2_kept_beside_the_recordings_is_still_there(old_folder, cl
     notes = SubjectNotes(library.store)
     assert notes.all() == {"ward4-5": SubjectNote("hoarse", ("left-handed",))}
     assert notes.unread() == {}
-    assert library.trajectory("ward4-5")[0] == b'{"points": []}'
+    assert library.responses.trajectory("ward4-5")[0] == b'{"points": []}'
     assert ResponseCache(library.store).read("credits")[0] == b'{"credits": 7}'
     assert [item.note for item in library.list() if item.released and item.state is OutboxState.WAITING] == ["waiting"]
     assert len(library.changes_since(0).removed) == 1

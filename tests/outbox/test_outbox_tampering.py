@@ -104,7 +104,7 @@ def seen_by_a_person(library):
         library.settings(),
         notes.all(),
         notes.unread(),
-        library.trajectory("ward4-4"),
+        library.responses.trajectory("ward4-4"),
         ResponseCache(library.store).read("credits"),
         sorted(row["job_id"] for row in library.store.rows("SELECT job_id FROM jobs")),
         sorted(row["take_id"] for row in library.store.rows("SELECT take_id FROM removed")),

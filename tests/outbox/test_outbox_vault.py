@@ -17,7 +17,7 @@ from vbdesk.outbox.profiles.vault import (
     VaultLocked,
     VaultMissing,
     VaultWaiting,
-    _Door,
+    _KeyringState,
     keyring_name,
     retry_while_waiting,
 )
@@ -192,7 +192,7 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
     assert vault.get(NAME) == "one"
     backend.locked = True
     with monkeypatch.context() as patch:
-        patch.setattr("vbdesk.outbox.profiles.vault._door", lambda keyring: _Door.LOCKED)
+        patch.setattr("vbdesk.outbox.profiles.vault._keyring_state", lambda keyring: _KeyringState.LOCKED)
         with pytest.raises(VaultLocked):
             vault.set_without_prompt(NAME, "two")
     assert backend.asked == 0
@@ -217,7 +217,7 @@ def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(back
     assert vault.get_without_prompt("another") is None
     backend.locked = True
     with monkeypatch.context() as patch:
-        patch.setattr("vbdesk.outbox.profiles.vault._door", lambda keyring: _Door.LOCKED)
+        patch.setattr("vbdesk.outbox.profiles.vault._keyring_state", lambda keyring: _KeyringState.LOCKED)
         with pytest.raises(VaultLocked):
             vault.get_without_prompt(NAME)
     assert backend.asked == 0

@@ -5,6 +5,7 @@ SERVICE_TESTS_ENCRYPTED=1 every one has an encryption key.
 """
 
 import asyncio
+import atexit
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +27,23 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.app import create_app
-from vbdesk.service.composition import close_context, open_context, open_database
-from vbdesk.service.context import Context
-from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.encryption.keys import new_key
+from vbdesk.service.composition.app import create_app
+from vbdesk.service.composition.embedded_origin import embedded_origin
+from vbdesk.service.composition.open_context import close_context, open_context
+from vbdesk.service.composition.servers import bind, origin_of, run_servers
+from vbdesk.service.encryption.keys import create_key_file
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.errors import audio_rejected
-from vbdesk.service.http.dawdlers import Patience
-from vbdesk.service.jobs.audio import AudioFacts, Refusal, look_at
-from vbdesk.service.servers import bind, origin_of, run_servers
-from vbdesk.service.settings import load_settings
-from vbdesk.service.storage.embedded import embedded_origin
+from vbdesk.service.http.slow_clients import ClientTimeouts
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.settings import load_settings
+from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
+from vbdesk.service.ports.context import Context
+
+sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
+
+from bench import Bench
 
 
 class FakeClock:
@@ -77,7 +84,7 @@ class DirectInspector:
 
 
 DIRECT = DirectInspector()
-KEYS = (new_key(),) if os.environ.get("SERVICE_TESTS_ENCRYPTED") else ()
+ENCRYPTED = bool(os.environ.get("SERVICE_TESTS_ENCRYPTED"))
 
 
 @dataclass
@@ -167,7 +174,7 @@ MakeDatabase = Callable[[Path], dict[str, str]]
 def patient_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trajectory that is slow to compute is waited for: on a busy machine it would be answered as `running`."""
     monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 60.0)
-    monkeypatch.setattr("vbdesk.service.groups.states.KEEP_WAIT_S", 60.0)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 60.0)
 
 
 @pytest.fixture(scope="session")
@@ -217,42 +224,41 @@ def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Calla
 
     `data_dir` is an existing folder; without a database it gets one.
     """
-    stops: list[Callable[[], None]] = []
+    count = 0
+    with ExitStack() as stops:
 
-    def start(
-        *,
-        clock: Any = None,
-        queue: Any = None,
-        inspector: Any = DIRECT,
-        data_dir: Path | None = None,
-        **settings: Any,
-    ) -> RunningService:
-        if data_dir is None:
-            data_dir = tmp_path / f"service-{len(stops)}"
-            data_dir.mkdir()
-        settings = {**make_database(data_dir), **settings}
-        service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
-        stops.append(stop)
-        return service
+        def start(
+            *,
+            clock: Any = None,
+            queue: Any = None,
+            inspector: Any = DIRECT,
+            data_dir: Path | None = None,
+            **settings: Any,
+        ) -> RunningService:
+            nonlocal count
+            if data_dir is None:
+                data_dir = tmp_path / f"service-{count}"
+                data_dir.mkdir()
+            settings = {**make_database(data_dir), **settings}
+            service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
+            stops.callback(stop)
+            count += 1
+            return service
 
-    yield start
-    for stop in stops:
-        stop()
+        yield start
 
 
 @pytest.fixture
 def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
-    stops: list[Callable[[], None]] = []
+    with ExitStack() as stops:
 
-    def start(app: Any, patience: Patience = Patience(), **options: Any) -> str:
-        bound = bind("127.0.0.1", 0)
-        stops.append(_serve((app, bound), patience=patience, **options))
-        return origin_of(bound)
+        def start(app: Any, patience: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
+            bound = bind("127.0.0.1", 0)
+            stops.callback(_serve((app, bound), patience=patience, **options))
+            return origin_of(bound)
 
-    yield start
-    for stop in stops:
-        stop()
+        yield start
 
 
 @pytest.fixture(scope="module")
@@ -281,31 +287,56 @@ def client(service: RunningService, account: TestAccount) -> httpx.Client:
     return service.client(account)
 
 
+@cache
+def _key_file() -> Path:
+    """The key of all services of these tests, for some of them share a database."""
+    file = Path(tempfile.mkdtemp(prefix="vbdesk-key-")) / "key"
+    create_key_file(file)
+    atexit.register(shutil.rmtree, file.parent)
+    return file
+
+
+@pytest.fixture
+def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
+    """`make_bench(credits=20, page_size=3)`: a service of its own with one enterprise account."""
+
+    def make(*, credits: int = 100_000, **settings: Any) -> Bench:
+        service = start_service(**settings)
+        account = service.add_account(credits=credits)
+        return Bench(service, account, service.client(account))
+
+    return make
+
+
+@pytest.fixture
+def bench(service: Any) -> Bench:
+    """A new account on the service that the tests of a module share."""
+    account = service.add_account()
+    return Bench(service, account, service.client(account))
+
+
 def _start(
     data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any], inspector: Any = DIRECT
 ) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
-    with ExitStack() as unless_started:
+    if ENCRYPTED and settings.key_file is None:
+        settings = load_settings(data_dir, **flags, key_file=_key_file())
+    queue = queue or RecordingQueue()
+    with ExitStack() as opened:  # closes everything if a later step fails
         database = open_database(settings)
-        unless_started.callback(database.close)
-        api_socket = unless_started.enter_context(bind("127.0.0.1", 0))
-        storage_socket = None
-        if settings.storage_location is None:
-            storage_socket = unless_started.enter_context(bind("127.0.0.1", 0))
+        opened.callback(database.close)
+        api_socket = opened.enter_context(bind("127.0.0.1", 0))
+        storage_socket = opened.enter_context(bind("127.0.0.1", 0)) if settings.storage_location is None else None
         storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
-        queue = queue or RecordingQueue()
-        context = open_context(settings, database, queue, inspector, clock, storage_url, keys=KEYS)
-        app = create_app(context)
-        unless_started.pop_all()
-    stop = _serve((app, api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ()))
-    running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
-
-    def end() -> None:
-        running.close_clients()
-        stop()
-        close_context(context)
-
-    return running, end
+        context = open_context(settings, database, queue, inspector, clock, storage_url)
+        opened.callback(close_context, context)
+        apps = [(create_app(context), api_socket)]
+        if storage_socket:
+            apps.append((embedded_origin(context), storage_socket))
+        opened.callback(_serve(*apps))
+        running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
+        opened.callback(running.close_clients)
+        return running, opened.pop_all().close
 
 
 def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], None]:
@@ -317,7 +348,7 @@ def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], Non
 
     def end() -> None:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the service did not stop"
 
     return end

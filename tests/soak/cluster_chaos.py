@@ -31,13 +31,13 @@ from cluster import Cluster  # noqa: E402
 from own_postgresql import OwnPostgresql  # noqa: E402
 from store_server import StoreAccess, StoreServer  # noqa: E402
 
-from vbdesk.service.composition import open_database  # noqa: E402
-from vbdesk.service.db.engine import create_engine  # noqa: E402
-from vbdesk.service.jobs.orphans import SAFE_AGE, SweptStore, quarantine, search_orphans  # noqa: E402
-from vbdesk.service.settings import load_settings  # noqa: E402
+from vbdesk.service.kernel.db.engine import create_engine  # noqa: E402
+from vbdesk.service.kernel.db.session import open_database  # noqa: E402
+from vbdesk.service.kernel.settings import load_settings  # noqa: E402
+from vbdesk.service.maintenance.orphans import SAFE_AGE, SweptStore, quarantine, search_orphans  # noqa: E402
+from vbdesk.service.maintenance.store_identity import STORE_ID_KEY  # noqa: E402
 from vbdesk.service.storage.opening import open_store  # noqa: E402
 from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER  # noqa: E402
-from vbdesk.service.store_identity import STORE_ID_KEY  # noqa: E402
 
 ACCOUNTS = 2
 CREDITS = 10_000_000

@@ -50,8 +50,8 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.view_models import outbox_view_model
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.cells import StateMark
@@ -185,7 +185,7 @@ class Page:
         )
         budget = open_budget(profile, laptop.library)
         self._workspace = Workspace(profile, laptop.library, budget, self._tasks, outside, Navigator())
-        self._shown = OutboxViewModel(self._workspace)
+        self._shown = outbox_view_model(self._workspace)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)
         laptop.courier = self._workspace._courier

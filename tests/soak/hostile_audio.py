@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "service" / "jobs"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "service" / "support"))
 
 import hostile_audio
 

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import httpx
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "service" / "jobs"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "service" / "support"))
 
 import hostile_bodies
 from served import Served, proportional_mb, upload, wait_for_end

@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "tests" / "service" / room) for room in ("cluster", "jobs")]
+sys.path += [str(ROOT / "tests" / "service" / room) for room in ("cluster", "support")]
 sys.path.append(str(ROOT / "tests"))
 
 from own_postgresql import OwnPostgresql  # noqa: E402
@@ -34,7 +34,7 @@ from served import Served, VbdeskProcess, operate  # noqa: E402
 
 from vbdesk.contract.ids import new_id  # noqa: E402
 from vbdesk.service.accounts import credentials  # noqa: E402
-from vbdesk.service.health.examination import examine  # noqa: E402
+from vbdesk.service.health.doctor import examine  # noqa: E402
 from vbdesk.service.health.findings import Health  # noqa: E402
 
 RECORDING = (ROOT / "tests" / "data" / "speech_kathleen_20s.flac").read_bytes()

@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "service" / "jobs")]
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "service" / "support")]
 
 from served import Served, upload  # noqa: E402
 

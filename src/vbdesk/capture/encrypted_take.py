@@ -39,7 +39,7 @@ from vbdesk.capture.take_keys import (
     new_key,
     read_head,
 )
-from vbdesk.privacy import for_owner_alone
+from vbdesk.privacy import owner_only_opener
 
 __all__ = [
     "MAX_BLOCK_BYTES",
@@ -126,7 +126,7 @@ class BlockWriter:
         head, salt = new_head(take_key, library_key)
         self._cipher = block_cipher(take_key, salt)
         self._index = 0
-        self._file: BinaryIO = open(path, "xb", opener=for_owner_alone)  # noqa: SIM115
+        self._file: BinaryIO = open(path, "xb", opener=owner_only_opener)  # noqa: SIM115
         self._file.write(head)
 
     def write(self, kind: BlockKind, plain: bytes) -> None:

@@ -5,7 +5,6 @@ too, as noise that swells until the next word. Both are detected from the levels
 do it during speech. Enhancement that leaves no trace in the pauses is not detected.
 """
 
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from vbdesk.capture.encrypted_take import Frames
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 FRAME_S = 0.01
@@ -88,9 +88,7 @@ class EnhancementRules(_Data):
 @cache
 def enhancement_rules() -> EnhancementRules:
     """The shipped rules."""
-    return EnhancementRules.model_validate(
-        tomllib.loads(resource("capture", "enhancement.toml").read_text(encoding="utf-8"))
-    )
+    return EnhancementRules.model_validate(read_toml(resource("capture", "enhancement.toml")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Check a room before a recording: whether it is quiet enough, and what to do if it is not."""
 
 import sys
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from vbdesk.capture.encrypted_take import Frames
 from vbdesk.capture.enhancement import frame_levels
 from vbdesk.capture.meter import SILENT_PEAK
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 MAINS_HZ = (50.0, 60.0)
@@ -86,7 +86,7 @@ class RoomFinding:
 @cache
 def room_rules() -> RoomRules:
     """The shipped rules."""
-    return RoomRules.model_validate(tomllib.loads(resource("capture", "room.toml").read_text(encoding="utf-8")))
+    return RoomRules.model_validate(read_toml(resource("capture", "room.toml")))
 
 
 def silence_advice(platform: str = sys.platform) -> str:

@@ -216,7 +216,7 @@ def erase_jobs(
 
     `left` is the number of erased recordings that the store has not deleted yet.
     """
-    from vbdesk.service.errors import NotFound
+    from vbdesk.service.kernel.errors import NotFound
 
     job_ids, erased = job or [], 0
     with _eraser(data_dir) as eraser:
@@ -264,8 +264,8 @@ class _Service:
 @contextmanager
 def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
     from vbdesk.service.accounts.service import AccountService
-    from vbdesk.service.clock import SystemClock
     from vbdesk.service.credits.service import CreditsService
+    from vbdesk.service.kernel.clock import SystemClock
 
     clock = SystemClock()
     with opened_database(data_dir, new=new) as (_, database), database.writing() as connection:
@@ -274,8 +274,8 @@ def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
 
 @contextmanager
 def _eraser(data_dir: Path) -> Iterator["Eraser"]:
-    from vbdesk.service.clock import SystemClock
-    from vbdesk.service.erasure.wiring import open_eraser
+    from vbdesk.service.composition.eraser import open_eraser
+    from vbdesk.service.kernel.clock import SystemClock
 
     with opened_database(data_dir) as (settings, database):
         yield open_eraser(settings, database, SystemClock())

@@ -13,9 +13,9 @@ from vbdesk.cli.output import fail, print_json, say, table
 from vbdesk.contract.timestamps import format_timestamp
 
 if TYPE_CHECKING:
-    from vbdesk.service.db.session import Database
     from vbdesk.service.encryption.keys import EncryptionKeys
-    from vbdesk.service.settings import Settings
+    from vbdesk.service.kernel.db.session import Database
+    from vbdesk.service.kernel.settings import Settings
     from vbdesk.service.storage.store import ObjectStore
 
 DataDir = Annotated[Path, typer.Option(help="Folder of the service.")]
@@ -51,15 +51,15 @@ def opened_database(
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from vbdesk.service.composition import open_database
-    from vbdesk.service.db.migrate import MigrationFailed, upgrade
-    from vbdesk.service.disk_space import is_disk_full
-    from vbdesk.service.encryption.columns import KeyMissing
     from vbdesk.service.encryption.data_keys import Damaged
     from vbdesk.service.encryption.keys import KeyUnusable
     from vbdesk.service.encryption.state import unlock
-    from vbdesk.service.errors import ServiceError
-    from vbdesk.service.secret_box import SecretsDamaged
+    from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
+    from vbdesk.service.kernel.db.session import open_database
+    from vbdesk.service.kernel.disk_space import is_disk_full
+    from vbdesk.service.kernel.encrypted_text import KeyMissing
+    from vbdesk.service.kernel.errors import ServiceError
+    from vbdesk.service.kernel.secret_box import SecretsDamaged
     from vbdesk.service.storage.store import StoreUnavailable, StoreUnusable
 
     settings = opened_settings(data_dir, new=new)
@@ -94,7 +94,7 @@ def opened_database(
 @contextmanager
 def opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
     """The database and the object store of the settings."""
-    from vbdesk.service.encryption.columns import data_keys_of
+    from vbdesk.service.kernel.encrypted_text import data_keys_of
     from vbdesk.service.storage.opening import open_store
 
     with (
@@ -106,7 +106,7 @@ def opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
 
 def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":
     """The settings of a service that exists or, with `new`, may be created."""
-    from vbdesk.service.settings import SETTINGS_FILE, SettingsInvalid, load_settings
+    from vbdesk.service.kernel.settings import SETTINGS_FILE, SettingsInvalid, load_settings
 
     try:
         settings = load_settings(data_dir)

@@ -35,8 +35,9 @@ def create_key(
 def show_status(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show whether the stored data is encrypted, which keys it needs, and how much is left to do. Needs no key."""
     from vbdesk.service.encryption.data_keys import is_encrypted, wrapped_by
-    from vbdesk.service.encryption.existing_data import completed_at, count_plain_objects, count_plain_texts
-    from vbdesk.service.jobs.orphans import EVERY_FOLDER
+    from vbdesk.service.encryption.progress import completed_at
+    from vbdesk.service.maintenance.existing_data import count_plain_objects, count_plain_texts
+    from vbdesk.service.maintenance.orphans import EVERY_FOLDER
 
     with opened_store(data_dir) as (database, store):
         encrypted = is_encrypted(database)

@@ -12,7 +12,7 @@ from vbdesk.cli.admin_context import AsJson, DataDir, opened_database, opened_st
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
-    from vbdesk.service.jobs.orphans import SweptStore
+    from vbdesk.service.maintenance.orphans import SweptStore
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
@@ -22,7 +22,7 @@ audio = typer.Typer(no_args_is_help=True, help="Stored recordings.")
 @database.command("status")
 def database_status(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show the schema's revision, this vbdesk's, and the oldest that works with the schema; changes nothing."""
-    from vbdesk.service.db.migrate import status
+    from vbdesk.service.kernel.db.migrate import status
 
     with opened_database(data_dir, migrate=False) as (_, opened), opened.reading() as connection:
         found = status(connection)
@@ -32,7 +32,7 @@ def database_status(data_dir: DataDir, as_json: AsJson = False) -> None:
 @database.command("upgrade")
 def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Migrate the schema while processes run; a start does the same."""
-    from vbdesk.service.db.migrate import status
+    from vbdesk.service.kernel.db.migrate import status
 
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
         found = status(connection)
@@ -46,7 +46,7 @@ def back_up_database(
     as_json: AsJson = False,
 ) -> None:
     """Copy the embedded database into a file readable only for its owner. The service may run."""
-    from vbdesk.service.db.backup import BackupFailed, back_up
+    from vbdesk.service.kernel.db.backup import BackupFailed, back_up
 
     with opened_database(data_dir, migrate=False) as (settings, opened):
         try:
@@ -68,8 +68,8 @@ def adopt_store(
 
     Both get a new id. The store then refuses any other database that used it, including a copy of this one.
     """
-    from vbdesk.service import store_identity
-    from vbdesk.service.encryption.existing_data import look_again
+    from vbdesk.service.encryption.progress import look_again
+    from vbdesk.service.maintenance import store_identity
 
     with opened_store(data_dir) as (opened, store):
         adopted = store_identity.adopt_store(opened, store, force=force)
@@ -80,7 +80,7 @@ def adopt_store(
 @worker.command("list")
 def list_workers(data_dir: DataDir, as_json: AsJson = False) -> None:
     """List the processes that run jobs, with the jobs that each runs."""
-    from vbdesk.service.health.queue import list_executors
+    from vbdesk.service.health.executor_list import list_executors
 
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
         found = list_executors(connection)
@@ -100,9 +100,9 @@ def save(
     as_json: AsJson = False,
 ) -> None:
     """Copy every recording into a folder. The service may run."""
-    from vbdesk.service.audio_copies import save_audio, save_quarantine
     from vbdesk.service.encryption.data_keys import is_encrypted
     from vbdesk.service.encryption.state import require_key
+    from vbdesk.service.maintenance.audio_copies import save_audio, save_quarantine
 
     if quarantined and prune:
         fail("--prune does not go with --quarantined: the quarantine is not all that the folder may hold.")
@@ -124,9 +124,9 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Copy the recordings of a folder into the store where they are missing."""
-    from vbdesk.service.audio_copies import restore_audio
     from vbdesk.service.encryption.state import require_key
-    from vbdesk.service.store_identity import require_no_other
+    from vbdesk.service.maintenance.audio_copies import restore_audio
+    from vbdesk.service.maintenance.store_identity import require_no_other
 
     if not source.is_dir():
         fail(f"There is no folder {source}.")
@@ -148,7 +148,7 @@ def orphans(
     The service quarantines them once a day, unless there are too many: more than 20 and more than 5 % of the store, or
     more than 1,000. It then leaves them alone, since the database may be the wrong one.
     """
-    from vbdesk.service.jobs import orphans as sweeping
+    from vbdesk.service.maintenance import orphans as sweeping
 
     with _matching_store(data_dir) as access:
         found = sweeping.search_orphans(access) or sweeping.OrphanSearch(0, ())
@@ -160,7 +160,7 @@ def orphans(
 @audio.command("quarantined")
 def quarantined(data_dir: DataDir, as_json: AsJson = False) -> None:
     """List the quarantine. The service deletes an object after 14 days there if it still belongs to nothing."""
-    from vbdesk.service.jobs.orphans import list_quarantine
+    from vbdesk.service.maintenance.orphans import list_quarantine
 
     with _matching_store(data_dir) as access:
         found = list_quarantine(access)
@@ -176,7 +176,7 @@ def put_back(
     as_json: AsJson = False,
 ) -> None:
     """Restore from quarantine what belongs to jobs and uploads. The service does so once a day."""
-    from vbdesk.service.jobs import orphans as sweeping
+    from vbdesk.service.maintenance import orphans as sweeping
 
     with _matching_store(data_dir) as access:
         count = sweeping.put_back_known(access)
@@ -187,8 +187,8 @@ def put_back(
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show how many jobs wait, for how long, and how many are running."""
-    from vbdesk.service.clock import SystemClock
-    from vbdesk.service.work.queue_state import read_queue_state
+    from vbdesk.service.engine.queue_state import read_queue_state
+    from vbdesk.service.kernel.clock import SystemClock
 
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
         state = read_queue_state(connection, SystemClock().now())
@@ -204,8 +204,8 @@ def reconcile(
 
     A waiting job without its audio fails automatically and costs nothing. The service quarantines files without a job.
     """
-    from vbdesk.service.health.audio import forget_missing, reconcile_audio
-    from vbdesk.service.store_identity import require_match
+    from vbdesk.service.health.audio_reconciliation import forget_missing, reconcile_audio
+    from vbdesk.service.maintenance.store_identity import require_match
 
     with opened_store(data_dir) as (opened, store):
         if apply:
@@ -219,9 +219,9 @@ def reconcile(
 @contextmanager
 def _matching_store(data_dir: Path) -> Iterator["SweptStore"]:
     """The object store and its database, after checking that they belong together."""
-    from vbdesk.service.clock import SystemClock
-    from vbdesk.service.jobs.orphans import SweptStore
-    from vbdesk.service.store_identity import require_match
+    from vbdesk.service.kernel.clock import SystemClock
+    from vbdesk.service.maintenance.orphans import SweptStore
+    from vbdesk.service.maintenance.store_identity import require_match
 
     with opened_store(data_dir) as (opened, store):
         require_match(opened, store)

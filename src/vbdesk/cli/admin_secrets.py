@@ -12,9 +12,9 @@ from vbdesk.cli.output import fail
 from vbdesk.privacy import make_private
 
 if TYPE_CHECKING:
-    from vbdesk.service.db.session import Database
-    from vbdesk.service.secret_box import KeyFile, RootKeys
-    from vbdesk.service.settings import Settings
+    from vbdesk.service.kernel.db.session import Database
+    from vbdesk.service.kernel.secret_box import KeyFile, RootKeys
+    from vbdesk.service.kernel.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="The service's own keys. They are named, never shown.")
 
@@ -48,7 +48,7 @@ def create(
 @app.command("list")
 def list_keys(data_dir: DataDir, as_json: AsJson = False) -> None:
     """List the keys in the file, newest first; compare it on all machines to check that the copies are equal."""
-    from vbdesk.service.secret_box import sealing_first
+    from vbdesk.service.kernel.secret_box import sealing_first
 
     keys = _keys_in(_file_of(opened_settings(data_dir)))
     sealing = sealing_first(keys, datetime.now(UTC))[0]
@@ -83,9 +83,9 @@ def rotate(
 @app.command("reseal")
 def reseal(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Encrypt webhook secrets again that older keys encrypted. The service may run, and it may be repeated."""
-    from vbdesk.service.resealing import any_sealed
-    from vbdesk.service.resealing import reseal as seal_anew
-    from vbdesk.service.secret_box import open_secrets
+    from vbdesk.service.kernel.secret_box import open_secrets
+    from vbdesk.service.maintenance.resealing import any_sealed
+    from vbdesk.service.maintenance.resealing import reseal as seal_anew
 
     with opened_database(data_dir) as (settings, database):
         count = seal_anew(database, open_secrets(settings, partial(any_sealed, database)))
@@ -99,8 +99,8 @@ def prune(
     as_json: AsJson = False,
 ) -> None:
     """Delete the keys before the current one, once nothing needs them."""
-    from vbdesk.service.resealing import count_seals
-    from vbdesk.service.secret_box import open_secrets, sealing_first
+    from vbdesk.service.kernel.secret_box import open_secrets, sealing_first
+    from vbdesk.service.maintenance.resealing import count_seals
 
     with opened_database(data_dir) as (settings, database):
         file = _file_of(settings)
@@ -160,8 +160,8 @@ def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:
 
 def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
     """Refuse to replace a needed key file, or forget what needs it."""
-    from vbdesk.service.resealing import any_sealed, forget_sealed
-    from vbdesk.service.secret_box import missing_but_needed
+    from vbdesk.service.kernel.secret_box import missing_but_needed
+    from vbdesk.service.maintenance.resealing import any_sealed, forget_sealed
 
     with opened_database(data_dir, migrate=False) as (_, database):
         if not any_sealed(database):
@@ -178,13 +178,13 @@ def _parted(keys: "RootKeys", seals_from: datetime) -> tuple["RootKeys", "RootKe
 
 
 def _file_of(settings: "Settings") -> "KeyFile":
-    from vbdesk.service.secret_box import key_file_of
+    from vbdesk.service.kernel.secret_box import key_file_of
 
     return key_file_of(settings)
 
 
 def _keys_in(file: "KeyFile") -> "RootKeys":
-    from vbdesk.service.secret_box import SecretsDamaged
+    from vbdesk.service.kernel.secret_box import SecretsDamaged
 
     try:
         return file.read()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vbdesk.cli.output import say
 
 if TYPE_CHECKING:
-    from vbdesk.signs.corpus.measurement import Measured
+    from vbdesk.signs.corpus.measurement import MeasuredFile
 
 MOST_LISTED = 50
 
@@ -23,18 +23,18 @@ def processes(jobs: int | None) -> int:
 
 def measure_with_bar(
     paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
-) -> "tuple[dict[Path, Measured], dict[Path, str]]":
+) -> "tuple[dict[Path, MeasuredFile], dict[Path, str]]":
     """Measure every recording under a progress bar; returns the measurements, and the reasons of failures."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from vbdesk.signs.corpus.batch import measure_corpus
-    from vbdesk.signs.corpus.journal import Journal
+    from vbdesk.signs.corpus.journal import MeasurementJournal
     from vbdesk.signs.corpus.measurement import Unmeasurable, extractor_fingerprint, too_little_speech
+    from vbdesk.signs.corpus.parallel_measurement import measure_corpus
 
     if not resume:
         journal_path.unlink(missing_ok=True)
-    journal = Journal(journal_path, extractor_fingerprint())
+    journal = MeasurementJournal(journal_path, extractor_fingerprint())
     columns = TextColumn("Measuring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     known, began = len(journal), time.monotonic()
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -44,7 +44,7 @@ def measure_with_bar(
         )
     seconds = time.monotonic() - began
     say(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
-    measured: dict[Path, Measured] = {}
+    measured: dict[Path, MeasuredFile] = {}
     failed: dict[Path, str] = {}
     for path in paths:
         outcome = outcomes[path]

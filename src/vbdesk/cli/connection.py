@@ -105,7 +105,7 @@ def names_account(environ: Mapping[str, str] = os.environ) -> bool:
 @contextmanager
 def report_errors() -> Iterator[None]:
     """End the command with one sentence and the right status on any error of the service or keyring."""
-    from vbdesk.client import ClientError, FilesInUse, JsonLinesDamaged, WrongFolder
+    from vbdesk.client import ClientError, InUse, JsonLinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing
@@ -125,7 +125,7 @@ def report_errors() -> Iterator[None]:
         fail(f"{error} The desk takes the recovery key when it opens this profile.", ACT_FIRST)
     except (VaultError, LibraryKeyMissing) as error:
         fail(str(error), ACT_FIRST)
-    except FilesInUse as error:
+    except InUse as error:
         fail(str(error), LATER)
     except (ProfilesUnreadable, JsonLinesDamaged, WrongFolder) as error:
         fail(str(error))

@@ -16,7 +16,7 @@ NEEDS_MENDING = 1
 
 def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
     """Print the findings; exits with 1 if something needs fixing."""
-    from vbdesk.service.health.examination import examine
+    from vbdesk.service.health.doctor import examine
     from vbdesk.service.health.findings import Health
 
     findings = examine(data_dir, address, whole=not quick, keys=keys)

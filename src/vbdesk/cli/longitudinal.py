@@ -24,15 +24,15 @@ def longitudinal(
     The history is an object with as_of, jobs and optionally options; docs/method-longitudinal.md describes it.
     """
     # local import, so that the other commands do not load numpy
-    from vbdesk.longitudinal.case_file import CaseFileError, read_case
-    from vbdesk.longitudinal.case_report import case_report, each_job_report
+    from vbdesk.longitudinal.history_file import HistoryFileError, read_history_file
+    from vbdesk.longitudinal.unrounded_report import unrounded_fields_of_all_jobs, unrounded_report
 
     name = "Standard input" if file == STANDARD_INPUT else file.resolve().name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")
-        case = read_case(text)
-        report = each_job_report(case) if each_job else case_report(case)
-    except CaseFileError as error:
+        history = read_history_file(text)
+        report = unrounded_fields_of_all_jobs(history) if each_job else unrounded_report(history)
+    except HistoryFileError as error:
         fail(f"{name}: {error}", UNUSABLE)
     except UnicodeDecodeError:
         fail(f"{name} is not text in UTF-8.", UNUSABLE)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from vbdesk.privacy import tighten
+from vbdesk.privacy import restrict_to_owner
 
 OWN_FOLDERS = ("profiles", "service", "requests", "submitted")
 OWN_FILES = (
@@ -35,11 +35,11 @@ def desk_paths(data_dir: Path | None) -> DeskPaths:
 
     if data_dir is None:
         found = DeskPaths(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
-        tighten([found.data, found.config], deep=False)
+        restrict_to_owner([found.data, found.config], deep=False)
     else:
         folder = data_dir.expanduser().resolve()
         found = DeskPaths(folder, folder)
     for folder in {found.data, found.config}:  # an earlier release left their permissions to the umask
-        tighten((folder / name for name in OWN_FOLDERS), deep=False)
-        tighten(path for pattern in OWN_FILES for path in folder.glob(pattern))
+        restrict_to_owner((folder / name for name in OWN_FOLDERS), deep=False)
+        restrict_to_owner(path for pattern in OWN_FILES for path in folder.glob(pattern))
     return found

@@ -24,10 +24,10 @@ def serve(
     key_stdin: KeyStdin = False,
 ) -> None:
     """Serve the API, the object store and the analysis until stopped."""
-    from vbdesk.service.observe.logs import configure_logs
-    from vbdesk.service.process import StartRefused
-    from vbdesk.service.serve import serve as run
-    from vbdesk.service.settings import SettingsInvalid, load_settings
+    from vbdesk.service.composition.process import StartRefused
+    from vbdesk.service.composition.serve import serve as run
+    from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
+    from vbdesk.service.observability.logs import configure_logs
 
     try:
         settings = load_settings(

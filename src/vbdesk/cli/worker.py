@@ -25,10 +25,10 @@ def worker(
     ] = None,
 ) -> None:
     """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until stopped."""
-    from vbdesk.service.observe.logs import configure_logs
-    from vbdesk.service.process import StartRefused
-    from vbdesk.service.settings import SettingsInvalid, load_settings
-    from vbdesk.service.worker import work
+    from vbdesk.service.composition.process import StartRefused
+    from vbdesk.service.composition.worker import work
+    from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
+    from vbdesk.service.observability.logs import configure_logs
 
     try:
         settings = load_settings(

@@ -5,7 +5,7 @@ from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ErrorKind, FailureCause
-from vbdesk.client.json_lines import FilesInUse, JsonLinesDamaged
+from vbdesk.client.folder_lock import InUse
 from vbdesk.client.request_budget import RequestBudget, RequestJournal
 from vbdesk.client.result_folder import WrongFolder
 from vbdesk.client.result_sync import SyncReport, sync
@@ -13,6 +13,7 @@ from vbdesk.client.retry_policy import RetryRule
 from vbdesk.client.submission import FileToSubmit, SubmissionOutcome, recorded_at_in_name, submit_files
 from vbdesk.client.webhook import read_delivery
 from vbdesk.clock import CancelFlag, Clock, ManualClock, SystemClock
+from vbdesk.json_lines import JsonLinesDamaged
 
 __all__ = [
     "AudioSource",
@@ -26,7 +27,7 @@ __all__ = [
     "ErrorKind",
     "FailureCause",
     "FileToSubmit",
-    "FilesInUse",
+    "InUse",
     "JsonLinesDamaged",
     "ManualClock",
     "RequestBudget",

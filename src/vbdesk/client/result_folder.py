@@ -17,11 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vbdesk.client.json_lines import JsonLinesFile, exclusive_lock
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import LongitudinalSignal, Signal, signals_of
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
-from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
+from vbdesk.json_lines import JsonLinesFile
+from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 
 JOBS, TABLE, STATE = "jobs.jsonl", "signals.csv", "state.json"
 
@@ -47,7 +48,7 @@ class ResultFolder:
 
         Raises, on opening:
             WrongFolder: it belongs to another account.
-            FilesInUse: another program synchronises it.
+            InUse: another program synchronises it.
             JsonLinesDamaged, OSError: it cannot be read.
         """
         self._folder = folder
@@ -128,7 +129,7 @@ class ResultFolder:
         if not self._stale:
             return
         unfinished = self._folder / f"{TABLE}.new"
-        with open(unfinished, "w", encoding="utf-8", newline="", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", newline="", opener=owner_only_opener) as file:
             writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
             writer.writeheader()
             memberships = self._memberships()
@@ -164,7 +165,7 @@ class ResultFolder:
 
     def _write_state(self) -> None:
         unfinished = self._folder / f"{STATE}.new"
-        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             json.dump(self._state, file)
             file.flush()
             os.fsync(file.fileno())

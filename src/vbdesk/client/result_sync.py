@@ -52,7 +52,7 @@ def sync(
 
     Raises:
         NotFound: a named group does not exist.
-        WrongFolder, FilesInUse, JsonLinesDamaged, OSError: the folder cannot be used.
+        WrongFolder, InUse, JsonLinesDamaged, OSError: the folder cannot be used.
         ClientError: see `vbdesk.client.errors`.
     """
     with ResultFolder(folder, client.account_id) as kept:

@@ -23,7 +23,7 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.json_lines import exclusive_lock
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.client.submission_journal import SubmissionEntry, SubmissionJournal
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
@@ -127,7 +127,7 @@ def submit_files(
     Raises:
         ClientError: an error that concerns all files: no connection, wrong key, no credits, unknown target. Run it
             again.
-        FilesInUse, JsonLinesDamaged, OSError: the journal cannot be used.
+        InUse, JsonLinesDamaged, OSError: the journal cannot be used.
     """
     with exclusive_lock(journal.with_name(f"{journal.name}.lock")):
         sender = _Sender(client, SubmissionJournal(journal), progress, cancel, clock or SystemClock())

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vbdesk.client.json_lines import JsonLinesDamaged, JsonLinesFile
 from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+from vbdesk.json_lines import JsonLinesDamaged, JsonLinesFile
 
 _TIMES = ("recorded_at", "asked_service_at")
 

@@ -18,7 +18,28 @@ from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
+from vbdesk.outbox.sync.forecast import Forecast
 from vbdesk.outbox.sync.network import Network
+
+
+class AccountConnection(Protocol):
+    """The way to one account of a service."""
+
+    @property
+    def budget(self) -> RequestBudget:
+        """What may still be asked of the service; shared by everything that asks."""
+
+    def client(self) -> Client:
+        """A client within the budget. Blocks on the keyring; raises ConnectionFailed and VaultError."""
+
+    def forecast(self) -> Forecast | None:
+        """How long the queue will take; None where nothing can be said. From any thread."""
+
+    def try_again(self) -> None:
+        """Continue a queue on hold, and ask the keyring again."""
+
+    def open_login_page(self) -> None:
+        """Open the network's login page in the browser."""
 
 
 class RunningService(Protocol):

@@ -1,4 +1,4 @@
-"""The aggregate read: a group's jobs as a cohort, without a model of a subject."""
+"""The aggregate read: a group's jobs as a cohort, without a model of one subject."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +22,14 @@ from vbdesk.contract.longitudinal import (
     SignAggregate,
     WeekSummary,
 )
-from vbdesk.longitudinal.course import INCONCLUSIVE
+from vbdesk.longitudinal.filtered_series import INCONCLUSIVE
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import QualityRule, shipped_parameters
-from vbdesk.longitudinal.precision import variance_factors
-from vbdesk.longitudinal.rounding import rounded, rounded_pair
-from vbdesk.longitudinal.student import normal_quantile
+from vbdesk.longitudinal.rounding import DAY, rounded, rounded_age_days, rounded_pair
+from vbdesk.longitudinal.student_t import normal_quantile
+from vbdesk.longitudinal.variance_factors import variance_factors
 from vbdesk.longitudinal.window import window_as_of
 
-DAY = timedelta(days=1)
 WEEK = timedelta(weeks=1)
 MIN_FOR_SPREAD = 2  # sd and inner quantiles
 MIN_FOR_TAILS = 10  # p10 and p90
@@ -44,13 +43,13 @@ def aggregate(
     labels: Mapping[str, str],
     status_counts: Mapping[str, int] | None = None,
 ) -> AggregateRead:
-    """Read a group as a cohort: what was recorded, how regularly, and how its signs are distributed.
+    """Summarise a group as a cohort: recordings, regularity, distribution of its signs.
 
     Args:
         group_id: the group.
         history: its jobs in any order and any status.
         as_of: moment of the read, aware.
-        labels: display name by sign; a sign without one shows the words of its name.
+        labels: display name by sign; `label_of` its name by default.
         status_counts: jobs of the whole group by status; counted in `history` by default.
     """
     parameters = shipped_parameters()
@@ -137,7 +136,7 @@ def _adherence(times: Sequence[datetime], as_of: datetime) -> Adherence:
         recordings_per_week=rounded(len(times) / weeks),
         median_gap_days=rounded(float(np.median(gaps))) if gaps else None,
         longest_gap_days=rounded(max(gaps)) if gaps else None,
-        current_gap_days=rounded(max(as_of - times[-1], timedelta()) / DAY),
+        current_gap_days=rounded_age_days(as_of, times[-1]),
     )
 
 

@@ -1,6 +1,6 @@
 """The scale on which the method computes: the started logit of a score [F1].
 
-The offset keeps scores of 0 and 1 finite and keeps trifling differences near 0 small, which the plain logit blows up.
+The offset keeps scores of 0 and 1 finite. It also keeps small differences near 0 small; the plain logit inflates them.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
-"""A subject as tidy tables: rows of plain values, one table for each kind of thing observed."""
+"""A subject as tidy tables: rows of plain values, one table per kind of observation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
-from vbdesk.report.dictionary import ucum
+from vbdesk.report.data_dictionary import ucum_code
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 Value = str | int | float | bool | datetime | None
@@ -89,7 +89,7 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
                     "measure": feature.feature,
                     "label": feature.label,
                     "value": feature.value,
-                    "unit": ucum(feature.unit),
+                    "unit": ucum_code(feature.unit),
                     "interpretation": feature.value_interpretation.value,
                 }
             for metric in result.extended_metrics:
@@ -132,7 +132,7 @@ def _speakers(record: SubjectRecord) -> Iterator[Row]:
 
 
 def signals_of_speaker(speaker: SpeakerResult) -> list[Signal]:
-    """One voice's readings; empty where it spoke too little."""
+    """Readings of one speaker; empty if the speaker spoke too little."""
     return list(speaker.signals or []) or ([speaker.signal] if speaker.signal else [])
 
 

@@ -15,8 +15,8 @@ import pytest
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk.account.page import AccountPage, build_account_page
-from vbdesk.desk.outbox.page import build_outbox_page
+from vbdesk.desk.account.page import AccountPage
+from vbdesk.desk.shell.all_pages import build_account_page, build_outbox_page
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND

@@ -9,8 +9,8 @@ from vbdesk.client.trial_delivery import TrialFailed
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.prices import prices
-from vbdesk.desk.account.view_model import AccountViewModel
 from vbdesk.desk.account.webhook_card import WebhookCard
+from vbdesk.desk.shell.view_models import account_view_model
 from vbdesk.outbox.library.response_cache import ResponseCache
 
 SECRET = "a-secret-of-the-ward"
@@ -50,7 +50,7 @@ def test_what_the_credits_buy_is_counted_for_every_model(account, qtbot):
 
 def test_the_service_on_this_computer_has_the_prices_of_the_product(workspace, profile, qtbot):
     workspace.profile = replace(profile, kind="local", base_url=None)
-    model = AccountViewModel(workspace)
+    model = account_view_model(workspace)
     card = PlanCard(model)
     qtbot.addWidget(card)
     with qtbot.waitSignal(model.priced):
@@ -138,5 +138,5 @@ def test_a_receiver_that_does_not_take_the_trial_is_said(account, trials, qtbot,
 
 def test_a_secret_does_not_stay_on_a_page_that_was_left(account):
     account.webhook.secret.setText(SECRET)
-    account.left()
+    account.closed()
     assert account.webhook.secret.text() == ""

@@ -17,10 +17,10 @@ from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
 from vbdesk.desk.cohort.cohort_rows import HeatOrder, Shown, cohort_of, triage_of
 from vbdesk.desk.cohort.export import cohort_csv
 from vbdesk.desk.cohort.group_view_model import flagged_words
-from vbdesk.desk.cohort.page import CohortPage, build_cohort_page
+from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
-from vbdesk.desk.models.subject_list import AtService, KeptList
-from vbdesk.desk.subjects.view_model import KEPT_AS
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
+from vbdesk.desk.shell.all_pages import build_cohort_page
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState

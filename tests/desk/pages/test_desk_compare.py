@@ -11,10 +11,10 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
-from vbdesk.desk.compare.page import build_compare_page
 from vbdesk.desk.compare.pair_playback import PairPlayback
-from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.result_source import Found
+from vbdesk.desk.shell.all_pages import build_compare_page
+from vbdesk.desk.shell.view_models import compare_view_model
 from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
@@ -166,7 +166,7 @@ def open_page(workspace, qtbot):
 
     yield make
     for page in pages:
-        page.left()
+        page.closed()
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_both_sounds_have_one_scale_of_time(opened):
 
 
 def test_both_sounds_have_one_scale_of_loudness(workspace, pair, qtbot):
-    model, pictures = CompareViewModel(workspace), {}
+    model, pictures = compare_view_model(workspace), {}
     model.pictured.connect(lambda side, picture: pictures.update({side: picture}))
     model.open(Comparison(*(Recording(take_id=take_id) for take_id in pair)))
     qtbot.waitUntil(lambda: len(pictures) == 2)
@@ -261,7 +261,7 @@ def test_the_microphones_are_compared_once_both_sounds_were_read(shelf, open_pag
     for _ in range(3):  # the words of one sound alone may not overtake those of both
         page = open_page(*(Recording(take_id=take_id) for take_id in others))
         qtbot.waitUntil(lambda page=page: "Another microphone was used (Headset and Studio Mic)" in page.banner.words())
-        page.left()
+        page.closed()
 
 
 def test_a_recording_of_the_service_alone_is_compared_without_sound(open_page, pair, network, pulse_job):

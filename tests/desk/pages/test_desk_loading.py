@@ -6,11 +6,8 @@ import threading
 import pytest
 
 from vbdesk.desk.cohort.cohort_cache import CohortBooks
-from vbdesk.desk.cohort.page import build_cohort_page
-from vbdesk.desk.outbox.page import build_outbox_page
 from vbdesk.desk.outbox.rows import Show
-from vbdesk.desk.subject.page import build_subject_page
-from vbdesk.desk.subjects.page import build_subjects_page
+from vbdesk.desk.shell.all_pages import build_cohort_page, build_outbox_page, build_subject_page, build_subjects_page
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -126,4 +123,4 @@ def test_a_subject_loads_until_the_first_answer(gate, network, open_page, qtbot)
     assert says(page, "Loading Reading the trajectory.")
     opened.set()
     qtbot.waitUntil(lambda: says(page, "Nothing to show yet"))
-    page.left()
+    page.closed()

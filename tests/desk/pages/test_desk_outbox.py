@@ -183,6 +183,6 @@ def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_
     workspace._told.emit(SyncStatus(False, sentence, Fix.MAKE_ROOM, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
     assert cells(page, waiting)[3].text == "waiting for the disk"
-    assert connection(workspace.status).words == "The disk takes no data"
+    assert connection(workspace.sync.status).words == "The disk takes no data"
     workspace._told.emit(SyncStatus(True, "Connected.", None, None))
     qtbot.waitUntil(lambda: "disk" not in page.banner.words())

@@ -12,7 +12,8 @@ from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_text import reading_of
-from vbdesk.desk.result.page import ResultPage, build_result_page
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
@@ -42,7 +43,7 @@ def opened(shelf, open_page, pulse_job, qtbot):
     page = open_page(Recording(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
     qtbot.waitUntil(lambda: page.player.button.isEnabled())
     yield page
-    page.left()
+    page.closed()
 
 
 def visible_words(page) -> str:
@@ -154,7 +155,7 @@ def test_a_single_sign_has_a_level_and_no_narrative(shelf, open_page, stress_job
     assert "Stress" in words
     assert "For care staff" not in words
     assert "Vocal features" not in words
-    page.left()
+    page.closed()
 
 
 def test_what_is_still_running_says_so_and_then_appears(network, open_page, pulse_job, qtbot):
@@ -165,7 +166,7 @@ def test_what_is_still_running_says_so_and_then_appears(network, open_page, puls
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     page.view_model.reload()
     qtbot.waitUntil(lambda: "Moderate" in visible_words(page))
-    page.left()
+    page.closed()
 
 
 def test_a_service_out_of_reach_is_said_with_a_way_on(network, open_page, pulse_job, qtbot):

@@ -12,7 +12,7 @@ from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.models.result_text import reading_of
-from vbdesk.desk.result.page import build_result_page
+from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.items import write_result
@@ -44,7 +44,7 @@ def open_page(workspace, qtbot):
 
     yield make
     for page in pages:
-        page.left()
+        page.closed()
 
 
 def words_of(widget) -> str:
@@ -179,7 +179,7 @@ def test_an_analysis_that_ended_badly_can_be_asked_for_again(state, ended, shelf
     assert page.player.isVisible()
     page.empty.button.click()
     qtbot.waitUntil(lambda: workspace.library.get(take_id).state is OutboxState.WAITING)
-    workspace.library_changed.emit()
+    workspace.sync.library_changed.emit()
     qtbot.waitUntil(lambda: "No result yet" in page.empty.words())
 
 
@@ -210,7 +210,7 @@ def test_a_result_that_comes_is_shown_without_asking_the_service(
     with workspace.library.store.changing():
         workspace.library.store.keep_result(take_id, write_result(pulse_job.result), pulse_job.completed_at)
         workspace.library.store.move(take_id, OutboxState.DONE)
-    workspace.library_changed.emit()
+    workspace.sync.library_changed.emit()
     qtbot.waitUntil(lambda: "Moderate" in words_of(page))
     assert not [path for path in network.asked if path.startswith("/v2/jobs")]
 
@@ -245,7 +245,7 @@ def test_a_result_that_was_seen_comes_back_at_once_without_the_network(network, 
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     recording = Recording(job_id=pulse_job.job_id, group_id="ward4-0172")
     page = open_page(recording)
-    page.left()
+    page.closed()
     network.up = False
     page.opened(recording)
     assert "Moderate" in words_of(page), "before any event: nothing was waited for"
@@ -289,7 +289,7 @@ def test_the_history_that_only_the_service_knows_can_be_compared_with(
     page = open_page(Recording(job_id=newest, group_id=group_id))
     qtbot.waitUntil(page.compare_button.isEnabled)
     assert len(page.view_model.siblings[0]) == len(trajectory_answer["data_points"]) - 1
-    assert workspace.library.trajectory(group_id) is not None
+    assert workspace.library.responses.trajectory(group_id) is not None
 
 
 def choose_file(page, path):

@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vbdesk.desk.record.check_model import TakeReviewViewModel
-from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.page import RecordPage
-from vbdesk.desk.record.setup_model import RecordSetupViewModel
-from vbdesk.desk.record.view_model import Phase, RecordViewModel
+from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.shell.view_models import intake_view_model, record_view_model, take_review_view_model
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
 
 sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
@@ -76,8 +74,8 @@ def open_page(qtbot, workspace, microphone):
     opened = []
 
     def make(check=quick_check, size=(1080, 740)) -> User:
-        model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=0)
-        page = RecordPage(model, TakeReviewViewModel(workspace, check), IntakeViewModel(workspace))
+        model = record_view_model(workspace, count_in_s=0)
+        page = RecordPage(model, take_review_view_model(workspace, check), intake_view_model(workspace))
         qtbot.addWidget(page)
         page.resize(*size)
         page.show()

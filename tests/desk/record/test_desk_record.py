@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.protocols import protocols
 from vbdesk.desk.charts.span import Span
-from vbdesk.desk.record.setup_model import RecordSetupViewModel
-from vbdesk.desk.record.view_model import Phase, RecordViewModel
+from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.shell.view_models import record_view_model
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -176,7 +176,7 @@ def test_a_microphone_that_cannot_be_opened_is_explained(user):
 
 
 def test_the_count_in_can_be_called_off(qtbot, workspace):
-    model = RecordViewModel(workspace, RecordSetupViewModel(workspace))
+    model = record_view_model(workspace)
     model.setup.start()
     model.setup.set_subject("ward4-0172")
     qtbot.waitUntil(lambda: model.setup.ready)
@@ -189,7 +189,7 @@ def test_the_count_in_can_be_called_off(qtbot, workspace):
 
 
 def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, speech):
-    model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=2)
+    model = record_view_model(workspace, count_in_s=2)
     counts, takes = [], []
     model.counted.connect(counts.append)
     model.took.connect(takes.append)

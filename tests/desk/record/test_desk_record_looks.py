@@ -16,7 +16,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.record.view_model import Moment
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.imports.take_check import check_take
 
@@ -51,7 +50,7 @@ class Camera:
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]:.0%}-{look[2][0]}")
 def camera(request):
     scheme, scale, size = request.param
-    theme.install(Theme(scheme, scale))
+    Theme(scheme, scale).install()
     return Camera(f"{scheme}-{scale * 100:.0f}-{size[0]}", size)
 
 

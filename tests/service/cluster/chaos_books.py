@@ -13,12 +13,12 @@ from typing import Any
 import sqlalchemy as sa
 from chaos_load import Delivery
 
-from vbdesk.contract.ids import made_at
+from vbdesk.contract.ids import id_timestamp
 from vbdesk.contract.webhooks import signature_matches
-from vbdesk.service.db.credits import credit_balances, credit_entries
-from vbdesk.service.db.groups import groups, memberships
-from vbdesk.service.db.jobs import job_days, jobs
-from vbdesk.service.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
+from vbdesk.service.kernel.db.groups import groups, memberships
+from vbdesk.service.kernel.db.jobs import job_days, jobs
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 TERMINAL = ("done", "failed", "timed-out")
@@ -199,7 +199,7 @@ def secrets_shown(text: str, secrets: Iterable[str]) -> list[str]:
 def _is_upload(key: str) -> bool:
     folder, _, name = key.partition("/")
     try:
-        made_at(name)
+        id_timestamp(name)
     except ValueError:
         return False
     return folder == UPLOADS_FOLDER

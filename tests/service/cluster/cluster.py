@@ -15,11 +15,11 @@ from store_server import StoreAccess
 
 from free_ports import free_port
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from served import VbdeskProcess, operate
 
-from vbdesk.service.secret_box import KeyFile
+from vbdesk.service.kernel.secret_box import KeyFile
 
 
 class Cluster:

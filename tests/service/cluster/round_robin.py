@@ -157,6 +157,9 @@ class RoundRobin:
                 await self._loop.sock_connect(server, self.servers[self._next % len(self.servers)])
             except OSError:
                 server.close()
+            except BaseException:  # cancelled by `close`
+                server.close()
+                raise
             else:
                 return server
         raise ConnectionRefusedError

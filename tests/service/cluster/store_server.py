@@ -11,15 +11,15 @@ import httpx
 
 from free_ports import free_port
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from served import ReadyProcess
 
-sys.path.append(str(Path(__file__).parents[1] / "object_stores"))
+sys.path.append(str(Path(__file__).parents[1] / "storage"))
 
 from object_files import ObjectFiles
 
-EMULATOR = Path(__file__).parents[1] / "object_stores" / "emulator.py"
+EMULATOR = Path(__file__).parents[1] / "storage" / "emulator.py"
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from chaos_load import SPEECH, Delivery
 
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.webhooks import webhook_signature
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from sample_results import result_json
 
@@ -72,7 +72,7 @@ def rest(module_service: Any) -> Rest:
     path = "/v2/signs/stress/groups/g/analyze/longitudinal"
     older, later = (submit(path, recorded_at=f"2026-02-0{day}T08:00:00Z") for day in (1, 2))
     failed = submit("/v2/models/pulse/analyze")
-    lifecycle, database = lifecycle_of(module_service.context), module_service.context.database
+    lifecycle, database = JobLifecycle.of(module_service.context), module_service.context.database
     for job_id in (older, later, *[failed] * 4):  # four starts without an end: then it fails
         module_service.clock.advance(60)
         with database.writing() as connection:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from served import VbdeskProcess, operate, settings_as_environment
 

@@ -1,10 +1,11 @@
 """Authentication: who may ask, and that accounts never see each other."""
 
 import uuid
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
-from examination import SPEECH, Examined, accepted, assert_error, new_group, post_form, read, submit, upload
+from examination import SPEECH, Examined, OwnService, accepted, assert_error, new_group, post_form, read, submit, upload
 
 SOME_JOB = "019f0000-0000-7000-8000-000000000000"
 ROUTES = [
@@ -49,6 +50,30 @@ ROUTES = [
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_every_route_without_credentials_is_unauthorized(waiting: Examined, method: str, path: str) -> None:
     assert_error(waiting.call().request(method, path), 401, "UNAUTHORIZED")
+
+
+BROKEN_BODIES = [
+    ("application/json", b'{"group_id": "g"'),
+    ("multipart/form-data; boundary=b", b"--b\r\nContent-Disposition: form-data; name=audio\r\n\r\nbroken off"),
+    ("application/x-www-form-urlencoded", b"diarize=%zz&audio=\xff\x00"),
+]
+
+
+@pytest.fixture(scope="module")
+def uncounted(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
+    """A service that has refused nobody yet: it tells an address to wait after 60 refusals."""
+    own = start_own_service(workers=0)
+    service = Examined(own.base_url, own)
+    yield service
+    service.close()
+
+
+@pytest.mark.parametrize("path", [path for method, path in ROUTES if method == "POST"])
+def test_a_broken_body_without_credentials_is_unauthorized(uncounted: Examined, path: str) -> None:
+    """Credentials are checked before the body is read, whatever kind of body the route takes."""
+    for content_type, body in BROKEN_BODIES:
+        answer = uncounted.call().post(path, content=body, headers={"Content-Type": content_type})
+        assert_error(answer, 401, "UNAUTHORIZED")
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,16 @@ from examination import ADDRESS, SPEECH, assert_error, post_form, read, submit
 from receiver import Receiver
 
 from vbdesk.contract.limits import Plan
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.groups.cohort import CohortSnapshots
-from vbdesk.service.jobs.retention import remove_old_audio
-from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.uploads.wiring import uploads_of
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.maintenance.retention import remove_old_audio
+from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from sample_results import result_json
 
@@ -37,7 +37,7 @@ SIGN = "/v2/signs/stress"
 
 def finish(service: Any, job_id: str, score: float = 0.4) -> None:
     """What a worker writes after a good analysis."""
-    lifecycle = lifecycle_of(service.context)
+    lifecycle = JobLifecycle.of(service.context)
     with service.context.database.writing() as connection:
         run = lifecycle.start(connection, job_id, "examiner", 120)
         kind = "model" if run.target.sign_count > 1 else "sign"
@@ -204,20 +204,20 @@ def test_deliveries_are_tried_again_on_the_schedule_and_given_up_after_it(start_
     service, receiver = start_service(allow_private_addresses=True), Receiver()
     client, context = service.client(service.add_account()), service.context
     sender = WebhookSender(AddressGuard(allow_private=True))
-    courier = WebhookCourier(context.database, context.clock, context.secrets, sender)
+    delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
     try:
         hook = {"webhook_url": f"{receiver.origin}/moved", "webhook_secret_key": "whsec"}
         job_id = submit(client, f"{SIGN}/analyze", **hook)["job_id"]
         finish(service, job_id)
-        assert courier.deliver_due() == 1
+        assert delivery_worker.deliver_due() == 1
         for attempt, pause_s in enumerate((1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200), start=2):
             service.clock.advance(pause_s - 0.001)
-            assert courier.deliver_due() == 0
+            assert delivery_worker.deliver_due() == 0
             service.clock.advance(0.001)
-            assert courier.deliver_due() == 1
+            assert delivery_worker.deliver_due() == 1
             assert len(receiver.to("/moved")) == attempt
         service.clock.advance(100 * DAY_S)
-        assert courier.deliver_due() == 0
+        assert delivery_worker.deliver_due() == 0
         assert len({delivery.headers["x-webhook-delivery"] for delivery in receiver.to("/moved")}) == 1
         assert all(delivery.is_signed_with("whsec") for delivery in receiver.to("/moved"))
     finally:
@@ -254,7 +254,7 @@ def test_membership_moves_through_the_states_of_its_job(service: Any, client: ht
     for end, ended in (("done", None), ("failed", "fail"), ("timed-out", "time_out")):
         job_id = submit(client, "/v2/models/pulse/groups/moves/analyze")["job_id"]
         assert status_of(job_id) == "queued"
-        lifecycle = lifecycle_of(service.context)
+        lifecycle = JobLifecycle.of(service.context)
         with service.context.database.writing() as connection:
             lifecycle.start(connection, job_id, "examiner", 120)
         assert status_of(job_id) == "running"
@@ -274,5 +274,5 @@ def test_past_uploads_are_removed_from_the_store(service: Any, client: httpx.Cli
     httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
     context = service.context
     service.clock.advance(900 + DAY_S + 1)
-    uploads_of(context).remove_past()
+    UploadService.of(context).remove_past()
     assert not context.storage.exists(f"uploads/{grant['upload_ref']}")

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 import soundfile
 
-from vbdesk.service.db.webhooks import webhook_deliveries
-from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.service.webhooks.courier import WebhookCourier
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 sys.path.append(str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from console_person import Person
 from sample_results import result_json
@@ -64,7 +63,7 @@ class Bench:
         return job_id
 
     def finish(self, job_id: str, score: float = 0.4) -> None:
-        lifecycle = lifecycle_of(self.service.context)
+        lifecycle = JobLifecycle.of(self.service.context)
         with self.service.context.database.writing() as connection:
             assert lifecycle.start(connection, job_id, "bench", 120) is not None
             lifecycle.analysed(connection, job_id, result_json("sign", "stress", score))
@@ -113,4 +112,4 @@ def deliver(service: Any, sender: RecordingSender) -> Callable[[], int]:
     context = service.context
     with context.database.writing() as connection:
         connection.execute(webhook_deliveries.delete())
-    return WebhookCourier(context.database, context.clock, context.secrets, sender).deliver_due
+    return DeliveryWorker(context.database, context.clock, context.secrets, sender).deliver_due

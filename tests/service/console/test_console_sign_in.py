@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 import pytest
 import sqlalchemy as sa
 
-from vbdesk.service.console import repository
-from vbdesk.service.db.console import console_sessions
-from vbdesk.service.http.protection import PROTECTION
+from vbdesk.service.accounts import session_repository as repository
+from vbdesk.service.http.security_headers import PROTECTION
+from vbdesk.service.kernel.db.console import console_sessions
 
 
 def sessions(service) -> list[tuple]:

@@ -10,14 +10,13 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.composition import open_database
-from vbdesk.service.console.sessions import SessionService
+from vbdesk.service.accounts.sessions import SessionService
 from vbdesk.service.console.usage import Amount, Kind, read_usage
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.migrate import upgrade
-from vbdesk.service.db.session import Database
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.settings import load_settings
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import BaseRoute, Route
 
-from vbdesk.service.app import create_app
+from vbdesk.service.composition.app import create_app
 from vbdesk.service.console.app import create_console
-from vbdesk.service.observe.ops import create_ops_app
-from vbdesk.service.observe.readiness import api_readiness
+from vbdesk.service.health.operations_app import create_ops_app
+from vbdesk.service.health.readiness import api_readiness
 
 LEAST_ROUTES = 45
 WITH_DATA = ("/v2/jobs/{job_id}", "/v2/groups/{group_id}/aggregate", "/api/v1/account/jobs/{job_id}", "/console/keys")

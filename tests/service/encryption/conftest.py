@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.migrate import upgrade
 from vbdesk.service.encryption.data_keys import open_data_keys
 from vbdesk.service.encryption.keys import new_key
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.migrate import upgrade
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.settings import load_settings
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from vbdesk.service.composition import open_database
-from vbdesk.service.db.encryption import data_keys
-from vbdesk.service.db.migrate import REVISION, status, upgrade
-from vbdesk.service.encryption.columns import PREFIX, EncryptedText, KeyMissing, use_data_keys
 from vbdesk.service.encryption.data_keys import (
     FIRST_REVISION,
     Damaged,
@@ -21,7 +17,11 @@ from vbdesk.service.encryption.data_keys import (
     wrapped_by,
 )
 from vbdesk.service.encryption.keys import KeyUnusable, new_key
-from vbdesk.service.settings import load_settings
+from vbdesk.service.kernel.db.encryption import data_keys
+from vbdesk.service.kernel.db.migrate import REVISION, status, upgrade
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.encrypted_text import PREFIX, EncryptedText, KeyMissing, use_data_keys
+from vbdesk.service.kernel.settings import load_settings
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 KEY, OTHER = new_key(), new_key()
@@ -151,7 +151,7 @@ def test_another_key_takes_over_and_running_processes_go_on(database):
     assert fresh.decrypt_text(old, "p") == "old"
     new = fresh.encrypt_text("new", "p")
     assert new[:16] != old[:16], "what comes now has a data key that the old key never protected"
-    reads = DataKeys(database, (OTHER,))
+    reads = DataKeys(database, lambda: (OTHER,))
     assert reads.decrypt_text(new, "p") == "new"
     with pytest.raises(KeyUnusable):
         open_data_keys(database, (KEY,), now)

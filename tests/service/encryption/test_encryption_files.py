@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vbdesk.service.encryption.columns import KeyMissing
 from vbdesk.service.encryption.file_format import (
     CHUNK_BYTES,
     HEADER_BYTES,
@@ -19,6 +18,7 @@ from vbdesk.service.encryption.file_format import (
     is_encrypted_file,
 )
 from vbdesk.service.encryption.recording_files import RecordingFiles, finish_writing, remove_for_good
+from vbdesk.service.kernel.encrypted_text import KeyMissing
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 SIZES = st.one_of(

@@ -14,7 +14,7 @@ from vbdesk.service.encryption.keys import (
     read_stdin,
     replace_key_file,
 )
-from vbdesk.service.settings import SettingsInvalid, load_settings
+from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 
 ONE, TWO = "ab" * 32, "CD" * 32
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.service.app import described_app
+from vbdesk.service.composition.app import described_app
 
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from served import Served
 

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import ModelName
-from vbdesk.service.db.webhooks import webhook_deliveries
-from vbdesk.service.jobs.wiring import lifecycle_of
-from vbdesk.signs.engine import Heard, Target, listen, read
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.signs.engine import RecordingMeasurements, ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[2] / "data"
@@ -21,11 +21,11 @@ SPEECH = (DATA / "speech_kathleen_20s.flac").read_bytes()
 
 
 @pytest.fixture(scope="session")
-def heard() -> dict[bool, Heard]:
+def heard() -> dict[bool, RecordingMeasurements]:
     """What was heard in one recording without, and in one with speakers told apart."""
     return {
-        False: listen(decode(DATA / "speech_kathleen_20s.flac")),
-        True: listen(decode(DATA / "dialogue_two_speakers_40s.flac"), diarize=True),
+        False: measure_recording(decode(DATA / "speech_kathleen_20s.flac")),
+        True: measure_recording(decode(DATA / "dialogue_two_speakers_40s.flac"), diarize=True),
     }
 
 
@@ -35,7 +35,7 @@ class Bench:
     account: Any
     client: httpx.Client
     v1: httpx.Client
-    heard: dict[bool, Heard]
+    heard: dict[bool, RecordingMeasurements]
     files_before: frozenset[Path] = frozenset()
 
     def __post_init__(self) -> None:
@@ -75,25 +75,25 @@ class Bench:
 
     def start(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:
-            lifecycle_of(self.service.context).start(connection, job_id, "bench", 120)
+            JobLifecycle.of(self.service.context).start(connection, job_id, "bench", 120)
 
     def finish(self, job_id: str) -> None:
         """The worker's part, with a real analysis."""
         context = self.service.context
         with context.database.writing() as connection:
-            run = lifecycle_of(context).start(connection, job_id, "bench", 120)
+            run = JobLifecycle.of(context).start(connection, job_id, "bench", 120)
             assert run is not None
             kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
-            result = read(self.heard[run.diarize], Target(kind, str(run.target.analysed)))
-            lifecycle_of(context).analysed(connection, job_id, result.model_dump_json())
+            result = score_recording(self.heard[run.diarize], ScoringTarget(kind, str(run.target.analysed)))
+            JobLifecycle.of(context).analysed(connection, job_id, result.model_dump_json())
 
     def fail(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:
-            lifecycle_of(self.service.context).fail(connection, job_id)
+            JobLifecycle.of(self.service.context).fail(connection, job_id)
 
     def time_out(self, job_id: str) -> None:
         with self.service.context.database.writing() as connection:
-            lifecycle_of(self.service.context).time_out(connection, job_id)
+            JobLifecycle.of(self.service.context).time_out(connection, job_id)
 
     def deliveries(self) -> list[Any]:
         with self.service.context.database.reading() as connection:
@@ -123,7 +123,7 @@ class Bench:
 
 
 @pytest.fixture
-def make_bench(start_service: Callable[..., Any], heard: dict[bool, Heard]) -> Callable[..., Bench]:
+def make_bench(start_service: Callable[..., Any], heard: dict[bool, RecordingMeasurements]) -> Callable[..., Bench]:
     """`make_bench(credits=20, allow_private_addresses=True)`: a service of its own with one account."""
 
     def make(*, credits: int = 100_000, **settings: Any) -> Bench:
@@ -133,12 +133,12 @@ def make_bench(start_service: Callable[..., Any], heard: dict[bool, Heard]) -> C
 
 
 @pytest.fixture
-def bench(service: Any, heard: dict[bool, Heard]) -> Bench:
+def bench(service: Any, heard: dict[bool, RecordingMeasurements]) -> Bench:
     """A new account on the service that the tests of a module share."""
     return _bench(service, 100_000, heard)
 
 
-def _bench(service: Any, credits: int, heard: dict[bool, Heard]) -> Bench:
+def _bench(service: Any, credits: int, heard: dict[bool, RecordingMeasurements]) -> Bench:
     account = service.add_account(credits=credits)
     v1 = service.client()
     v1.headers.update(account.v1_headers)

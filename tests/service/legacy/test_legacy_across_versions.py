@@ -5,7 +5,7 @@ import json
 import pytest
 
 from vbdesk.contract.webhooks import signature_matches
-from vbdesk.service.webhooks.courier import WebhookCourier
+from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 
 
 def test_v1_jobs_appear_in_v2_and_the_other_way_round(bench):
@@ -97,7 +97,7 @@ class Postbox:
 
 def test_webhooks_of_older_jobs_carry_the_job_as_v2_reads_it(bench):
     context, postbox = bench.service.context, Postbox()
-    courier = WebhookCourier(context.database, context.clock, context.secrets, postbox)
+    delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, postbox)
     bench.v1.post("/api/v1/account/webhook", json={"url": "https://93.184.216.34/", "secret_key": "account secret"})
     own = {"webhook_url": "https://93.184.216.35/", "webhook_secret_key": "own secret"}
     jobs = [
@@ -108,10 +108,10 @@ def test_webhooks_of_older_jobs_carry_the_job_as_v2_reads_it(bench):
     ]
     for job_id, end, secret in jobs:
         getattr(bench, end)(job_id)
-        courier.deliver_due()
+        delivery_worker.deliver_due()
         _, body, headers = postbox.posts[-1]
         assert json.loads(body) == bench.get(f"/v2/jobs/{job_id}")
         assert signature_matches(body, secret, headers["X-Webhook-Signature"])
         assert headers["Content-Type"] == "application/json"
     assert len(postbox.posts) == 4
-    courier.stop()
+    delivery_worker.stop()

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from vbdesk.service.encryption.recording_files import RecordingFiles
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest
-from vbdesk.service.legacy.fetch import AudioFetcher
-from vbdesk.service.webhooks.guard import AddressGuard, AddressRefused
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
+from vbdesk.service.legacy.audio_fetch import AudioFetcher
 
 PRIVATE = [
     "https://127.0.0.1/a.wav",

@@ -2,20 +2,19 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QKeyCombination, QLocale, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineEdit, QWidget
 
 from vbdesk.desk.account.desk_settings import TEXT_SIZES, DeskChoices
 from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, line
 from vbdesk.desk.ui.fields import ChoiceField, Field
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role, Scheme
+from vbdesk.desk.ui.theme import Role, Scheme, app_theme
 
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100
@@ -29,6 +28,7 @@ class DeskCard(Card):
     """Binds `DeskChoices`: every choice holds at once and is kept."""
 
     def __init__(self, model: DeskChoices) -> None:
+        self._theme = app_theme()
         self.scheme = Segment(
             "Colours",
             [
@@ -75,7 +75,7 @@ class DeskCard(Card):
 
     def fit(self, width: int) -> None:
         """Stand in two columns where `width` has room for them."""
-        columns = 2 if width >= theme.active().px(_TWO_COLUMNS_FROM) else 1
+        columns = 2 if width >= self._theme.px(_TWO_COLUMNS_FROM) else 1
         if columns != self._columns:
             self._columns = columns
             for part in self._parts:
@@ -94,7 +94,7 @@ class DeskCard(Card):
         self.pedal_back.clicked.connect(self._on_pedal_back)
         self.open_folder.clicked.connect(self.model.open_folder)
         self.model.shown.connect(self.show_choices)
-        self.scheme.choose(theme.active().scheme.value)
+        self.scheme.choose(self._theme.scheme.value)
         self.fit(0)
         order = (
             self.scheme.option(Scheme.DARK.value),
@@ -129,7 +129,7 @@ class DeskCard(Card):
     def show_choices(self, chosen: Preferences) -> None:
         """Show what is chosen."""
         self._chosen = chosen
-        self.scheme.choose(theme.active().scheme.value)
+        self.scheme.choose(self._theme.scheme.value)
         place = self.text_size.findData(chosen.text_size)
         if place < 0 and chosen.text_size is not None:  # a size that was set in the file
             self.text_size.addItem(f"{chosen.text_size} %", chosen.text_size)
@@ -160,7 +160,7 @@ class DeskCard(Card):
     def _on_pedal(self) -> None:
         if self.pedal.keySequence() == QKeySequence(self._chosen.pedal_key):
             return
-        fault = self.model.choose_pedal(self.pedal.keySequence())
+        fault = self._choose_pedal(self.pedal.keySequence())
         self.pedal_field.set_fault(fault)
         if fault is not None:
             self._show_pedal(self._chosen.pedal_key)
@@ -168,4 +168,8 @@ class DeskCard(Card):
     @Slot()
     def _on_pedal_back(self) -> None:
         self.pedal_field.set_fault(None)
-        self.model.choose_pedal(QKeySequence(PEDAL_KEY))
+        self._choose_pedal(QKeySequence(PEDAL_KEY))
+
+    def _choose_pedal(self, keys: QKeySequence) -> str | None:
+        first: QKeyCombination | None = None if keys.isEmpty() else keys[0]  # type: ignore[index]  # not in the stubs
+        return self.model.choose_pedal(first, keys.toString(QKeySequence.SequenceFormat.PortableText))

@@ -1,16 +1,15 @@
 """What a person chooses for the desk itself: colours, text size, language, pedal. Each holds at once and lasts."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QKeySequence
 
 from vbdesk.capture.protocols import protocol_languages
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Lane, TaskContext
-from vbdesk.desk.ui import theme
-from vbdesk.desk.ui.theme import Scheme
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.theme import Scheme, app_theme
 
 TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
 _TAKEN = {
@@ -34,11 +33,13 @@ class DeskChoices(QObject):
     shown = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self._store = PreferenceStore(workspace.outside.config_dir)
-        self._lane = Lane(workspace.tasks, self)
+    def __init__(
+        self, store: PreferenceStore, data_dir: Path, open_page: Callable[[str], None], tasks: TaskOwner
+    ) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._store, self._data_dir, self._open_page = store, data_dir, open_page
+        self._lane = Lane(tasks, self)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -48,11 +49,11 @@ class DeskChoices(QObject):
     @property
     def folder(self) -> str:
         """Where recordings, profiles' libraries and the service on this computer are."""
-        return str(self._workspace.outside.data_dir)
+        return str(self._data_dir)
 
     def open_folder(self) -> None:
         """Show the folder in the file manager."""
-        self._workspace.outside.open_page(QUrl.fromLocalFile(self.folder).toString())
+        self._open_page(QUrl.fromLocalFile(self.folder).toString())
 
     def read(self) -> None:
         """Say what is chosen."""
@@ -60,26 +61,25 @@ class DeskChoices(QObject):
 
     def choose_scheme(self, scheme: Scheme) -> None:
         """Light, dark, or as the system has it."""
-        theme.active().set_scheme(scheme)
+        self._theme.set_scheme(scheme)
         self._keep(scheme=scheme)
 
     def choose_text_size(self, percent: int | None) -> None:
         """A text size in percent, or None for the system's."""
-        theme.active().set_text_size(None if percent is None else percent / 100)
+        self._theme.set_text_size(None if percent is None else percent / 100)
         self._keep(text_size=percent)
 
     def choose_language(self, tag: str) -> None:
         """A language for prompts; empty for the system's."""
         self._keep(language=tag)
 
-    def choose_pedal(self, key: QKeySequence) -> str | None:
-        """A key for the foot pedal; why it cannot be that one, or None."""
-        if key.isEmpty():
+    def choose_pedal(self, key: QKeyCombination | None, name: str) -> str | None:
+        """Choose the key that the foot pedal sends, and its portable name; returns why it cannot be that one."""
+        if key is None:
             return "Press the pedal, or a key."
-        first: QKeyCombination = key[0]  # type: ignore[index]  # the stubs do not know it
-        if first.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and first.key() in _TAKEN:
-            return f"{_TAKEN[first.key()]} Choose another key."
-        self._keep(pedal_key=key.toString(QKeySequence.SequenceFormat.PortableText))
+        if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:
+            return f"{_TAKEN[key.key()]} Choose another key."
+        self._keep(pedal_key=name)
         return None
 
     def _keep(self, **choices: Any) -> None:

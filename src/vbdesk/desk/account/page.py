@@ -13,8 +13,6 @@ from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.recording_rules_cards import RulesCards
 from vbdesk.desk.account.view_model import AccountViewModel, ProfileLine, Tested
 from vbdesk.desk.account.webhook_card import WebhookCard
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
@@ -22,17 +20,12 @@ from vbdesk.desk.ui.card import Card, headed, line, scrolled
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN = 960
 _SIDES = 112  # of page, card and scroll bar
-
-
-def build_account_page(workspace: Workspace) -> "AccountPage":
-    """The page with its view model."""
-    return AccountPage(AccountViewModel(workspace))
 
 
 class AccountPage(QWidget):
@@ -50,6 +43,7 @@ class AccountPage(QWidget):
     desk: DeskCard
 
     def __init__(self, view_model: AccountViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -98,7 +92,7 @@ class AccountPage(QWidget):
             self.view_model.read()
             self.view_model.rules.tell()
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """The page is not in front any more."""
         self._in_front = False
         if self.built:
@@ -114,7 +108,7 @@ class AccountPage(QWidget):
             self._fit()
 
     def _fit(self) -> None:
-        widest = theme.active().px(_COLUMN)
+        widest = self._theme.px(_COLUMN)
         self._column.setMaximumWidth(widest)
         if self.built:
             self.desk.fit(min(self.width() - _SIDES, widest))

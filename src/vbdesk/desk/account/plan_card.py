@@ -6,11 +6,10 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.view_model import AccountViewModel, PriceList, Use
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.card import Card, line
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _LOOK_EVERY_MS = 1000
@@ -28,6 +27,7 @@ class PlanCard(Card):
     """Credits, what they buy, and the plan's three counters; these are looked at while the card is in sight."""
 
     def __init__(self, model: AccountViewModel) -> None:
+        self._theme = app_theme()
         super().__init__("Credits and plan", padding=20)
         self.model = model
         self._prices: PriceList | None = None
@@ -94,7 +94,7 @@ class PlanCard(Card):
 
     def _fit(self) -> None:
         for grid in (self._table, self._use):
-            grid.setColumnMinimumWidth(0, theme.active().px(_NAME_WIDTH))
+            grid.setColumnMinimumWidth(0, self._theme.px(_NAME_WIDTH))
 
     def prices(self) -> list[str]:
         """The rows of what credits buy, in words."""

@@ -1,12 +1,12 @@
 """What credits buy: the price of an analysis, and how many of each a balance pays for."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from vbdesk.contract.catalog import MODEL_SIGNS
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 
@@ -51,4 +51,4 @@ def diarize_price() -> int:
 
 @cache
 def _costs() -> _Costs:
-    return _Costs.model_validate(tomllib.loads(resource("service", "costs.toml").read_text(encoding="utf-8")))
+    return _Costs.model_validate(read_toml(resource("service", "costs.toml")))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
-from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
-from vbdesk.outbox.library.audit import AuditReader, AuditVerification
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.library.audit import AuditVerification
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
 from vbdesk.outbox.profiles.profiles import Profile
 
@@ -32,59 +32,64 @@ class RulesViewModel(QObject):
     written = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        workspace.counts_changed.connect(self._on_counts)
-        workspace.network_changed.connect(self.tell)
+    def __init__(
+        self,
+        profile: Profile,
+        library: Library,
+        sync: SyncState,
+        tasks: TaskOwner,
+        write_diagnostics: Callable[[Path], None],
+    ) -> None:
+        super().__init__()
+        self._profile, self._library, self._sync, self._tasks = profile, library, sync, tasks
+        self._write_diagnostics = write_diagnostics
+        sync.counts_changed.connect(self._on_counts)
+        sync.network_changed.connect(self.tell)
 
     @Slot()
     def tell(self) -> None:
         """Say what is set, as last read."""
-        self.changed.emit(self._workspace.settings)
-        self.network_said.emit(_network_words(self._workspace.network.state().metered))
+        self.changed.emit(self._sync.settings)
+        self.network_said.emit(_network_words(self._sync.network.state().metered))
 
     @property
     def profile(self) -> Profile:
         """Whose rules these are."""
-        return self._workspace.profile
+        return self._profile
 
     def set_send_rule(self, rule: SendRule) -> None:
         """When recordings in the line are sent."""
-        library = self._workspace.library
+        library = self._library
         self._change(lambda context: library.change_settings(send_rule=rule))
 
     def set_retention(self, rule: RetentionRule, days: int) -> None:
         """How long the sound stays after a result."""
-        library, retention = self._workspace.library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
+        library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
         self._change(lambda context: library.change_settings(retention=retention))
 
     def check_audit(self) -> None:
         """Follow the audit log from its first entry to its last."""
-        workspace = self._workspace
 
         def work(context: TaskContext) -> AuditVerification:
-            folder = workspace.outside.library_dir(workspace.profile.profile_id)
-            return AuditReader(folder, workspace.library.store.key).verify()
+            return self._library.verify_audit()
 
-        workspace.tasks.start(work, self._on_verified, self._on_failed, name="audit")
+        self._tasks.start(work, self._on_verified, self._on_failed, name="audit")
 
     def write_diagnostics(self, file: Path) -> None:
         """Put what helps to find a fault into a file, without secrets and without anything about a person."""
-        workspace = self._workspace
 
         def work(context: TaskContext) -> Path:
-            write_bundle(diagnose(workspace.outside), file)
+            self._write_diagnostics(file)
             return file
 
-        workspace.tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
+        self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
 
     def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
-        self._workspace.tasks.start(work, self._on_changed, self._on_failed, name="rules")
+        self._tasks.start(work, self._on_changed, self._on_failed, name="rules")
 
     @Slot(object)
     def _on_counts(self, _: object) -> None:
-        self.changed.emit(self._workspace.settings)
+        self.changed.emit(self._sync.settings)
 
     @Slot(object)
     def _on_changed(self, settings: LibrarySettings) -> None:

@@ -7,13 +7,12 @@ from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, headed
 from vbdesk.desk.ui.fields import LineField
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule
 
 _USUAL_DAYS = 30
@@ -35,6 +34,7 @@ class RulesCards(QWidget):
     """Binds `RulesViewModel`."""
 
     def __init__(self, model: RulesViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.model = model
         self._settings = LibrarySettings()
@@ -79,7 +79,7 @@ class RulesCards(QWidget):
         self.days = LineField()
         self.days.setAccessibleName("Days after the result")
         self.days.setValidator(QIntValidator(0, LONGEST_DAYS, self.days))
-        self.days.setFixedWidth(theme.active().px(_DAYS_WIDTH))
+        self.days.setFixedWidth(self._theme.px(_DAYS_WIDTH))
         self.days.editingFinished.connect(self._on_days)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)

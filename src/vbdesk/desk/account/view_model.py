@@ -11,10 +11,13 @@ from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.models.unlocking import PassphraseViewModel
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.ports import AccountConnection, Outside
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -80,54 +83,68 @@ class AccountViewModel(QObject):
     key_saved = Signal()
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self._store = ProfileStore(workspace.outside.config_dir)
-        self.rules = RulesViewModel(workspace, self)
-        self.webhook = WebhookViewModel(workspace, self)
-        self.choices = DeskChoices(workspace, self)
+    def __init__(
+        self,
+        profile: Profile,
+        outside: Outside,
+        library: Library,
+        sync: SyncState,
+        connection: AccountConnection,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        rules: RulesViewModel,
+        webhook: WebhookViewModel,
+        choices: DeskChoices,
+    ) -> None:
+        super().__init__()
+        self._profile, self._outside, self._library = profile, outside, library
+        self._sync, self._connection = sync, connection
+        self._tasks, self._navigator = tasks, navigator
+        self._store = ProfileStore(outside.config_dir)
+        self.rules, self.webhook, self.choices = rules, webhook, choices
+        for part in (rules, webhook, choices):
+            part.setParent(self)
         self.passphrase: PassphraseViewModel | None = None
-        if workspace.profile.secrets == "passphrase":
-            self.passphrase = PassphraseViewModel(ServiceKeys(workspace.outside), workspace.tasks, self)
-        workspace.status_changed.connect(self.status_changed)
+        if profile.secrets == "passphrase":
+            self.passphrase = PassphraseViewModel(ServiceKeys(outside), tasks, self)
+        sync.status_changed.connect(self.status_changed)
 
     @property
     def profile(self) -> Profile:
         """The profile in use."""
-        return self._workspace.profile
+        return self._profile
 
     @property
     def status(self) -> SyncStatus:
         """The way to the service."""
-        return self._workspace.status
+        return self._sync.status
 
     def use(self) -> tuple[Use, ...]:
         """The plan's three counters as they stand now."""
-        budget, now = self._workspace.budget, self._workspace.outside.clock.monotonic()
+        budget, now = self._connection.budget, self._outside.clock.monotonic()
         order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
         return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
 
     def read(self) -> None:
         """Read the profiles again, and what else the page shows."""
-        self._workspace.tasks.start(self._read_profiles, self._on_profiles, self._on_failed, name="profiles")
-        self._workspace.tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
+        self._tasks.start(self._read_profiles, self._on_profiles, self._on_failed, name="profiles")
+        self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
         self.choices.read()
         self.webhook.read()
 
     def switch(self, profile_id: str) -> None:
         """Use another profile."""
-        self._workspace.navigator.open("profile", profile_id)
+        self._navigator.open("profile", profile_id)
 
     def add(self) -> None:
         """Add a profile."""
-        self._workspace.navigator.open("profile", None)
+        self._navigator.open("profile", None)
 
     def remove(self, profile_id: str) -> None:
         """Forget a profile and its key; its recordings stay on this computer."""
         if profile_id == self.profile.profile_id:
             return
-        outside = self._workspace.outside
+        outside = self._outside
 
         def work(context: TaskContext) -> tuple[ProfileLine, ...]:
             profile = self._store.get(profile_id)
@@ -135,25 +152,25 @@ class AccountViewModel(QObject):
                 self._store.remove(profile_id, outside.vault(profile.secrets))
             return self._read_profiles(context)
 
-        self._workspace.tasks.start(work, self._on_profiles, self._on_failed, name="profile-remove")
+        self._tasks.start(work, self._on_profiles, self._on_failed, name="profile-remove")
 
     def try_again(self) -> None:
         """Ask the keyring, and the service, once more."""
-        self._workspace.try_again()
+        self._connection.try_again()
 
     def test(self) -> None:
         """Ask the service for the balance: address, account and key must be right for an answer."""
-        self._workspace.tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
+        self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
 
     def save_key(self, key: str) -> None:
         """Put another API key in the vault, and let the line go on."""
-        profile, outside, library = self.profile, self._workspace.outside, self._workspace.library
+        profile, outside, library = self.profile, self._outside, self._library
 
         def work(context: TaskContext) -> None:
             outside.vault(profile.secrets).set(profile.api_key_name, key.strip())
             library.note(AuditAction.KEY_ENTERED)
 
-        self._workspace.tasks.start(work, self._on_key_saved, self._on_failed, name="key")
+        self._tasks.start(work, self._on_key_saved, self._on_failed, name="key")
 
     def _read_prices(self, context: TaskContext) -> PriceList:
         return PriceList(prices(), diarize_price())
@@ -172,7 +189,7 @@ class AccountViewModel(QObject):
 
     def _ask(self, context: TaskContext) -> tuple[int, float]:
         start = time.monotonic()
-        with self._workspace.client() as client:
+        with self._connection.client() as client:
             balance = client.account.credits()
         return balance, time.monotonic() - start
 
@@ -196,7 +213,7 @@ class AccountViewModel(QObject):
 
     @Slot(object)
     def _on_key_saved(self, _: None) -> None:
-        self._workspace.try_again()
+        self._connection.try_again()
         self.key_saved.emit()
 
     @Slot(object)

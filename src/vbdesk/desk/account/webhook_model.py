@@ -1,14 +1,15 @@
 """State of the account's webhook: where finished jobs are reported to, as far as this computer can know."""
 
 import secrets
+from collections.abc import Callable
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.trial_delivery import webhook_faults
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.ports import AccountConnection
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.response_cache import ResponseCache
 
 _KEPT_AS = "webhook"
@@ -38,13 +39,20 @@ class WebhookViewModel(QObject):
     faults = Signal(object, object)
     answered = Signal(bool, str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(
+        self,
+        responses: ResponseCache,
+        connection: AccountConnection,
+        send_trial: Callable[[str, str], int],
+        tasks: TaskOwner,
+    ) -> None:
+        super().__init__()
+        self._responses, self._connection = responses, connection
+        self._send_trial, self._tasks = send_trial, tasks
 
     def read(self) -> None:
         """Say what was set from here."""
-        self._workspace.tasks.start(self._read, self._on_read, self._on_failed, name="webhook-known")
+        self._tasks.start(self._read, self._on_read, self._on_failed, name="webhook-known")
 
     @staticmethod
     def new_secret() -> str:
@@ -57,20 +65,19 @@ class WebhookViewModel(QObject):
             return
 
         def work(context: TaskContext) -> str:
-            with self._workspace.client() as client:
+            with self._connection.client() as client:
                 message = client.account.set_webhook(url, secret_key).message
-            ResponseCache(self._workspace.library.store).keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
+            self._responses.keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
             return message
 
-        self._workspace.tasks.start(work, self._on_set, self._on_failed, name="webhook-set")
+        self._tasks.start(work, self._on_set, self._on_failed, name="webhook-set")
 
     def try_out(self, url: str, secret_key: str) -> None:
         """Send a signed trial to `url` from this computer."""
         if not self._right(url, secret_key):
             return
-        send = self._workspace.outside.send_trial
-        self._workspace.tasks.start(
-            lambda context: send(url, secret_key), self._on_tried, self._on_failed, name="webhook-trial"
+        self._tasks.start(
+            lambda context: self._send_trial(url, secret_key), self._on_tried, self._on_failed, name="webhook-trial"
         )
 
     def _right(self, url: str, secret_key: str) -> bool:
@@ -79,7 +86,7 @@ class WebhookViewModel(QObject):
         return faults == (None, None)
 
     def _read(self, context: TaskContext) -> tuple[str, datetime] | None:
-        kept = ResponseCache(self._workspace.library.store).read(_KEPT_AS)
+        kept = self._responses.read(_KEPT_AS)
         if kept is None:
             return None
         try:

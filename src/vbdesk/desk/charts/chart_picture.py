@@ -8,27 +8,26 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from vbdesk.desk.charts.trajectory_data import TrajectoryChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme
 from vbdesk.desk.ui.time_text import counted
 
 SIZE = QSize(1280, 800)
 _PIXELS_PER_POINT = 2.0
 
 
-def save_picture(chart: TrajectoryChart, path: Path, *, note: str = "", size: QSize = SIZE) -> None:
-    """Draw `chart` in the active theme and save it as PNG, two pixels to the point.
+def save_picture(theme: Theme, chart: TrajectoryChart, path: Path, *, note: str = "", size: QSize = SIZE) -> None:
+    """Draw `chart` in the colours of `theme` and save it as PNG, two pixels to the point.
 
     Raises:
         OSError: the file cannot be written.
     """
-    write_picture(draw_picture(chart, note=note, size=size), path)
+    write_picture(draw_picture(theme, chart, note=note, size=size), path)
 
 
-def draw_picture(chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) -> QImage:
-    """Draw `chart` in the active theme, two pixels to the point; on the window's thread."""
+def draw_picture(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) -> QImage:
+    """Draw `chart` in the colours of `theme`, two pixels to the point; on the window's thread."""
     sheet = _sheet(chart, note)
     sheet.resize(size)
     sheet.grab()  # settles the layout without a window on any screen

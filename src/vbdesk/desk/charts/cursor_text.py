@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from vbdesk.contract.levels import Level
-from vbdesk.contract.timestamps import at_seconds, in_zone
+from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
-from vbdesk.report.wording import OTHER_ISSUE, result_words
+from vbdesk.report.result_texts import OTHER_ISSUE, result_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, momen
 
 
 def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
-    words = result_words().issue
+    words = result_texts().issue
     place = int((chart.times == moment_s).nonzero()[0][-1])
     codes = chart.issues[place]
     return [words.get(code, words[OTHER_ISSUE]).what.format(code=code.replace("_", " ")) for code in codes]
@@ -73,5 +73,5 @@ def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
 
 def _moment_words(moment_s: float) -> str:
     """`29 May 2026, 09:12`, local."""
-    moment = in_zone(at_seconds(moment_s))
+    moment = in_zone(from_unix_seconds(moment_s))
     return f"{moment.day} {moment:%b %Y, %H:%M}"

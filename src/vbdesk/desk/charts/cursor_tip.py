@@ -5,12 +5,11 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.charts.cursor_text import CursorWords
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.buttons import ButtonSize, KeyCap
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _WIDTH, _AWAY = 252, 14
 
@@ -19,6 +18,7 @@ class CursorTip(QFrame):
     """A card that lets the pointer through and never covers its own moment."""
 
     def __init__(self, view: QWidget) -> None:
+        self._theme = app_theme()
         super().__init__(view)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._when = Text(role=Role.LABEL_STRONG)
@@ -54,7 +54,7 @@ class CursorTip(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the surface with its edge."""
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()), 10, theme.colour("surface"), theme.colour("control"))
+        rounded(painter, QRectF(self.rect()), 10, self._theme.colour("surface"), self._theme.colour("control"))
         painter.end()
 
     def show_beside(self, words: CursorWords, point: QPoint, area: QWidget) -> None:
@@ -68,7 +68,7 @@ class CursorTip(QFrame):
         self._note.setText(words.note)
         self._note.setVisible(bool(words.note))
         self._open.setVisible(words.opens)
-        width = max(theme.active().px(_WIDTH), self._when.sizeHint().width() + 32)
+        width = max(self._theme.px(_WIDTH), self._when.sizeHint().width() + 32)
         width = min(max(width, self._sign.sizeHint().width() + self._badge.sizeHint().width() + 44), area.width() - 8)
         if self._column.heightForWidth(width) > area.height():  # large text in a low window: wide rather than high
             width = max(width, max(point.x(), area.width() - point.x()) - _AWAY)

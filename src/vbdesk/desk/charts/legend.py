@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import paint_mark_of_unusual
 from vbdesk.desk.charts.sign_painting import dashed, dotted, faded
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
-Paint = Callable[[QPainter, QRectF], None]
+Paint = Callable[[Theme, QPainter, QRectF], None]
 
 _SIDE, _TOP, _ENTRY_GAP, _LINE_GAP = 20, 10, 20, 4
 _MARK_HEIGHT, _MARK_GAP = 18, 8
@@ -23,6 +22,7 @@ class Legend(QWidget):
     """Marks and words in as many lines as they need."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._entries: list[QWidget] = []
         for words, paint, width in (
@@ -41,7 +41,7 @@ class Legend(QWidget):
             row.addWidget(_Mark(paint, width))
             row.addWidget(Text(words, Role.CAPTION, "text2"))
             self._entries.append(entry)
-        theme.active().changed.connect(self._place)
+        self._theme.changed.connect(self._place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Break into lines anew."""
@@ -64,19 +64,20 @@ class _Mark(QWidget):
     """One mark, as the charts draw it."""
 
     def __init__(self, paint: Paint, width: int) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._paint = paint
         self._width = width
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        return QSize(theme.active().px(self._width), theme.active().px(_MARK_HEIGHT))
+        return QSize(self._theme.px(self._width), self._theme.px(_MARK_HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.scale(theme.active().scale, theme.active().scale)
-        self._paint(painter, QRectF(0, 0, self._width, _MARK_HEIGHT))
+        painter.scale(self._theme.scale, self._theme.scale)
+        self._paint(self._theme, painter, QRectF(0, 0, self._width, _MARK_HEIGHT))
         painter.end()
 
 
@@ -86,39 +87,39 @@ def _disc(painter: QPainter, centre: QPointF, radius: float, fill: QColor, pen: 
     painter.drawEllipse(centre, radius, radius)
 
 
-def _readings(painter: QPainter, rect: QRectF) -> None:
-    dot = faded("text2", 0.62)
+def _readings(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+    dot = faded(theme, "text2", 0.62)
     _disc(painter, QPointF(4, rect.center().y()), 2.2, dot)
     _disc(painter, QPointF(14, rect.center().y()), 4.2, dot)
 
 
-def _hollow(painter: QPainter, rect: QRectF) -> None:
+def _hollow(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     _disc(painter, rect.center(), 3.5, theme.colour("surface"), QPen(theme.colour("text2"), 1.4))
 
 
-def _estimate(painter: QPainter, rect: QRectF) -> None:
+def _estimate(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     accent = theme.colour("accent")
-    painter.fillRect(rect.adjusted(0, 4, 0, -4), faded("accent", 0.16))
+    painter.fillRect(rect.adjusted(0, 4, 0, -4), faded(theme, "accent", 0.16))
     painter.setPen(QPen(accent, 2))
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
 
 
-def _own_range(painter: QPainter, rect: QRectF) -> None:
+def _own_range(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     painter.fillRect(rect.adjusted(0, 3, 0, -3), theme.colour("base"))
-    painter.setPen(dashed(theme.active().colours.control))
+    painter.setPen(dashed(theme.colours.control))
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
 
 
-def _unusual(painter: QPainter, rect: QRectF) -> None:
-    paint_mark_of_unusual(painter, rect.center(), Level.MODERATE)
+def _unusual(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+    paint_mark_of_unusual(theme, painter, rect.center(), Level.MODERATE)
 
 
-def _consider(painter: QPainter, rect: QRectF) -> None:
-    painter.setPen(dotted(theme.active().level(Level.CONSIDER).ink))
+def _consider(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+    painter.setPen(dotted(theme.level(Level.CONSIDER).ink))
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
 
 
-def _silent(painter: QPainter, rect: QRectF) -> None:
+def _silent(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     painter.setPen(QPen(theme.colour("control"), 1.25))
     painter.drawLine(
         QPointF(rect.center().x(), rect.center().y() - 3), QPointF(rect.center().x(), rect.center().y() + 3)

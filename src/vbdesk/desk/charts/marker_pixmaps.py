@@ -11,8 +11,9 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import Flags, Floats
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.painting import paint_level
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Colours
 
 RING_RADIUS = 7.5
 _GLYPH = 9.0
@@ -25,29 +26,41 @@ Cells = NDArray[np.intp]
 
 
 def stamp_readings(
-    painter: QPainter, x: Floats, y: Floats, weight: Floats, has_issues: Flags, *, scale: float, alpha: float
+    theme: Theme,
+    painter: QPainter,
+    x: Floats,
+    y: Floats,
+    weight: Floats,
+    has_issues: Flags,
+    *,
+    scale: float,
+    alpha: float,
 ) -> None:
     """Dots sized by weight; rings where the recording had quality issues."""
     size = np.rint(np.clip(weight, 0.0, _HEAVIEST) / _HEAVIEST * (_SIZES - 1)).astype(np.intp)
-    colours, ratio = theme.active().colours, painter.device().devicePixelRatioF()
+    colours, ratio = theme.colours, painter.device().devicePixelRatioF()
     _stamp(painter, x, y, size + _SIZES * has_issues, _readings(colours.text2, colours.surface, scale, alpha, ratio))
 
 
-def stamp_unusual(painter: QPainter, x: Floats, y: Floats, levels: list[Level], *, scale: float) -> None:
+def stamp_unusual(theme: Theme, painter: QPainter, x: Floats, y: Floats, levels: list[Level], *, scale: float) -> None:
     """Rings around the glyph of each reading's level."""
     cells = np.array([_LEVELS.index(level) for level in levels], dtype=np.intp)
     ratio = painter.device().devicePixelRatioF()
-    _stamp(painter, x, y, cells, _unusual(theme.active().dark, scale, ratio))
+    shapes = tuple(theme.level(level).shape for level in _LEVELS)
+    _stamp(painter, x, y, cells, _unusual(theme.colours, shapes, scale, ratio))
 
 
-def paint_mark_of_unusual(painter: QPainter, at: QPointF, level: Level) -> None:
+def paint_mark_of_unusual(theme: Theme, painter: QPainter, at: QPointF, level: Level) -> None:
     """A ring around the glyph of the level: the shape says it without colour."""
-    colours = theme.active().colours
+    _paint_unusual(painter, at, level, theme.level(level).shape, theme.colours)
+
+
+def _paint_unusual(painter: QPainter, at: QPointF, level: Level, shape: str, colours: Colours) -> None:
     painter.setPen(QPen(QColor(colours.text), 1.75))
     painter.setBrush(QColor(colours.surface))
     painter.drawEllipse(at, RING_RADIUS, RING_RADIUS)
     glyph = QRectF(at.x() - _GLYPH / 2, at.y() - _GLYPH / 2, _GLYPH, _GLYPH)
-    paint_level(painter, level, glyph, QColor(theme.active().level(level).shape), QColor(colours.surface))
+    paint_level(painter, level, glyph, QColor(shape), QColor(colours.surface))
 
 
 def _stamp(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: QPixmap) -> None:
@@ -84,11 +97,13 @@ def _readings(ink: str, surface: str, scale: float, alpha: float, ratio: float) 
 
 
 @lru_cache(maxsize=8)
-def _unusual(dark: bool, scale: float, ratio: float) -> QPixmap:
-    """A mark for each level; `dark` tells the colours apart that are painted."""
-    return _strip(
-        len(_LEVELS), scale, ratio, lambda painter, cell, at: paint_mark_of_unusual(painter, at, _LEVELS[cell])
-    )
+def _unusual(colours: Colours, shapes: tuple[str, ...], scale: float, ratio: float) -> QPixmap:
+    """A marker for each level."""
+
+    def paint(painter: QPainter, cell: int, at: QPointF) -> None:
+        _paint_unusual(painter, at, _LEVELS[cell], shapes[cell], colours)
+
+    return _strip(len(_LEVELS), scale, ratio, paint)
 
 
 def _strip(cells: int, scale: float, ratio: float, paint: Callable[[QPainter, int, QPointF], None]) -> QPixmap:

@@ -11,8 +11,7 @@ from shiboken6 import VoidPtr
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import stamp_readings, stamp_unusual
 from vbdesk.desk.charts.trajectory_data import DAY_S, Course, Floats, SignChart
-from vbdesk.desk.ui import theme
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme
 
 ScoreRange = tuple[float, float]
 
@@ -58,46 +57,46 @@ class Frame:
         return slice(max(int(first) - 1, 0), int(last) + 1)
 
 
-def paint_sign(painter: QPainter, chart: SignChart, frame: Frame) -> None:
+def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame) -> None:
     """Paint everything but what moves: bands, baseline, estimate, readings, what stands out."""
     course = chart.course
     stretches = [part for part in (_seen_part(run, frame, course.t) for run in course.stretches()) if part]
-    colours = theme.active().colours
+    colours = theme.colours
     for part in stretches:
         _band(painter, frame, course.t[part], course.own_low[part], course.own_high[part], QColor(colours.base))
     if Level.CONSIDER in chart.cuts:
         y = frame.y_at(chart.cuts[Level.CONSIDER])
-        painter.setPen(dotted(theme.active().level(Level.CONSIDER).ink))
+        painter.setPen(dotted(theme.level(Level.CONSIDER).ink))
         painter.drawLine(QLineF(frame.rect.left(), y, frame.rect.right(), y))
     for part in stretches:
         _line(painter, frame, course.t[part], course.baseline[part], dashed(colours.control))
     crowded = _crowded(chart.readings.t, frame)
     if crowded:
-        _paint_readings(painter, chart, frame, scale=_CROWDED_SCALE, alpha=0.30)
+        _paint_readings(theme, painter, chart, frame, scale=_CROWDED_SCALE, alpha=0.30)
     for part in stretches:
-        _paint_estimate(painter, course, part, frame)
+        _paint_estimate(theme, painter, course, part, frame)
     if not crowded:
-        _paint_readings(painter, chart, frame, scale=1.0, alpha=0.62)
-    _paint_silent(painter, chart.silent, frame)
-    _paint_unusual(painter, chart, frame, _CROWDED_SCALE if crowded else 1.0)
+        _paint_readings(theme, painter, chart, frame, scale=1.0, alpha=0.62)
+    _paint_silent(theme, painter, chart.silent, frame)
+    _paint_unusual(theme, painter, chart, frame, _CROWDED_SCALE if crowded else 1.0)
 
 
-def paint_outside(painter: QPainter, frame: Frame, window: tuple[float, float]) -> None:
+def paint_outside(theme: Theme, painter: QPainter, frame: Frame, window: tuple[float, float]) -> None:
     """Shade the time that does not count, with a line where the window begins."""
     begins = frame.x_at(window[0])
     if begins <= frame.rect.left():
         return
     outside = QRectF(frame.rect)
     outside.setRight(begins)
-    painter.fillRect(outside, shade())
+    painter.fillRect(outside, shade(theme))
     painter.setPen(QPen(theme.colour("control"), 1.0))
     sharp = round(begins) + 0.5
     painter.drawLine(QLineF(sharp, frame.rect.top(), sharp, frame.rect.bottom()))
 
 
-def paint_gaps(painter: QPainter, course: Course, frame: Frame) -> None:
+def paint_gaps(theme: Theme, painter: QPainter, course: Course, frame: Frame) -> None:
     """Say in words how long nothing was recorded, where there is room for the words."""
-    painter.setFont(theme.active().font(Role.CAPTION))
+    painter.setFont(theme.font(Role.CAPTION))
     painter.setPen(theme.colour("text3"))
     metrics = painter.fontMetrics()
     for before, after in course.gaps():
@@ -124,14 +123,14 @@ def dashed(colour: str) -> QPen:
     return pen
 
 
-def shade() -> QColor:
+def shade(theme: Theme) -> QColor:
     """What lies over time that does not count."""
     colour = theme.colour("sunken")
     colour.setAlphaF(0.7)
     return colour
 
 
-def faded(token: str, alpha: float) -> QColor:
+def faded(theme: Theme, token: str, alpha: float) -> QColor:
     """A colour token that lets through what is behind it."""
     colour = theme.colour(token)
     colour.setAlphaF(alpha)
@@ -170,9 +169,9 @@ def _line(painter: QPainter, frame: Frame, t: Floats, score: Floats, pen: QPen) 
     painter.drawPolyline(_polygon(frame.x(t), frame.y(score)))
 
 
-def _paint_estimate(painter: QPainter, course: Course, part: slice, frame: Frame) -> None:
+def _paint_estimate(theme: Theme, painter: QPainter, course: Course, part: slice, frame: Frame) -> None:
     t = course.t[part]
-    _band(painter, frame, t, course.interval_low[part], course.interval_high[part], faded("accent", 0.16))
+    _band(painter, frame, t, course.interval_low[part], course.interval_high[part], faded(theme, "accent", 0.16))
     pen = QPen(theme.colour("accent"), 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.BevelJoin)
     _line(painter, frame, t, course.estimate[part], pen)
 
@@ -182,22 +181,24 @@ def _crowded(t: Floats, frame: Frame) -> bool:
     return bool((seen.stop - seen.start) * _CROWDED_PX > frame.rect.width())
 
 
-def _paint_readings(painter: QPainter, chart: SignChart, frame: Frame, *, scale: float, alpha: float) -> None:
+def _paint_readings(
+    theme: Theme, painter: QPainter, chart: SignChart, frame: Frame, *, scale: float, alpha: float
+) -> None:
     readings = chart.readings
     seen = frame.seen(readings.t)
     x, y = frame.x(readings.t[seen]), frame.y(readings.score[seen])
-    stamp_readings(painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
+    stamp_readings(theme, painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
 
 
-def _paint_silent(painter: QPainter, silent: Floats, frame: Frame) -> None:
+def _paint_silent(theme: Theme, painter: QPainter, silent: Floats, frame: Frame) -> None:
     painter.setPen(QPen(theme.colour("control"), 1.25))
     bottom = frame.rect.bottom()
     for x in frame.x(silent[frame.seen(silent)]).tolist():
         painter.drawLine(QLineF(x, bottom - _SILENT_HEIGHT, x, bottom))
 
 
-def _paint_unusual(painter: QPainter, chart: SignChart, frame: Frame, scale: float) -> None:
+def _paint_unusual(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame, scale: float) -> None:
     readings, seen = chart.readings, frame.seen(chart.readings.t)
     unusual = [index for index in sorted(chart.unusual) if seen.start <= index < seen.stop]
     x, y = frame.x(readings.t[unusual]), frame.y(readings.score[unusual])
-    stamp_unusual(painter, x, y, [readings.levels[index] for index in unusual], scale=scale)
+    stamp_unusual(theme, painter, x, y, [readings.levels[index] for index in unusual], scale=scale)

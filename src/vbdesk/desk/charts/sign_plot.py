@@ -22,8 +22,8 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.charts.sign_painting import Frame, ScoreRange, paint_gaps, paint_outside, paint_sign
 from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, SignChart
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.painting import antialiased
+from vbdesk.desk.ui.theme import app_theme
 
 SCORE_RANGE: ScoreRange = (0.10, 0.84)  # the same in all charts, so that heights can be compared
 ZOOM_STEP = 1.25
@@ -44,6 +44,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
 
     def __init__(self, window: TimeWindow, *, says_gaps: bool = False) -> None:
         """Show what `window` shows; `says_gaps` is for the topmost chart."""
+        self._theme = app_theme()
         super().__init__(background=None)
         self._window, self._course_t, self._course_estimate = window, np.empty(0), np.empty(0)
         self.wheel_zooms = True
@@ -64,7 +65,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self.setMinimumWidth(120)
         self.scene().sigMouseClicked.connect(self._on_clicked)
         window.join(self.view_box)
-        theme.active().changed.connect(self._paint_anew)
+        self._theme.changed.connect(self._paint_anew)
         self._paint_anew()
 
     def show_chart(
@@ -138,7 +139,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
 
     @Slot()
     def _paint_anew(self) -> None:
-        colours = theme.active().colours
+        colours = self._theme.colours
         self._cursor.setPen(pg.mkPen(colours.text2, width=1))
         self._cursor_dot.setBrush(pg.mkBrush(colours.surface))
         self._cursor_dot.setPen(pg.mkPen(colours.accent, width=2.25))
@@ -149,6 +150,7 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
     """Everything of a chart that does not follow the pointer, painted from arrays once a range into a picture."""
 
     def __init__(self, *, says_gaps: bool) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._says_gaps = says_gaps
         self._chart: SignChart | None = None
@@ -195,17 +197,17 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
     def _painted(self, frame: Frame, ratio: float) -> QPixmap:
         picture = QPixmap((frame.rect.size() * ratio).toSize())
         picture.setDevicePixelRatio(ratio)
-        picture.fill(theme.colour("surface"))
+        picture.fill(self._theme.colour("surface"))
         if self._chart is None:
             return picture
         painter = antialiased(QPainter(picture))
         painter.translate(-frame.rect.topLeft())
-        paint_outside(painter, frame, self._counts)
-        paint_sign(painter, self._chart, frame)
+        paint_outside(self._theme, painter, frame, self._counts)
+        paint_sign(self._theme, painter, self._chart, frame)
         if self._says_gaps:
-            paint_gaps(painter, self._chart.course, frame)
+            paint_gaps(self._theme, painter, self._chart.course, frame)
         today = frame.x_at(self._today_s)
-        painter.setPen(QPen(theme.colour("text"), 1.25))
+        painter.setPen(QPen(self._theme.colour("text"), 1.25))
         painter.drawLine(QLineF(today, frame.rect.top(), today, frame.rect.bottom()))
         painter.end()
         return picture
@@ -218,6 +220,7 @@ class LevelLadder(QWidget):
     _RUNG = 5
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._cuts: Mapping[Level, float] = {}
         self._estimate: float | None = None
@@ -238,11 +241,11 @@ class LevelLadder(QWidget):
         levels = [level for level in LEVEL_ORDER if level is Level.NONE or level in self._cuts]
         starts = [self._scores[0], *(self._cuts[level] for level in levels[1:])] if self._cuts else []
         for level, start, stop in zip(levels, starts, [*starts[1:], self._scores[1]], strict=False):
-            painter.setBrush(QColor(theme.active().level(level).heat))
+            painter.setBrush(QColor(self._theme.level(level).heat))
             top = self._y(stop) + (0 if level is levels[-1] else 1)
             painter.drawRect(4, round(top), self._RUNG, max(1, round(self._y(start) - top)))
         if self._estimate is not None:
-            painter.setBrush(theme.colour("text"))
+            painter.setBrush(self._theme.colour("text"))
             y = self._y(min(max(self._estimate, self._scores[0]), self._scores[1]))
             painter.drawPolygon(QPolygonF([QPointF(13, y), QPointF(20, y - 4.5), QPointF(20, y + 4.5)]))
         painter.end()

@@ -6,11 +6,10 @@ from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import LevelLadder, SignPlot
 from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.card import line
 from vbdesk.desk.ui.text import Elided, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 NAME_WIDTH = 242
 _PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
@@ -21,6 +20,7 @@ class SignRow(QFrame):
     """The name stands beside the chart, or above it where that would leave the chart too little room."""
 
     def __init__(self, window: TimeWindow, *, topmost: bool) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.chart: SignChart | None = None
         self.setObjectName("signRow")
@@ -58,15 +58,9 @@ class SignRow(QFrame):
         layout.addWidget(line())
         self.set_stacked(stacked=False)
 
-    @staticmethod
-    def margins(*, stacked: bool) -> tuple[int, int]:
-        """Room at the left and right of the charts."""
-        left = _BESIDE if stacked else theme.active().px(NAME_WIDTH) + _BESIDE
-        return left, _LADDER_GAP + LevelLadder.WIDTH + _RIGHT
-
     def set_stacked(self, *, stacked: bool) -> None:
         """Put the name above the chart, or beside it; also after the text size changed."""
-        px = theme.active().px
+        px = self._theme.px
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(2 if stacked else _BESIDE)
         self._parts.setContentsMargins(_BESIDE if stacked else 0, 6, _RIGHT, 6)
@@ -98,3 +92,9 @@ class SignRow(QFrame):
     def set_lit(self, *, lit: bool) -> None:
         """Show that the keyboard's cursor speaks of this sign."""
         self._name.set_ink("accent" if lit else "text")
+
+
+def sign_row_margins(theme: Theme, *, stacked: bool) -> tuple[int, int]:
+    """Return the space to the left and right of the charts, in pixels."""
+    left = _BESIDE if stacked else theme.px(NAME_WIDTH) + _BESIDE
+    return left, _LADDER_GAP + LevelLadder.WIDTH + _RIGHT

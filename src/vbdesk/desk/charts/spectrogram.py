@@ -4,21 +4,21 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QImage
 
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Theme
 
 _SHADES = 256
 _STOPS = ((0.0, "surface"), (0.45, "wavedim"), (0.75, "wave"), (1.0, "text"))
 
 
-def spectrogram_image(shades: NDArray[np.uint8]) -> QImage:
+def spectrogram_image(theme: Theme, shades: NDArray[np.uint8]) -> QImage:
     """A picture of `shades`, shape (columns, bands), lowest frequency first, as `capture.spectrogram` gives them."""
     columns, bands = shades.shape
-    colours = _palette()[shades.T[::-1]]
+    colours = _palette(theme)[shades.T[::-1]]
     image = QImage(np.ascontiguousarray(colours).tobytes(), columns, bands, 3 * columns, QImage.Format.Format_RGB888)
     return image.copy()  # the bytes belong to Python
 
 
-def _palette() -> NDArray[np.uint8]:
+def _palette(theme: Theme) -> NDArray[np.uint8]:
     """Shape (256, 3): from the ground to the strongest ink of the theme."""
     places = [place for place, _ in _STOPS]
     inks = [theme.colour(token) for _, token in _STOPS]

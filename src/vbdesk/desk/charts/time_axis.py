@@ -2,7 +2,7 @@
 
 from datetime import MAXYEAR, datetime, timedelta
 
-from vbdesk.contract.timestamps import at_seconds, in_zone
+from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 
 _DAY_S = 86_400.0
 _WIDEST_WITH_QUARTERS = timedelta(days=20 * 365)
@@ -20,7 +20,7 @@ _STEPS: tuple[tuple[float, str, str], ...] = (
 
 def ticks(start_s: float, end_s: float) -> list[tuple[float, str]]:
     """Moments and labels from `start_s` to `end_s`; days begin at local midnight, also across changes of the clock."""
-    first, last = at_seconds(start_s), at_seconds(end_s)
+    first, last = from_unix_seconds(start_s), from_unix_seconds(end_s)
     if last - first > _WIDEST_WITH_QUARTERS:
         return _years(first.year, last.year)
     step, form = _step((last - first).total_seconds())
@@ -44,7 +44,7 @@ def _years(first: int, last: int) -> list[tuple[float, str]]:
 
 def zone_words(moment_s: float) -> str:
     """`Local time (UTC+01:00)`: the zone in which the axis counts, as it was at a moment."""
-    offset = in_zone(at_seconds(moment_s)).utcoffset() or timedelta(0)
+    offset = in_zone(from_unix_seconds(moment_s)).utcoffset() or timedelta(0)
     minutes = round(offset.total_seconds() / 60)
     hours, rest = divmod(abs(minutes), 60)
     sign = "+" if minutes >= 0 else "\u2212"

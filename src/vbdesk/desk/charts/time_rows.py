@@ -8,15 +8,14 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.contract.timestamps import at_seconds
+from vbdesk.contract.timestamps import from_unix_seconds
 from vbdesk.desk.charts.sign_painting import Frame
 from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import Mark, TrajectoryChart
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _LANE_HEIGHT, _AXIS_HEIGHT, _TICK = 24, 32, 5
@@ -38,6 +37,7 @@ class MarkLane(QWidget):
     mark_chosen = Signal(float)
 
     def __init__(self, window: TimeWindow) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._window = window
         self._left, self._right = 0, 0
@@ -49,7 +49,7 @@ class MarkLane(QWidget):
     def set_margins(self, left: int, right: int) -> None:
         """Leave as much room at both sides as the charts do."""
         self._left, self._right = left, right
-        self.setFixedHeight(theme.active().px(_LANE_HEIGHT))
+        self.setFixedHeight(self._theme.px(_LANE_HEIGHT))
         self.update()
 
     def frame(self) -> Frame:
@@ -66,19 +66,19 @@ class MarkLane(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter, frame = antialiased(QPainter(self)), self.frame()
-        painter.setFont(theme.active().font(Role.CAPTION))
-        painter.setPen(theme.colour("text3"))
+        painter.setFont(self._theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text3"))
         words = "Notes"
         if self._left > painter.fontMetrics().horizontalAdvance(words) + 28:
             painter.drawText(QRectF(20, 0, self._left, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
-        side = theme.active().px(_FLAG)
+        side = self._theme.px(_FLAG)
         for mark in self._marks:
             x = frame.x_at(mark.t)
             if frame.rect.left() <= x <= frame.rect.right():
                 box = QRectF(round(x), round((self.height() - side) / 2), side, side)
-                painter.setPen(QPen(theme.colour("control"), 1.0))
+                painter.setPen(QPen(self._theme.colour("control"), 1.0))
                 painter.drawLine(QLineF(x, 0, x, 4))
-                paint_icon(painter, "flag-filled", box.translated(-side * 0.2, 0), theme.colour("text2"))
+                paint_icon(painter, "flag-filled", box.translated(-side * 0.2, 0), self._theme.colour("text2"))
         painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -103,6 +103,7 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
     """The axis under the charts, and the view box to which theirs are linked."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__(background=None)
         self._left, self._right = 0, 0
         self.view_box = TimeBox(mouse=False)
@@ -115,15 +116,15 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Time axis")
         self.sigDeviceRangeChanged.connect(self._arrange)
-        theme.active().changed.connect(self._paint_anew)
+        self._theme.changed.connect(self._paint_anew)
         self._paint_anew()
 
     def set_margins(self, left: int, right: int) -> None:
         """Leave as much room at both sides as the charts do; without a column at the left the zone stands below."""
         self._left, self._right = left, right
-        self._days.zone_below = left < theme.active().px(_ZONE_WIDTH)
-        line = theme.active().line_height(Role.CAPTION) if self._days.zone_below else 0
-        self.setFixedHeight(theme.active().px(_AXIS_HEIGHT) + line)
+        self._days.zone_below = left < self._theme.px(_ZONE_WIDTH)
+        line = self._theme.line_height(Role.CAPTION) if self._days.zone_below else 0
+        self.setFixedHeight(self._theme.px(_AXIS_HEIGHT) + line)
         self._arrange()
 
     def frame(self) -> Frame:
@@ -141,7 +142,7 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
 
     @Slot()
     def _paint_anew(self) -> None:
-        self.setBackground(theme.colour("surface"))
+        self.setBackground(self._theme.colour("surface"))
         self._days.update()
 
     @Slot()
@@ -156,6 +157,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
     """Days, the day of the read, where the window begins that counts, and which local time it is."""
 
     def __init__(self, box: TimeBox) -> None:
+        self._theme = app_theme()
         super().__init__("bottom")
         self._box = box
         self._read_s = 0.0
@@ -186,7 +188,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         """Paint line, ticks and words."""
         antialiased(painter)
         frame = self.frame()
-        painter.setPen(QPen(theme.colour("control"), 1.0))
+        painter.setPen(QPen(self._theme.colour("control"), 1.0))
         painter.drawLine(QLineF(frame.rect.left(), 0.5, frame.rect.right(), 0.5))
         taken = self._paint_read(painter, frame)
         self._paint_window(painter, frame, taken)
@@ -198,13 +200,13 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
-        words = read_words(at_seconds(self._read_s), datetime.now(UTC))
-        painter.setFont(theme.active().font(Role.CAPTION_MEDIUM))
+        words = read_words(from_unix_seconds(self._read_s), datetime.now(UTC))
+        painter.setFont(self._theme.font(Role.CAPTION_MEDIUM))
         width, height = painter.fontMetrics().horizontalAdvance(words) + 12, painter.fontMetrics().height() + 2
         left = min(x - width / 2, self.size().width() - width - 2)
-        box = QRectF(left, (theme.active().px(_AXIS_HEIGHT) - height) / 2 + 2, width, height)
-        rounded(painter, box, 4, theme.colour("text"))
-        painter.setPen(theme.colour("surface"))
+        box = QRectF(left, (self._theme.px(_AXIS_HEIGHT) - height) / 2 + 2, width, height)
+        rounded(painter, box, 4, self._theme.colour("text"))
+        painter.setPen(self._theme.colour("surface"))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
         return [(box.left() - _GAP, box.right() + _GAP)]
 
@@ -213,35 +215,35 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         x = frame.x_at(self._counts_from)
         if not frame.rect.left() <= x <= frame.rect.right():
             return
-        painter.setFont(theme.active().font(Role.CAPTION_MEDIUM))
-        painter.setPen(QPen(theme.colour("control"), 1.0))
-        painter.drawLine(QLineF(x, 0, x, theme.active().px(_AXIS_HEIGHT) - 6))
+        painter.setFont(self._theme.font(Role.CAPTION_MEDIUM))
+        painter.setPen(QPen(self._theme.colour("control"), 1.0))
+        painter.drawLine(QLineF(x, 0, x, self._theme.px(_AXIS_HEIGHT) - 6))
         words = f"{self._counts_days} days count"
         width = painter.fontMetrics().horizontalAdvance(words)
         if width + 6 < frame.rect.right() - x:
-            painter.setPen(theme.colour("text2"))
+            painter.setPen(self._theme.colour("text2"))
             painter.drawText(QPointF(x + 6, self._base_line(painter)), words)
             taken.append((x - _GAP, x + 6 + width + _GAP))
 
     def _paint_ticks(self, painter: QPainter, frame: Frame, taken: list[tuple[float, float]]) -> None:
-        painter.setFont(theme.active().font(Role.CAPTION))
+        painter.setFont(self._theme.font(Role.CAPTION))
         metrics = painter.fontMetrics()
         for moment, words in ticks(frame.start, frame.end):
             x, half = frame.x_at(moment), metrics.horizontalAdvance(words) / 2
-            painter.setPen(QPen(theme.colour("control"), 1.0))
+            painter.setPen(QPen(self._theme.colour("control"), 1.0))
             painter.drawLine(QLineF(x, 0, x, _TICK))
             x = max(x, half + 4)  # whole, where the charts begin at the edge
             if all(x + half < left or x - half > right for left, right in taken):
-                painter.setPen(theme.colour("text3"))
+                painter.setPen(self._theme.colour("text3"))
                 painter.drawText(QPointF(x - half, self._base_line(painter)), words)
                 taken.append((x - half - _GAP, x + half + _GAP))
 
     def _paint_zone(self, painter: QPainter, frame: Frame) -> None:
-        painter.setFont(theme.active().font(Role.CAPTION))
-        painter.setPen(theme.colour("text3"))
+        painter.setFont(self._theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text3"))
         words = zone_words(float(np.clip(self._read_s, frame.start, frame.end)))
         if self.zone_below:
-            top = theme.active().px(_AXIS_HEIGHT) - 4
+            top = self._theme.px(_AXIS_HEIGHT) - 4
             area = QRectF(frame.rect.left(), top, frame.rect.width(), self.size().height() - top)
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
         else:
@@ -249,4 +251,4 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
 
     def _base_line(self, painter: QPainter) -> float:
         metrics = painter.fontMetrics()
-        return (theme.active().px(_AXIS_HEIGHT) + metrics.ascent() - metrics.descent()) / 2 + 2
+        return (self._theme.px(_AXIS_HEIGHT) + metrics.ascent() - metrics.descent()) / 2 + 2

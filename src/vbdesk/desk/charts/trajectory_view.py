@@ -5,19 +5,19 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from vbdesk.contract.timestamps import at_seconds, in_zone
+from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 from vbdesk.desk.charts.cursor_text import words_at
 from vbdesk.desk.charts.cursor_tip import CursorTip
 from vbdesk.desk.charts.legend import Legend
 from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import SCORE_RANGE, ZOOM_STEP
-from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignRow
+from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignRow, sign_row_margins
 from vbdesk.desk.charts.time_rows import MarkLane, TimeAxis
 from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, Floats, TrajectoryChart
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.card import line, scrolled
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _LEAST_CHART = 400  # px beside the names at 100 % text; below that the names stand above
@@ -38,6 +38,7 @@ class TrajectoryView(QWidget):
     moved = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._chart: TrajectoryChart | None = None
         self._rows: list[SignRow] = []
@@ -76,7 +77,7 @@ class TrajectoryView(QWidget):
         self.tip = CursorTip(self)
         self._lane.hide()
         self.time.changed.connect(self._on_time_changed)
-        theme.active().changed.connect(self._fit)
+        self._theme.changed.connect(self._fit)
 
     def show_chart(self, chart: TrajectoryChart, *, gradually: bool = False) -> None:
         """Show another subject or newer data; the range, the place and the cursor that were chosen stay.
@@ -133,7 +134,7 @@ class TrajectoryView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        self._legend.setVisible(self.height() >= theme.active().px(_LEAST_WITH_LEGEND))
+        self._legend.setVisible(self.height() >= self._theme.px(_LEAST_WITH_LEGEND))
         self._stand_at(self._cursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -233,10 +234,10 @@ class TrajectoryView(QWidget):
     def _fit(self) -> None:
         """Give rows and axis the room that the text size and the width ask for."""
         width = self._area.viewport().width()
-        stacked = width < theme.active().px(NAME_WIDTH) + _LEAST_CHART
+        stacked = width < self._theme.px(NAME_WIDTH) + _LEAST_CHART
         for row in self._rows:
             row.set_stacked(stacked=stacked)
-        left, right = SignRow.margins(stacked=stacked)
+        left, right = sign_row_margins(self._theme, stacked=stacked)
         beside = self._area.width() - width
         for part in (self._axis, self._lane):
             part.set_margins(left, right + beside)
@@ -311,7 +312,7 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
 
 def _in_words(chart: TrajectoryChart) -> str:
     """The charts for a screen reader."""
-    until = in_zone(at_seconds(chart.span[1]))
+    until = in_zone(from_unix_seconds(chart.span[1]))
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
     left_out = " Older recordings are left out." if chart.truncated else ""
     return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}."

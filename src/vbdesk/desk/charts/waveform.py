@@ -10,10 +10,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk.charts.span import Span
 from vbdesk.desk.charts.spectrogram import spectrogram_image
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 Envelope = NDArray[np.float32]
@@ -60,6 +59,7 @@ class LiveWaveform(QWidget):
     """The voice as it comes in: it grows from the left, then scrolls under a cursor at 70 % of the width."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
         self._seconds = 0.0
@@ -82,18 +82,18 @@ class LiveWaveform(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        px = theme.active().px
+        px = self._theme.px
         axis = px(40)
         area = QRectF(0, px(14), self.width(), self.height() - axis - px(14))
         per_s = self.width() / _LIVE_SPAN_S
         start_s = max(0.0, self._seconds - _LIVE_SPAN_S * _LIVE_CURSOR_SHARE)
         self._paint_axis(painter, start_s, per_s)
         cursor = (self._seconds - start_s) * per_s
-        painter.setPen(QPen(theme.colour("border"), 1.0))
+        painter.setPen(QPen(self._theme.colour("border"), 1.0))
         painter.drawLine(QPointF(cursor, area.center().y()), QPointF(self.width(), area.center().y()))
         shown_s = min(self._seconds, self._seconds - start_s)
         bars = resample_envelope(self._envelope, int(shown_s * per_s / _STEP_PX))
-        paint_bars(painter, area, bars, theme.colour("wave" if self._moving else "wavedim"))
+        paint_bars(painter, area, bars, self._theme.colour("wave" if self._moving else "wavedim"))
         for marker in self._markers:
             if marker >= start_s:
                 self._paint_marker(painter, (marker - start_s) * per_s, area)
@@ -101,33 +101,33 @@ class LiveWaveform(QWidget):
         painter.end()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(400, theme.active().px(184))
+        return QSize(400, self._theme.px(184))
 
     def _paint_axis(self, painter: QPainter, start_s: float, per_s: float) -> None:
-        px = theme.active().px
-        painter.setFont(theme.active().font(Role.CAPTION))
+        px = self._theme.px
+        painter.setFont(self._theme.font(Role.CAPTION))
         top = self.height() - px(28)
         tick = (int(start_s) // _LIVE_TICK_S + 1) * _LIVE_TICK_S
         while tick < start_s + _LIVE_SPAN_S:
             x = (tick - start_s) * per_s
-            painter.setPen(QPen(theme.colour("border"), 1.0))
+            painter.setPen(QPen(self._theme.colour("border"), 1.0))
             painter.drawLine(QPointF(x, top), QPointF(x, top + px(14)))
-            painter.setPen(theme.colour("text3"))
+            painter.setPen(self._theme.colour("text3"))
             painter.drawText(QRectF(x + 6, top, 60, px(14)), Qt.AlignmentFlag.AlignVCenter, clock_words(tick))
             tick += _LIVE_TICK_S
 
     def _paint_marker(self, painter: QPainter, x: float, area: QRectF) -> None:
-        pen = QPen(theme.colour("text2"), 1.5)
+        pen = QPen(self._theme.colour("text2"), 1.5)
         pen.setDashPattern([2.0, 2.0])
         painter.setPen(pen)
         painter.drawLine(QPointF(x, area.top() - 4), QPointF(x, area.bottom()))
-        paint_icon(painter, "flag-filled", QRectF(round(x) - 3, area.top() - 8, 14, 14), theme.colour("text2"))
+        paint_icon(painter, "flag-filled", QRectF(round(x) - 3, area.top() - 8, 14, 14), self._theme.colour("text2"))
 
     def _paint_cursor(self, painter: QPainter, x: float, area: QRectF) -> None:
-        painter.setPen(QPen(theme.colour("rec"), 1.5))
+        painter.setPen(QPen(self._theme.colour("rec"), 1.5))
         painter.drawLine(QPointF(x, area.top() - 4), QPointF(x, area.bottom() + 4))
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.colour("rec"))
+        painter.setBrush(self._theme.colour("rec"))
         painter.drawEllipse(QPointF(x, area.top() - 4), 4, 4)
 
 
@@ -143,6 +143,7 @@ class TakeWaveform(QWidget):
     trimmed = Signal(object)
 
     def __init__(self, *, trimmable: bool = False, name: str = "Waveform of the recording") -> None:
+        self._theme = app_theme()
         super().__init__()
         self._trimmable = self._handles = trimmable
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
@@ -153,7 +154,7 @@ class TakeWaveform(QWidget):
         self._held: str | None = None
         self._shades: NDArray[np.uint8] | None = None
         self._picture = QImage()
-        theme.active().changed.connect(self._draw_spectrogram)
+        self._theme.changed.connect(self._draw_spectrogram)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(name)
@@ -210,7 +211,7 @@ class TakeWaveform(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(300, theme.active().px(108 if self._trimmable else 28))
+        return QSize(300, self._theme.px(108 if self._trimmable else 28))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
@@ -265,12 +266,12 @@ class TakeWaveform(QWidget):
 
     @Slot()
     def _draw_spectrogram(self) -> None:
-        self._picture = QImage() if self._shades is None else spectrogram_image(self._shades)
+        self._picture = QImage() if self._shades is None else spectrogram_image(self._theme, self._shades)
         self.update()
 
     def _paint_span(self, painter: QPainter, area: QRectF) -> None:
         if self._handles and self._seconds:
-            tint = theme.colour("accenttint")
+            tint = self._theme.colour("accenttint")
             tint.setAlphaF(0.45)
             left, right = self._x(self._span.start), self._x(self._span.end)
             painter.fillRect(QRectF(left, area.top(), right - left, area.height()), tint)
@@ -279,7 +280,7 @@ class TakeWaveform(QWidget):
         """What is trimmed away stands back behind a veil."""
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawImage(self._filled(area), self._picture)
-        veil = theme.colour("surface")
+        veil = self._theme.colour("surface")
         veil.setAlphaF(0.7)
         if self._seconds:
             left, right = self._x(self._span.start), self._x(self._span.end)
@@ -295,7 +296,7 @@ class TakeWaveform(QWidget):
             lit = slice(round(count * self._span.start / self._seconds), round(count * self._span.end / self._seconds))
         else:
             lit = slice(0, round(count * self._position / self._seconds))
-        dim, wave = theme.colour("wavedim"), theme.colour("wave")
+        dim, wave = self._theme.colour("wavedim"), self._theme.colour("wave")
         paint_bars(painter, area, bars[: lit.start], dim)
         paint_bars(painter, area, bars[lit], wave, first=lit.start)
         paint_bars(painter, area, bars[lit.stop :], dim, first=lit.stop)
@@ -303,16 +304,18 @@ class TakeWaveform(QWidget):
     def _paint_segments(self, painter: QPainter) -> None:
         for start, end in self._segments:
             left, right = self._x(start), self._x(end)
-            rounded(painter, QRectF(left, self.height() - 3, max(2.0, right - left), 3), 1.5, theme.colour("accent"))
+            rounded(
+                painter, QRectF(left, self.height() - 3, max(2.0, right - left), 3), 1.5, self._theme.colour("accent")
+            )
 
     def _paint_handle(self, painter: QPainter, x: float, area: QRectF) -> None:
-        painter.setPen(QPen(theme.colour("accent"), 2.0))
+        painter.setPen(QPen(self._theme.colour("accent"), 2.0))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
         grip = QRectF(x - 5, area.center().y() - 12, 10, 24)
-        rounded(painter, grip, 3, theme.colour("accent"))
+        rounded(painter, grip, 3, self._theme.colour("accent"))
 
     def _paint_cursor(self, painter: QPainter, x: float, area: QRectF) -> None:
-        ink = theme.colour("text")
+        ink = self._theme.colour("text")
         painter.setPen(QPen(ink, 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
         if not self._trimmable:  # too low for a flag

@@ -7,42 +7,29 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from pydantic import TypeAdapter, ValidationError
-
-from vbdesk.client import Client
 from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.cohort.subject_summary import (
-    SubjectSummary,
-    from_json,
-    labels_of,
-    of_items,
-    of_trajectory,
-    to_json,
-)
-from vbdesk.desk.models.subject_list import AtService, KeptList
-from vbdesk.desk.subjects.view_model import KEPT_AS
+from vbdesk.desk.cohort.subject_summary import SubjectSummary, from_json, labels_of, of_items, of_trajectory, to_json
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.library.subject_notes import SubjectNotes
+from vbdesk.outbox.results.repository import ResultReader, ResultRepository
 
 KEPT_COHORT = "cohort"
 RESULTS_BACK = 3
 """Of a subject whose history was never read, so many newest results of this computer are looked at."""
 
 _SLACK = timedelta(seconds=1)  # services keep fewer digits of a moment
-_TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
 
 
 class CohortBooks:
     """What is known of every subject. Safe to use from several threads."""
 
-    def __init__(self, library: Library, now: Callable[[], datetime]) -> None:
-        self._library, self._now = library, now
-        self._reads = ResponseCache(library.store)
+    def __init__(self, library: Library, results: ResultRepository, now: Callable[[], datetime]) -> None:
+        self._library, self._results, self._now = library, results, now
+        self._reads = library.responses
         self._lock = threading.Lock()
         self._summaries: dict[str, SubjectSummary] = {}
         self._labels: dict[str, str] = {}
@@ -75,7 +62,7 @@ class CohortBooks:
 
     def read_library(self, context: TaskContext) -> None:
         """Take in what has come to this computer since: results, and histories that the courier has read."""
-        notes = SubjectNotes(self._library.store).all()
+        notes = self._library.subject_notes.all()
         kept = self._reads.read(KEPT_AS)
         groups = {} if kept is None else KeptList.from_json(kept[0], {}, {}, self._now()).groups
         with self._lock:
@@ -96,16 +83,15 @@ class CohortBooks:
         found.sort(key=lambda entry: (entry[0] is not None, entry[0]), reverse=True)
         return [group_id for _, group_id in found]
 
-    def fetch(self, client: Client, group_id: str) -> None:
+    def fetch(self, reader: ResultReader, group_id: str) -> None:
         """Read one subject's history from the service. Raises ClientError; NotFound counts as nothing to know."""
         try:
-            read = client.groups.trajectory(group_id)
+            read = reader.trajectory(group_id)
         except NotFound:
             read = None
         with self._lock:
             self._asked.add(group_id)
         if isinstance(read, TrajectoryRead):  # else it is being computed there, and comes another time
-            self._reads.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
             self._take(of_trajectory(read, self._now()), labels_of(read))
 
     def keep(self) -> None:
@@ -121,18 +107,14 @@ class CohortBooks:
 
     def _read_histories(self, context: TaskContext) -> int:
         known, changed = dict(self._summaries), 0
-        for group_id, read_at in self._reads.trajectories().items():
+        for group_id, read_at in self._results.trajectory_times().items():
             before = known.get(group_id)
             if before is not None and before.whole and before.read_at >= read_at:
                 continue
             context.check()
-            kept = self._library.trajectory(group_id)
-            try:
-                read = None if kept is None else _TRAJECTORY.validate_json(kept[0])
-            except ValidationError:  # of another version of the service; it will be read again
-                continue
-            if read is not None:
-                self._take(of_trajectory(read, read_at), labels_of(read))
+            stored = self._results.stored_trajectory(group_id)
+            if stored is not None:
+                self._take(of_trajectory(stored.value, read_at), labels_of(stored.value))
                 changed += 1
         return changed
 

@@ -14,8 +14,8 @@ from vbdesk.desk.models.subject_list import rank
 from vbdesk.desk.ui.cells import Act, Cell, Heat, Stacked, TwoLines, Words
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.time_text import counted
-from vbdesk.report.sign_reference import sign_references
-from vbdesk.report.wording import result_words
+from vbdesk.report.result_texts import result_texts
+from vbdesk.report.shipped_signs import shipped_signs
 
 FEWEST = 5
 """With fewer subjects, a distribution says nothing; it is shown, and said so."""
@@ -225,7 +225,7 @@ def _urgency_of(row: TriageRow | None) -> tuple[float, ...]:
 def _columns(summaries: Collection[SubjectSummary], labels: Mapping[str, str]) -> tuple[SignColumn, ...]:
     """The signs that any subject has, in the catalog's order, then by name."""
     present = {name for entry in summaries for name in entry.signs}
-    known = [name for name in sign_references() if name in present]
+    known = [name for name in shipped_signs() if name in present]
     return tuple(SignColumn(name, labels.get(name, name)) for name in [*known, *sorted(present - {*known})])
 
 
@@ -240,7 +240,7 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
     """Whether a subject is to be looked at, and why; None where nothing stands out."""
     levels = [state.level for state in entry.signs.values()]
     action = recommended_action(levels)
-    words = "" if action is RecommendedAction.NONE else result_words().action[action].title.rstrip(".")
+    words = "" if action is RecommendedAction.NONE else result_texts().action[action].title.rstrip(".")
     notable = [(_urgency(state), name, state) for name, state in entry.signs.items() if _is_notable(state)]
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
@@ -309,7 +309,7 @@ def _since(state: SignState, recordings: int) -> str:
 
 
 def _why_inconclusive(entry: SubjectSummary) -> str:
-    words = result_words().issue
+    words = result_texts().issue
     known = [words[code].what for code in entry.issues if code in words]
     return known[0].rstrip(".") if known else "The newest recording does not allow a reading"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_rows import OWN_RANGE_Z
 from vbdesk.desk.cohort.subject_summary import USUAL, SignState, SubjectSummary
-from vbdesk.report.dictionary import cohort_definition
+from vbdesk.report.data_dictionary import cohort_definition
 from vbdesk.report.tables import Value
 from vbdesk.report.tidy_csv import cell, dictionary_csv
 

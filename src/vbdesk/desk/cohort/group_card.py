@@ -5,7 +5,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel, GroupReading
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, line, scrolled
@@ -14,7 +13,7 @@ from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.fields import LineField, TickBox
 from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _WIDTHS = (150, 180, 220, 150)
 _BAR = 160
@@ -27,6 +26,7 @@ class CohortGroupView(QWidget):
     """The aggregate read of one group."""
 
     def __init__(self, view_model: CohortGroupViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.view_model = view_model
         view_model.setParent(self)
@@ -67,7 +67,7 @@ class CohortGroupView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        narrow = self.width() < theme.active().px(_NARROW)
+        narrow = self.width() < self._theme.px(_NARROW)
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _toolbar(self) -> QWidget:
@@ -103,7 +103,7 @@ class CohortGroupView(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
-        self._stack.setMinimumHeight(theme.active().px(_LEAST_HEIGHT))
+        self._stack.setMinimumHeight(self._theme.px(_LEAST_HEIGHT))
         card.body.addWidget(self._stack, 1)
         card.body.addWidget(line())
         note = (

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, Stacked, Words
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.response_cache import ResponseCache
-from vbdesk.report.wording import result_words
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.result_texts import result_texts
 
 FEWEST = 10
 """With fewer recordings, a share says nothing; they are only counted."""
@@ -126,7 +126,7 @@ def _times(count: int) -> str:
 
 
 def _suggested(action: RecommendedAction, count: int) -> str:
-    return f"{result_words().action[action].title.rstrip('.').lower()} {_times(count)}"
+    return f"{result_texts().action[action].title.rstrip('.').lower()} {_times(count)}"
 
 
 class CohortGroupViewModel(QObject):
@@ -144,20 +144,19 @@ class CohortGroupViewModel(QObject):
     stale = Signal(str)
     groups_changed = Signal(object)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(self, library: Library, results: ResultRepository, tasks: TaskOwner, clock: Clock) -> None:
+        super().__init__()
+        self._library, self._results, self._tasks, self._clock = library, results, tasks, clock
         self.table = CellTable(HEADINGS, self)
         self.group_id = ""
 
     def start(self) -> None:
         """Find the groups that are known."""
-        library = self._workspace.library
 
         def work(context: TaskContext) -> tuple[str, ...]:
-            return tuple(sorted({*library.groups(), *ResponseCache(library.store).trajectories()}))
+            return tuple(sorted({*self._library.groups(), *self._results.trajectory_times()}))
 
-        self._workspace.tasks.start(work, self._on_groups, name="groups")
+        self._tasks.start(work, self._on_groups, name="groups")
 
     def open(self, text: str) -> None:
         """Show a group: what was last known of it at once, newer data when it comes."""
@@ -173,7 +172,7 @@ class CohortGroupViewModel(QObject):
         def kept(context: TaskContext) -> tuple[str, GroupReading | None]:
             return group_id, self._kept(group_id)
 
-        self._workspace.tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
+        self._tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
 
     def reload(self) -> None:
         """Ask the service again."""
@@ -181,23 +180,14 @@ class CohortGroupViewModel(QObject):
             self.open(self.group_id)
 
     def _kept(self, group_id: str) -> GroupReading | None:
-        kept = ResponseCache(self._workspace.library.store).read(_name(group_id))
-        if kept is None:
-            return None
-        try:
-            return group_reading(AggregateRead.model_validate_json(kept[0]), kept[1], self._now())
-        except ValidationError:  # of another version of the service; it is asked anyway
-            return None
+        stored = self._results.stored_aggregate(group_id)
+        return None if stored is None else group_reading(stored.value, stored.read_at, self._now())
 
     def _ask(self, group_id: str) -> GroupReading:
-        with self._workspace.client() as client:
-            read = client.groups.aggregate(group_id)
-        body = read.model_dump_json(by_alias=True).encode()
-        ResponseCache(self._workspace.library.store).keep(_name(group_id), body)
-        return group_reading(read, self._now(), self._now())
+        return group_reading(self._results.fetch_aggregate(group_id), self._now(), self._now())
 
     def _now(self) -> datetime:
-        return self._workspace.outside.clock.now()
+        return self._clock.now()
 
     @Slot(object)
     def _on_groups(self, groups: tuple[str, ...]) -> None:
@@ -212,7 +202,7 @@ class CohortGroupViewModel(QObject):
             return group_id, self._ask(group_id)
 
         if group_id == self.group_id:
-            self._workspace.tasks.start(ask, self._on_read, self._on_failed, name="aggregate")
+            self._tasks.start(ask, self._on_read, self._on_failed, name="aggregate")
 
     @Slot(object)
     def _on_read(self, answer: tuple[str, GroupReading | None]) -> None:
@@ -224,7 +214,3 @@ class CohortGroupViewModel(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self.stale.emit(failure.sentence)
-
-
-def _name(group_id: str) -> str:
-    return f"aggregate/{group_id}"

@@ -10,9 +10,7 @@ from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Sho
 from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel, Unread
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Progress
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, line, scrolled
@@ -24,7 +22,7 @@ from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _NAME, _AGE, _SIGN = 100, 54, 58
@@ -36,15 +34,11 @@ _NARROW = 960
 _ANY_TAG = "Any tag"
 
 
-def build_cohort_page(workspace: Workspace) -> "CohortPage":
-    """The page with its view models."""
-    return CohortPage(CohortViewModel(workspace), CohortGroupViewModel(workspace))
-
-
 class CohortPage(QWidget):
     """All subjects, or one group as a cohort."""
 
     def __init__(self, view_model: CohortViewModel, group: CohortGroupViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -75,13 +69,13 @@ class CohortPage(QWidget):
         """Show everybody as they are now."""
         self.view_model.show()
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        narrow = self.width() < theme.active().px(_NARROW)
+        narrow = self.width() < self._theme.px(_NARROW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
         self._controls.setDirection(direction)
@@ -189,7 +183,7 @@ class CohortPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.heat)
-        self._stack.setMinimumHeight(theme.active().px(_HEAT_LEAST))
+        self._stack.setMinimumHeight(self._theme.px(_HEAT_LEAST))
         card.body.addWidget(self._stack, 1)
         card.body.addWidget(line())
         self._meaning = Text("", Role.CAPTION, "text2", wrap=True)
@@ -223,14 +217,14 @@ class CohortPage(QWidget):
         self.calm.setContentsMargins(20, 12, 20, 12)
         self.calm.setAlignment(Qt.AlignmentFlag.AlignTop)
         card.body.addWidget(self.calm, 1)
-        self.triage.setMinimumHeight(theme.active().px(_TRIAGE_LEAST))
+        self.triage.setMinimumHeight(self._theme.px(_TRIAGE_LEAST))
         card.body.addWidget(self.triage, 1)
         return card
 
     @Slot(object)
     def _show(self, reading: CohortReading) -> None:
         self.caption.setText(self.view_model.caption)
-        sign = _SIGN + round(_HEADING_PADDING_PX / theme.active().scale)
+        sign = _SIGN + round(_HEADING_PADDING_PX / self._theme.scale)
         self.heat.set_widths((_NAME, _AGE, *(sign,) * len(reading.columns)), stretch=0)
         self._fit_bars(self.bars, self.view_model.distributions)
         self._stack.setCurrentIndex(1 if reading.summaries else 0)

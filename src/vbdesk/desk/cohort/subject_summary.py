@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.contract.results import LongitudinalSignal, Result, Signal, signals_of
+from vbdesk.json_lines import parse_json_lines
 from vbdesk.outbox.library.items import RecordingItem
 
 _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
@@ -198,9 +199,8 @@ def to_json(summaries: Iterable[SubjectSummary], labels: Mapping[str, str]) -> b
 
 def from_json(body: bytes) -> tuple[dict[str, SubjectSummary], dict[str, str]]:
     """What `to_json` wrote: the subjects by id, and the names of signs."""
-    first, *lines = body.splitlines()
-    entries = (_summary(json.loads(line)) for line in lines)
-    return {entry.group_id: entry for entry in entries}, json.loads(first)
+    names, *lines = parse_json_lines(body.splitlines())
+    return {entry.group_id: entry for entry in map(_summary, lines)}, names
 
 
 def _summary(line: Sequence[Any]) -> SubjectSummary:

@@ -6,17 +6,22 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
+from vbdesk.clock import Clock
 from vbdesk.desk.cohort.cohort_cache import CohortBooks
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report.exports import write_files
 
@@ -56,10 +61,20 @@ class CohortViewModel(QObject):
     exported = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self._books = CohortBooks(workspace.library, workspace.outside.clock.now)
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        budget: RequestBudget,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+    ) -> None:
+        super().__init__()
+        self._library, self._results, self._budget = library, results, budget
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self._books = CohortBooks(library, results, clock.now)
         self.heat = CellTable(("Subject", ""), self)
         self.distributions = CellTable(("Sign", "Subjects at each level", "Flagged"), self)
         self.triage = CellTable(("Level", "Subject", ""), self)
@@ -72,7 +87,8 @@ class CohortViewModel(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(_SHOW_EVERY_MS)
         self._timer.timeout.connect(self._recompute)
-        workspace.library_changed.connect(self._on_library_changed)
+        sync.library_changed.connect(self._on_library_changed)
+        sync.results_changed.connect(self._on_results_changed)
 
     @property
     def caption(self) -> str:
@@ -116,7 +132,7 @@ class CohortViewModel(QObject):
 
     def open_subject(self, group_id: str) -> None:
         """Show one subject."""
-        self._workspace.navigator.open("subject", group_id)
+        self._navigator.open("subject", group_id)
 
     def open_recording(self, group_id: str) -> None:
         """Show the newest recording of a subject."""
@@ -124,14 +140,14 @@ class CohortViewModel(QObject):
         entry = next((entry for entry in entries if entry.group_id == group_id), None)
         if entry is not None:
             place = Recording(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
-            self._workspace.navigator.open("result", place)
+            self._navigator.open("result", place)
 
     def read_service(self) -> None:
         """Read what is not known here, subject by subject, within half of the plan's requests."""
         if self._fetching is not None:
             return
         self.stale.emit("")
-        self._fetching = self._workspace.tasks.start(
+        self._fetching = self._tasks.start(
             self._fetch, self._on_fetched, self._on_fetch_failed, self._on_progress, self._on_ended, name="cohort-reads"
         )
         self._timer.start()
@@ -150,20 +166,20 @@ class CohortViewModel(QObject):
             table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
             dictionary = cohort_dictionary_csv(scores=scores)
             write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
-            self._workspace.library.note(AuditAction.EXPORTED, None, "csv")
+            self._library.note(AuditAction.EXPORTED, None, "csv")
             return path
 
-        self._workspace.tasks.start(work, self._on_exported, self._on_failed, name="export")
+        self._tasks.start(work, self._on_exported, self._on_failed, name="export")
 
     def _fetch(self, context: TaskContext) -> str:
         """On a worker: one subject after the other; what was read is kept, however it ends."""
         missing = self._books.missing()
         try:
-            with self._workspace.client() as client:
+            with self._results.reader() as reader:
                 for place, group_id in enumerate(missing):
                     context.progress(place, len(missing))
-                    wait_for_room(self._workspace.budget, context)
-                    self._books.fetch(client, group_id)
+                    wait_for_room(self._budget, context)
+                    self._books.fetch(reader, group_id)
             context.progress(len(missing), len(missing))
         except ClientError as error:
             return error.sentence
@@ -180,9 +196,9 @@ class CohortViewModel(QObject):
         self._busy, self._again = True, False
         first = not self._known
         if first:
-            self._workspace.tasks.start(self._first, self._on_reading, self._on_read_failed, name="cohort")
+            self._tasks.start(self._first, self._on_reading, self._on_read_failed, name="cohort")
         else:
-            self._workspace.tasks.start(self._next, self._on_reading, self._on_read_failed, name="cohort")
+            self._tasks.start(self._next, self._on_reading, self._on_read_failed, name="cohort")
 
     def _first(self, context: TaskContext) -> CohortReading:
         """On a worker: as it was last known."""
@@ -200,11 +216,16 @@ class CohortViewModel(QObject):
         return cohort_of(named(summaries, self._search, chosen), labels, self.mode, self.order, self._now())
 
     def _now(self) -> datetime:
-        return self._workspace.outside.clock.now()
+        return self._clock.now()
 
     @Slot()
     def _on_library_changed(self) -> None:
         if self._seen:
+            self._recompute()
+
+    @Slot(str)
+    def _on_results_changed(self, group_id: str) -> None:
+        if self._seen and self._fetching is None:  # while many are read, the timer brings the page up to date
             self._recompute()
 
     @Slot(object)
@@ -233,7 +254,7 @@ class CohortViewModel(QObject):
 
     def _tell_unread(self) -> None:
         missing = len(self._books.missing())
-        self.unread_changed.emit(Unread(missing, approximate_duration(expected_s(self._workspace.budget, missing))))
+        self.unread_changed.emit(Unread(missing, approximate_duration(expected_s(self._budget, missing))))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:

@@ -13,8 +13,7 @@ from vbdesk.desk.compare.view_model import SoundPicture
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_rows import FeatureRow
 from vbdesk.desk.models.same_subject import Sibling
-from vbdesk.desk.result.cards import quality_look
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.advice_card import findings_chip
 from vbdesk.desk.ui.badges import Chip, LevelBadge, level_word
 from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, RoundButton
 from vbdesk.desk.ui.card import Card, line
@@ -22,7 +21,7 @@ from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import PairBandBar
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _SIDE_PADDING = 20
@@ -47,6 +46,7 @@ class SideCard(Card):
     result_wanted = Signal()
 
     def __init__(self, name: str, mark: str, playback: Playback) -> None:
+        self._theme = app_theme()
         super().__init__(padding=18)
         self._name = name
         self._seconds = 0.0
@@ -114,7 +114,7 @@ class SideCard(Card):
             self._level.addWidget(badge)
             self._level.addWidget(Text("overall level", Role.CAPTION, "text3"))
             self._level.addSpacing(8)
-            chip = Chip(quality_look(reading.quality))
+            chip = Chip(findings_chip(len(reading.quality.issues)))
             chip.setAccessibleName(f"Quality, {self._name}: {chip.words}")
             self._level.addWidget(chip)
         else:
@@ -140,7 +140,7 @@ class SideCard(Card):
 
     def _make_player(self, playback: Playback) -> QWidget:
         for picture, height in ((self.waveform, 56), (self.spectrogram, 96)):
-            picture.setMinimumHeight(theme.active().px(height))
+            picture.setMinimumHeight(self._theme.px(height))
             picture.sought.connect(self.sought)
         self.button.clicked.connect(self.toggled)
         playback.loaded.connect(self._on_loaded)
@@ -191,6 +191,7 @@ class PairsCard(Card):
     """Rows in which both recordings stand side by side, with the difference in words."""
 
     def __init__(self, title: str, heads: tuple[str, str], rows: "Sequence[PairRow]") -> None:
+        self._theme = app_theme()
         super().__init__(padding=0)
         self.rows = list(rows)
         self.body.setSpacing(0)
@@ -203,7 +204,7 @@ class PairsCard(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        one_line = self.width() >= theme.active().px(_ONE_LINE_FROM)
+        one_line = self.width() >= self._theme.px(_ONE_LINE_FROM)
         for row in (self._head, *self.rows):
             row.arrange(one_line=one_line)
 
@@ -214,6 +215,7 @@ class PairRow(QWidget):
     def __init__(
         self, name: QWidget, left: QWidget, right: QWidget, words: QWidget, below: QWidget | None = None
     ) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._words, self._below = words, below
         self._grid = QGridLayout(self)
@@ -224,7 +226,7 @@ class PairRow(QWidget):
         for column, part in enumerate((name, left, right)):
             self._grid.addWidget(part, 0, column, Qt.AlignmentFlag.AlignVCenter)
             if column:
-                self._grid.setColumnMinimumWidth(column, theme.active().px(_VALUE_WIDTH))
+                self._grid.setColumnMinimumWidth(column, self._theme.px(_VALUE_WIDTH))
         self._one_line: bool | None = None
         self.arrange(one_line=True)
 

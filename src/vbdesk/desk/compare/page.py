@@ -8,33 +8,26 @@ from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SoundPicture
 from vbdesk.desk.models.same_subject import Sibling
-from vbdesk.desk.result.cards import QualityCard
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Crumb
 from vbdesk.desk.ui.buttons import secondary_button
-from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _ONE_COLUMN_BELOW = 900
 _FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
-
-
-def build_compare_page(workspace: Workspace) -> "ComparePage":
-    """The page with its view model."""
-    return ComparePage(CompareViewModel(workspace))
 
 
 class ComparePage(QWidget):
     """Two recordings; the right one is compared with the left one."""
 
     def __init__(self, view_model: CompareViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -65,7 +58,7 @@ class ComparePage(QWidget):
         view_model.pictured.connect(self._on_pictured)
         view_model.siblings_changed.connect(self._on_siblings)
         view_model.failed.connect(self._on_failed)
-        theme.active().changed.connect(self._rebuild)
+        self._theme.changed.connect(self._rebuild)
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle_current)
         QShortcut(QKeySequence("X"), self).activated.connect(view_model.playback.change_over)
 
@@ -77,7 +70,7 @@ class ComparePage(QWidget):
             self.change_over_button.setFocus()
             self.view_model.open(argument)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 
@@ -109,7 +102,7 @@ class ComparePage(QWidget):
 
     def _arrange(self) -> None:
         """One column where two have no room."""
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
         directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
         self._sides.setDirection(directions[narrow])
 
@@ -208,17 +201,18 @@ class _Qualities(QWidget):
     """The quality of both, side by side."""
 
     def __init__(self, reading: ComparisonReading) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(20)
         for side, mark in ((reading.left, "◇"), (reading.right, "◆")):
             if side.reading is not None:
-                card: Card = QualityCard(side.reading.quality, f"{mark} Quality")
-                self._row.addWidget(card, 1)
+                quality = side.reading.quality
+                self._row.addWidget(AdviceCard(f"{mark} Quality", quality.figures, quality.issues), 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW - 72)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW - 72)
         directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
         self._row.setDirection(directions[narrow])

@@ -1,5 +1,6 @@
 """State of the Compare page: which two recordings, what was heard in each, their sound and spectrograms."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,16 +8,19 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.capture.playback import Player
 from vbdesk.capture.spectrogram import shades_of, spectrogram_db
 from vbdesk.desk.compare.comparison import ComparisonReading, Side, compare, side_of
 from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.same_subject import Sibling, siblings_of
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Lane, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Comparison, Recording
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.results.repository import ResultRepository
 
 _COLUMNS = 700
 
@@ -71,13 +75,20 @@ class CompareViewModel(QObject):
     siblings_changed = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self._source = ResultSource(workspace)
-        self._disk = Lane(workspace.tasks, self)  # two long sounds at once would take the processor from the window
-        self._words = Lane(workspace.tasks, self)  # what was known later must not be overtaken by what was known before
-        self.playback = PairPlayback(workspace.tasks, workspace.outside.player, self)
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        player: Callable[[], Player],
+    ) -> None:
+        super().__init__()
+        self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
+        self._source = ResultSource(library, results)
+        self._disk = Lane(tasks, self)  # two long sounds at once would take the processor from the window
+        self._words = Lane(tasks, self)  # what was known later must not be overtaken by what was known before
+        self.playback = PairPlayback(tasks, player, self)
         self.comparison: Comparison | None = None
         self.reading: ComparisonReading | None = None
         self.siblings: tuple[Sibling, ...] = ()
@@ -102,9 +113,10 @@ class CompareViewModel(QObject):
         def work(context: TaskContext) -> tuple[Comparison, tuple[Found, Found], tuple[Sibling, ...]]:
             found = (self._source.here(comparison.left), self._source.here(comparison.right))
             group_id = found[1].group_id
-            return comparison, found, siblings_of(self._workspace.library, group_id) if group_id else ()
+            siblings = siblings_of(self._library, self._results, group_id) if group_id else ()
+            return comparison, found, siblings
 
-        self._workspace.tasks.start(work, self._on_here, self._on_failed, name="compare")
+        self._tasks.start(work, self._on_here, self._on_failed, name="compare")
 
     def leave(self) -> None:
         """The page is no longer seen."""
@@ -127,18 +139,18 @@ class CompareViewModel(QObject):
         """Go to the result of one side."""
         if self.comparison is not None:
             recording = self.comparison.right if side else self.comparison.left
-            self._workspace.navigator.open("result", recording)
+            self._navigator.open("result", recording)
 
     @Slot()
     def open_subject(self) -> None:
         """Go to the subject."""
         if self.reading is not None:
-            self._workspace.navigator.open("subject", self.reading.right.view.group_id)
+            self._navigator.open("subject", self.reading.right.view.group_id)
 
     @Slot()
     def open_subjects(self) -> None:
         """Go to the list of subjects."""
-        self._workspace.navigator.open("subjects")
+        self._navigator.open("subjects")
 
     def _show(self) -> None:
         found, comparison = self._found, self.comparison
@@ -153,7 +165,7 @@ class CompareViewModel(QObject):
         self._words.run(work, self._on_compared, self._on_failed, name="compare-words")
 
     def _load_sound(self, side: int, take_id: str) -> None:
-        comparison, library = self.comparison, self._workspace.library
+        comparison, library = self.comparison, self._library
 
         def work(context: TaskContext) -> tuple[Comparison | None, int, str, Sound]:
             audio = library.audio(take_id)
@@ -191,7 +203,7 @@ class CompareViewModel(QObject):
             left, right = (self._source.ask(one) if one.asked_of_service else one for one in found)
             return comparison, (left, right)
 
-        self._workspace.tasks.start(ask, self._on_asked, self._on_failed, name="compare-service")
+        self._tasks.start(ask, self._on_asked, self._on_failed, name="compare-service")
 
     @Slot(object)
     def _on_asked(self, read: tuple[Comparison, tuple[Found, Found]]) -> None:
@@ -212,7 +224,7 @@ class CompareViewModel(QObject):
         comparison, side, take_id, sound = read
         if comparison != self.comparison:
             return
-        library = self._workspace.library
+        library = self._library
         self._sounds[side] = sound
         self.playback.sides[side].load(lambda: sound.audio, lambda: library.note(AuditAction.LISTENED, take_id))
         self._picture()

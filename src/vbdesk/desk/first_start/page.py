@@ -7,7 +7,6 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, line, scrolled
@@ -15,7 +14,7 @@ from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView, mark
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _COLUMN = 920
 _PROMISES = (
@@ -30,8 +29,9 @@ class _Tile(QWidget):
     """An icon on a tinted square."""
 
     def __init__(self, icon: str) -> None:
+        self._theme = app_theme()
         super().__init__()
-        side = theme.active().px(44)
+        side = self._theme.px(44)
         self.setFixedSize(side, side)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -39,7 +39,7 @@ class _Tile(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        rounded(painter, self.rect().toRectF(), 10, theme.colour("accenttint"))
+        rounded(painter, self.rect().toRectF(), 10, self._theme.colour("accenttint"))
         painter.end()
 
 
@@ -47,15 +47,16 @@ class _Mark(QWidget):
     """The mark and the name, where there is no rail."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
-        self.setFixedHeight(theme.active().px(24))
+        self.setFixedHeight(self._theme.px(24))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        side = theme.active().px(24)
-        painter.drawPixmap(0, 0, mark(side, self.devicePixelRatioF()))
-        painter.setFont(theme.active().font(Role.CARD_TITLE))
-        painter.setPen(theme.colour("text"))
+        side = self._theme.px(24)
+        painter.drawPixmap(0, 0, mark(self._theme, side, self.devicePixelRatioF()))
+        painter.setFont(self._theme.font(Role.CARD_TITLE))
+        painter.setPen(self._theme.colour("text"))
         painter.drawText(side + 10, 0, 200, side, Qt.AlignmentFlag.AlignVCenter, "vbdesk")
         painter.end()
 
@@ -64,6 +65,7 @@ class FirstStartPage(QWidget):
     """Two doors; binds `FirstStartViewModel`."""
 
     def __init__(self, model: FirstStartViewModel, data_dir: Path) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("firstStart")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -140,7 +142,7 @@ class FirstStartPage(QWidget):
         column.addLayout(foot)
         column.addStretch(2)
         centred = QWidget()
-        centred.setMaximumWidth(theme.active().px(_COLUMN))
+        centred.setMaximumWidth(self._theme.px(_COLUMN))
         centred.setLayout(column)
         inner = QWidget()
         across = QHBoxLayout(inner)

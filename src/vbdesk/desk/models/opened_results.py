@@ -1,24 +1,24 @@
-"""Marks results as read: whoever opens a recording's result, or its subject, has seen them."""
+"""Marks the results of a recording or a subject as read when its page opens."""
 
 from PySide6.QtCore import QObject, Slot
 
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import TaskContext
+from vbdesk.desk.tasks import TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 
 class OpenedResults(QObject):
-    """Hears which pages are asked for, and keeps in the library what was opened. Lives as long as the workspace."""
+    """Listens to the navigator, and stores in the library which results were opened."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace)
-        self._workspace = workspace
-        workspace.navigator.asked.connect(self._on_asked)
+    def __init__(self, navigator: Navigator, notes: SubjectNotes, tasks: TaskOwner, parent: QObject) -> None:
+        super().__init__(parent)
+        self._notes, self._tasks = notes, tasks
+        navigator.asked.connect(self._on_asked)
 
     @Slot(str, object)
     def _on_asked(self, key: str, argument: object) -> None:
-        notes = SubjectNotes(self._workspace.library.store)
+        notes = self._notes
 
         def open_subject(context: TaskContext) -> None:
             notes.open_subject(str(argument))
@@ -28,6 +28,6 @@ class OpenedResults(QObject):
                 notes.open_result(take_id=argument.take_id, job_id=argument.job_id)
 
         if key == "subject" and isinstance(argument, str):
-            self._workspace.tasks.start(open_subject, name="opened")
+            self._tasks.start(open_subject, name="opened")
         elif key == "result" and isinstance(argument, Recording):
-            self._workspace.tasks.start(open_result, name="opened")
+            self._tasks.start(open_result, name="opened")

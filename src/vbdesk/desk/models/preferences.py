@@ -8,7 +8,7 @@ from typing import Any
 
 from vbdesk.desk.ui.theme import Scheme
 from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE
-from vbdesk.privacy import for_owner_alone, make_private
+from vbdesk.privacy import make_private, owner_only_opener
 
 PEDAL_KEY = "F9"
 
@@ -59,7 +59,7 @@ class PreferenceStore:
         """Keep the choices. Raises OSError."""
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
-        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             json.dump(asdict(preferences), file, indent=2)
         unfinished.replace(self._path)
 

@@ -1,12 +1,12 @@
 """How far two recordings of one person differ by chance alone: from the repeatability that the calibration states."""
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 _SMALLEST_LOGGED = 1e-9
@@ -79,8 +79,7 @@ def feature_repeatability() -> Mapping[str, FeatureRepeatability]:
 
 
 def _read(*path: str) -> Mapping[str, Any]:
-    with resource(*path).open("rb") as file:
-        return tomllib.load(file)
+    return read_toml(resource(*path))
 
 
 def _sign(version: str, entry: Mapping[str, Any]) -> SignRepeatability:

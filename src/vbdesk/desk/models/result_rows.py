@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import ExtendedMetric, LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.repeatability import sign_repeatability
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.shipped_signs import shipped_signs
 
 OWN_RANGE_Z = 1.96
 """Within this many own variabilities a change is ordinary."""
@@ -128,7 +128,7 @@ def _rank(level: Level) -> int:
 
 
 def _sign_row(signal: Signal) -> SignRow:
-    reference = sign_references().get(signal.name)
+    reference = shipped_signs().get(signal.name)
     grade = signal.evidence_grade or (reference.evidence_grade if reference else "")
     change = _change(signal)
     about = [] if change is None else [change.sentence]
@@ -142,7 +142,7 @@ def _sign_row(signal: Signal) -> SignRow:
         score=signal.score,
         change=change,
         no_change="First recording" if isinstance(signal, LongitudinalSignal) else "Not compared",
-        evidence=reference.evidence_words_for(signal.evidence_grade) if reference else "",
+        evidence=reference.evidence_text(signal.evidence_grade) if reference else "",
         about=tuple(about),
         confounders=reference.confounders if reference else (),
         figures=_figures(signal, grade),

@@ -1,6 +1,5 @@
 """Where a result comes from: this computer first, then the service; a finished job is asked for once."""
 
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -8,12 +7,10 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_text import pretty
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
-from vbdesk.outbox.library.store import UnknownTake
-
-_KEPT_JOBS = 200
+from vbdesk.outbox.library.library import Library, UnknownTake
+from vbdesk.outbox.results.repository import ResultRepository
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +82,8 @@ class Found:
 class ResultSource:
     """Finds results. Every method blocks: call it in tasks."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
+    def __init__(self, library: Library, results: ResultRepository) -> None:
+        self._library, self._results = library, results
 
     def here(self, recording: Recording) -> Found:
         """What this computer knows, without the network."""
@@ -100,7 +96,7 @@ class ResultSource:
                 group_id=item.group_id,
                 recorded_at=item.recorded_at,
             )
-        job = self._jobs.get(recording.job_id) if recording.job_id else None
+        job = self._results.finished_job(recording.job_id) if recording.job_id else None
         return Found(recording, item, job)
 
     def ask(self, found: Found) -> Found:
@@ -108,22 +104,15 @@ class ResultSource:
         job_id = found.recording.job_id
         if job_id is None:
             return found
-        with self._workspace.client() as client:
-            job = client.jobs.get(job_id)
-        if job.status.terminal:
-            self._jobs[job_id] = job
-            while len(self._jobs) > _KEPT_JOBS:
-                self._jobs.popitem(last=False)
-        return replace(found, job=job)
+        return replace(found, job=self._results.fetch_job(job_id))
 
     def _item(self, recording: Recording) -> RecordingItem | None:
-        library = self._workspace.library
         if recording.take_id is not None:
             try:
-                return library.get(recording.take_id)
+                return self._library.get(recording.take_id)
             except UnknownTake:
                 return None
         if recording.job_id is None:  # else any recording that was never sent would do
             return None
-        items = library.list(ItemFilter(group_id=recording.group_id))
+        items = self._library.list(ItemFilter(group_id=recording.group_id))
         return next((item for item in items if item.job_id == recording.job_id), None)

@@ -21,8 +21,8 @@ from vbdesk.contract.results import (
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_rows import FeatureRow, MetricRow, SignRow, feature_row, metric_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
-from vbdesk.report.sign_reference import healthy_flagged_share, sign_references
-from vbdesk.report.wording import quality_words, result_words
+from vbdesk.report.result_texts import quality_text, result_texts
+from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 
 _NO_CAUSE = "The service named no fault of the sound."
 _LITTLE_SPEECH_S = 30.0  # what the action for an inconclusive recording asks for
@@ -104,7 +104,7 @@ class ResultReading:
         advice = [advice for _, advice in self.quality.issues]
         if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
             why = [f"The sound is good, but only about {self.speech_s:.0f} seconds of speech were heard."]
-            advice = [result_words().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
+            advice = [result_texts().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
         return tuple(why or [_NO_CAUSE]), tuple(dict.fromkeys(advice))
 
 
@@ -144,7 +144,7 @@ def _speech_s(quality: AudioQuality, seconds: float | None) -> float | None:
 
 def quality_reading(quality: AudioQuality) -> QualityReading:
     """A recording's quality in words."""
-    words, known = quality_words(quality), result_words().issue
+    words, known = quality_text(quality), result_texts().issue
     advice = [known.get(code, known["other"]).next_time for code in quality.issues]
     return QualityReading(words.figures, tuple(zip(words.issues, advice, strict=True)))
 
@@ -199,7 +199,7 @@ def _speaker(speaker: SpeakerResult) -> Speaker:
 
 
 def _action(action: RecommendedAction) -> tuple[str, str]:
-    words = result_words().action[action]
+    words = result_texts().action[action]
     return words.title, words.sentence
 
 
@@ -219,7 +219,7 @@ def _notes(signals: Sequence[Signal], versions: Sequence[str]) -> tuple[str, ...
         notes.append(
             f"The signals come from several calibrations ({', '.join(versions)}), so their levels are not on one scale."
         )
-    references = sign_references()
+    references = shipped_signs()
     here = sorted({reference.version for reference in references.values()})
     strange = [version for version in versions if version not in here]
     if strange and any(signal.name in references for signal in signals):

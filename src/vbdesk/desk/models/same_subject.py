@@ -3,18 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import TypeAdapter
-
 from vbdesk.contract.levels import Level, overall_level
-from vbdesk.contract.longitudinal import DataPoint, TrajectoryRead
+from vbdesk.contract.longitudinal import DataPoint
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.models.result_text import moment_of
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
-
-_TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
+from vbdesk.outbox.results.repository import ResultRepository
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class Sibling:
         return by_job or (own.take_id is not None and own.take_id == recording.take_id)
 
 
-def siblings_of(library: Library, group_id: str) -> tuple[Sibling, ...]:
+def siblings_of(library: Library, results: ResultRepository, group_id: str) -> tuple[Sibling, ...]:
     """Every recording of a subject with a result, newest first: those here, and those of its last known history.
 
     Blocks on the disk. What only the service knows, and was never read here, is not among them.
@@ -46,8 +43,8 @@ def siblings_of(library: Library, group_id: str) -> tuple[Sibling, ...]:
     items = library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
     here = [_of_item(item) for item in items]
     known = {sibling.recording.job_id for sibling in here}
-    kept = library.trajectory(group_id)
-    points = [] if kept is None else _TRAJECTORY.validate_json(kept[0]).data_points
+    stored = results.stored_trajectory(group_id)
+    points = [] if stored is None else stored.value.data_points
     there = [_of_point(point, group_id) for point in points if point.job_id not in known]
     return tuple(sorted([*here, *there], key=lambda sibling: sibling.recorded_at, reverse=True))
 

@@ -9,7 +9,7 @@ from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
 from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import VaultMissing
-from vbdesk.privacy import for_owner_alone
+from vbdesk.privacy import owner_only_opener
 
 _SAVED = """Recovery key of vbdesk on this computer
 
@@ -113,7 +113,7 @@ class ServiceKeys:
             )
         groups = recovery_key.split("-")
         lines = "\n    ".join("-".join(groups[start : start + 4]) for start in range(0, len(groups), 4))
-        with open(file, "w", encoding="utf-8", opener=for_owner_alone) as target:
+        with open(file, "w", encoding="utf-8", opener=owner_only_opener) as target:
             target.write(_SAVED.format(lines=lines))
 
     def _opened(self, key: bytes) -> bytes:

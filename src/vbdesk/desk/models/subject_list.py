@@ -16,6 +16,7 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.ui.cells import Act, Cell, LevelMark, TwoLines, Words
 from vbdesk.desk.ui.time_text import counted, day_and_time
+from vbdesk.json_lines import parse_json_lines
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -224,6 +225,10 @@ def _level(item: RecordingItem, levels: dict[str, Level], room: list[int]) -> Le
     return known
 
 
+KEPT_AS = "subjects"
+"""The name of the stored list among the responses of a library."""
+
+
 @dataclass(frozen=True)
 class KeptList:
     """The list as it was last shown, to be shown again at once."""
@@ -249,7 +254,7 @@ class KeptList:
         cls, body: bytes, notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
     ) -> "KeptList":
         """Read what `to_json` wrote; notes and unread results are as they are now."""
-        lines = (json.loads(line) for line in body.splitlines())
+        lines = parse_json_lines(body.splitlines())
         listed_at, rows, groups = next(lines)
         return cls(
             [_kept_row(next(lines), notes, unread, now) for _ in range(rows)],

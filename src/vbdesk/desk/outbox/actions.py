@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.rows import Circumstances, Deed, deed_of
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
@@ -156,22 +156,23 @@ class OutboxDeeds(QObject):
     noticed = Signal(object)
     time_asked = Signal(object)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(self, library: Library, erasures: ServiceErasures | None, tasks: TaskOwner) -> None:
+        """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
+        super().__init__()
+        self._library, self._erasures, self._tasks = library, erasures, tasks
         self._step = self._other_step = Step.CLOSE
         self._asked_about: tuple[str, ...] = ()
         self._unconfirmed: dict[str, ErasureScope] = {}  # removed in this page; the service has not confirmed yet
         self._confirmed: dict[str, ErasureScope] = {}
-        if workspace.erasures is not None:
-            workspace.erasures.confirmed.connect(self._on_confirmed)
-            workspace.erasures.failed.connect(self._on_not_confirmed)
+        if erasures is not None:
+            erasures.confirmed.connect(self._on_confirmed)
+            erasures.failed.connect(self._on_not_confirmed)
         self._deleted: _Deleted | None = None
         self._to_send_again = ""
 
     def send(self, items: Collection[RecordingItem], around: Circumstances) -> None:
         """Let recordings go, by whichever way each needs."""
-        library = self._workspace.library
+        library = self._library
         ways: dict[Deed, Callable[[str], None]] = {
             Deed.SEND: library.queue,
             Deed.SEND_NOW: lambda take_id: library.send_now([take_id]),
@@ -181,20 +182,20 @@ class OutboxDeeds(QObject):
 
     def cancel(self, take_ids: Iterable[str]) -> None:
         """Take recordings out of the line; they are kept."""
-        self._each([(take_id, self._workspace.library.cancel) for take_id in take_ids])
+        self._each([(take_id, self._library.cancel) for take_id in take_ids])
 
     def take_back(self, take_ids: Collection[str]) -> None:
         """Let this computer send what another was to send."""
-        library = self._workspace.library
+        library = self._library
         self._start(lambda: len(take_back(library, take_ids)), self._on_taken_back)
 
     def send_all_now(self) -> None:
         """Let everything go that waits for a hand or another network."""
-        self._do(self._workspace.library.send_now)
+        self._do(self._library.send_now)
 
     def pause(self, paused: bool) -> None:
         """Stop sending, or go on."""
-        self._do(lambda: self._workspace.library.change_settings(paused=paused))
+        self._do(lambda: self._library.change_settings(paused=paused))
 
     def ask_to_accept_copy(self) -> None:
         """Ask whether the list is the one to go on with, after an older copy was put back or the list was changed."""
@@ -212,9 +213,9 @@ class OutboxDeeds(QObject):
         if not choice.delete:
             self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
         elif choice.delete == choice.calmly:
-            library, take_ids = self._workspace.library, choice.delete
+            library, take_ids = self._library, choice.delete
             self._start(lambda: _put_away(library, take_ids), self._on_put_away)
-        elif self._workspace.erasures is not None:
+        elif self._erasures is not None:
             self._asked_about = choice.delete
             if choice.with_result == choice.delete:
                 question = _question_here(len(choice.delete))
@@ -245,7 +246,7 @@ class OutboxDeeds(QObject):
 
     def look(self, take_ids: Iterable[str]) -> None:
         """Have the service searched again for recordings that it may have."""
-        self._each([(take_id, self._workspace.library.retry) for take_id in take_ids])
+        self._each([(take_id, self._library.retry) for take_id in take_ids])
 
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before a recording is sent that the service may have already: it may be charged twice."""
@@ -261,30 +262,30 @@ class OutboxDeeds(QObject):
 
     def decide_time(self, take_id: str, moment: datetime | None) -> None:
         """Send a recording with this time; with the one that it has if None."""
-        library = self._workspace.library
+        library = self._library
         self._each([(take_id, lambda take_id: _decide_time(library, take_id, moment))])
 
     def restore_time(self, take_id: str) -> None:
         """Send a recording with the time that it had before a person corrected it."""
-        library = self._workspace.library
+        library = self._library
         self._each([(take_id, lambda take_id: _restore_time(library, take_id))])
 
     def act_on_notice(self, *, other: bool = False) -> None:
         """Do what the button of the notice says; the second one if `other`."""
         step = self._other_step if other else self._step
         self._step = self._other_step = Step.CLOSE
-        library, take_ids = self._workspace.library, self._asked_about
+        library, take_ids = self._library, self._asked_about
         if step is Step.DELETE:
             self._start(lambda: _discard(library, take_ids), self._on_removed)
         elif step is Step.REMOVE_SOUND:
             self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
         elif step is Step.SEND_AGAIN:
-            self._each([(self._to_send_again, self._workspace.library.send_again)])
+            self._each([(self._to_send_again, self._library.send_again)])
         elif step is Step.ACCEPT_COPY:
-            self._do(self._workspace.library.accept_copy)
+            self._do(self._library.accept_copy)
         elif step is Step.UNDO and self._deleted is not None:
             deleted, self._deleted = self._deleted, None
-            self._do(lambda: _bring_back(self._workspace.library, deleted))
+            self._do(lambda: _bring_back(self._library, deleted))
         self.noticed.emit(None)
 
     @Slot()
@@ -310,7 +311,7 @@ class OutboxDeeds(QObject):
         def work(context: TaskContext) -> object:
             return deed()
 
-        self._workspace.tasks.start(work, done, self._on_failed, name="outbox-act")
+        self._tasks.start(work, done, self._on_failed, name="outbox-act")
 
     def _say(self, notice: Notice) -> None:
         self._step, self._other_step = notice.step, notice.other_step
@@ -352,11 +353,11 @@ class OutboxDeeds(QObject):
         """The keys here are destroyed; where the service on this computer has recordings too, it comes next."""
         if not isinstance(removed, _Removed):
             return
-        if removed.at_service and self._workspace.erasures is not None:
+        if removed.at_service and self._erasures is not None:
             self._unconfirmed.update(dict.fromkeys(removed.at_service, removed.what))
             gone = _gone_words(len(removed.take_ids), removed.what)
             self._say(Notice(f"{gone} here. The service on this computer erases it now.", warning=False))
-            self._workspace.erasures.run()
+            self._erasures.run()
         else:
             self._say(Notice(_destroyed_words(len(removed.take_ids), removed.what), warning=False))
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted, megabytes
 from vbdesk.outbox.bundles.bundle_export import (
     ExportableRecordings,
@@ -17,6 +16,9 @@ from vbdesk.outbox.bundles.bundle_export import (
 )
 from vbdesk.outbox.bundles.bundle_import import ImportedBundle, import_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, PassphraseLock, public_key, secret_of
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import Vault
 
 
 class _Stop:
@@ -53,9 +55,9 @@ class BundleWork(QObject):
     failed = Signal(str)
     busy_changed = Signal(bool)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(self, profile: Profile, vault: Vault, library: Library, tasks: TaskOwner) -> None:
+        super().__init__()
+        self._profile, self._vault, self._library, self._tasks = profile, vault, library, tasks
         self._task: Task | None = None
         self._take_ids: tuple[str, ...] | None = None
 
@@ -66,25 +68,24 @@ class BundleWork(QObject):
 
     def look(self, take_ids: Collection[str]) -> None:
         """Find out which of these could be handed over; of all that wait, if there are none."""
-        library, chosen = self._workspace.library, tuple(take_ids) or None
+        library, chosen = self._library, tuple(take_ids) or None
         self._take_ids = chosen
-        self._workspace.tasks.start(
+        self._tasks.start(
             lambda context: exportable_recordings(library, chosen), self._on_ready, self._on_failed, name="bundle-look"
         )
 
     def read_key(self) -> None:
         """Read this computer's public key, made on first use."""
-        profile, outside = self._workspace.profile, self._workspace.outside
 
         def work(context: TaskContext) -> str:
-            return public_key(outside.vault(profile.secrets), profile)
+            return public_key(self._vault, self._profile)
 
-        self._workspace.tasks.start(work, self._on_key, self._on_failed, name="bundle-key")
+        self._tasks.start(work, self._on_key, self._on_failed, name="bundle-key")
 
     def hand_over(self, folder: str, *, key: str = "", passphrase: str = "") -> None:
         """Write the recordings that were looked at into a new file in `folder`, for a public key or a passphrase."""
-        library, take_ids = self._workspace.library, self._take_ids
-        owner = owner_of(self._workspace.profile)
+        library, take_ids = self._library, self._take_ids
+        owner = owner_of(self._profile)
         lock: Lock = KeyLock(key) if key else PassphraseLock(passphrase)
 
         def work(context: TaskContext) -> ExportedBundle:
@@ -102,8 +103,8 @@ class BundleWork(QObject):
 
     def take_in(self, file: str, *, passphrase: str = "") -> None:
         """Take in the recordings of a file; they stand in the line afterwards."""
-        library, profile = self._workspace.library, self._workspace.profile
-        secret = secret_of(self._workspace.outside.vault(profile.secrets), profile, passphrase or None)
+        library, profile = self._library, self._profile
+        secret = secret_of(self._vault, profile, passphrase or None)
 
         def work(context: TaskContext) -> ImportedBundle:
             return import_bundle(
@@ -120,9 +121,7 @@ class BundleWork(QObject):
     def _start(self, work: Callable[[TaskContext], object], done: Callable[[object], None]) -> None:
         if self.busy:
             return
-        self._task = self._workspace.tasks.start(
-            work, done, self._on_failed, self._on_progress, self._on_ended, name="bundle"
-        )
+        self._task = self._tasks.start(work, done, self._on_failed, self._on_progress, self._on_ended, name="bundle")
         self.busy_changed.emit(True)
 
     @Slot(object)

@@ -12,8 +12,6 @@ from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.card import Card, line, scrolled, upright_line
 from vbdesk.desk.ui.cell_view import CellView
@@ -22,7 +20,7 @@ from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _WIDTHS = (176, 162, 300, 172, 140)
@@ -50,15 +48,11 @@ _NOT_READ = "\N{EN DASH}"
 _LEAST_ROWS = 36 + 4 * 55 + 48  # with less room the page scrolls, rather than squeezing the list to a row
 
 
-def build_outbox_page(workspace: Workspace) -> "OutboxPage":
-    """The page with its view model."""
-    return OutboxPage(OutboxViewModel(workspace))
-
-
 class OutboxPage(QWidget):
     """Where every recording is on its way."""
 
     def __init__(self, view_model: OutboxViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -98,7 +92,7 @@ class OutboxPage(QWidget):
         for part in (self.figures, self.banner, self.notice):
             layout.addWidget(part)
         self._faces = QStackedWidget()
-        self._faces.setMinimumHeight(theme.active().px(_LEAST_ROWS))
+        self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._faces.addWidget(card)
         layout.addWidget(self._faces, 1)
@@ -131,7 +125,7 @@ class OutboxPage(QWidget):
             self.view_model.choose(argument)
         self.view_model.set_shown(True)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.notice.clear()
         self.view_model.set_shown(False)

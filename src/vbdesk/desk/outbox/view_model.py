@@ -6,16 +6,20 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from vbdesk.clock import Clock
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.outbox.actions import Choice, OutboxDeeds, choice_of
 from vbdesk.desk.outbox.banner import Mend, News, news_of
 from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, Circumstances, Deed, OutboxRow, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Arranged, Figures, Rank
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.ports import AccountConnection
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Recording, ReviewTake
 from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.sync.forecast import approximate_duration
 
@@ -73,12 +77,24 @@ class OutboxViewModel(QObject):
     listed = Signal()
     refused = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(
+        self,
+        library: Library,
+        sync: SyncState,
+        connection: AccountConnection,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+        deeds: OutboxDeeds,
+        bundles: BundleWork,
+    ) -> None:
+        super().__init__()
+        self._library, self._sync, self._connection = library, sync, connection
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
-        self.deeds = OutboxDeeds(workspace, self)
-        self.bundles = BundleWork(workspace, self)
+        self.deeds, self.bundles = deeds, bundles
+        for part in (deeds, bundles):
+            part.setParent(self)
         self.figures = Figures()
         self.news: News | None = None
         self._show = Show.ALL
@@ -86,14 +102,14 @@ class OutboxViewModel(QObject):
         self._read = _Read()
         self._reading = False
         self._again = False
-        self._clock = QTimer(self)
-        self._clock.setSingleShot(True)
-        self._clock.setInterval(_LOOK_AGAIN_MS)
-        self._clock.timeout.connect(self.refresh)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_LOOK_AGAIN_MS)
+        self._timer.timeout.connect(self.refresh)
         self._shown = False
-        workspace.library_changed.connect(self.refresh)
-        workspace.status_changed.connect(self.refresh)
-        workspace.network_changed.connect(self.refresh)
+        sync.library_changed.connect(self.refresh)
+        sync.status_changed.connect(self.refresh)
+        sync.network_changed.connect(self.refresh)
 
     @property
     def show(self) -> Show:
@@ -121,7 +137,7 @@ class OutboxViewModel(QObject):
         if shown:
             self.refresh()
         else:
-            self._clock.stop()
+            self._timer.stop()
             self.deeds.forget()
 
     @Slot()
@@ -136,7 +152,7 @@ class OutboxViewModel(QObject):
         def work(context: TaskContext) -> _Read:
             return self._update(before)
 
-        self._workspace.tasks.start(work, self._on_read, self._on_failed, name="outbox")
+        self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
 
     def choice(self, keys: Iterable[str]) -> Choice:
         """What can be done with these recordings."""
@@ -165,9 +181,9 @@ class OutboxViewModel(QObject):
             case Deed.DECIDE if row is not None:
                 self.deeds.ask_to_send_again(row.item)
             case Deed.REVIEW:
-                self._workspace.navigator.open("record", ReviewTake(key))
+                self._navigator.open("record", ReviewTake(key))
             case Deed.ACCOUNT:
-                self._workspace.navigator.open("account")
+                self._navigator.open("account")
             case Deed.OPEN:
                 self.open(key)
 
@@ -177,19 +193,19 @@ class OutboxViewModel(QObject):
         if item is None:
             return
         if item.state is OutboxState.DONE:
-            self._workspace.navigator.open("result", Recording(key, item.job_id, item.group_id, item.recorded_at))
+            self._navigator.open("result", Recording(key, item.job_id, item.group_id, item.recorded_at))
         elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
-            self._workspace.navigator.open("record", ReviewTake(key))
+            self._navigator.open("record", ReviewTake(key))
 
     def act_on_news(self) -> None:
         """Do what the banner's button says."""
         match self.news.mend if self.news else Mend.NONE:
             case Mend.ACCOUNT:
-                self._workspace.navigator.open("account")
+                self._navigator.open("account")
             case Mend.TRY_NOW | Mend.UNLOCK:
-                self._workspace.try_again()
+                self._connection.try_again()
             case Mend.LOG_IN:
-                self._workspace.open_login_page()
+                self._connection.open_login_page()
             case Mend.PAUSE:
                 self.deeds.pause(True)
             case Mend.GO_ON:
@@ -201,32 +217,30 @@ class OutboxViewModel(QObject):
 
     def record(self) -> None:
         """Go to the Record page."""
-        self._workspace.navigator.open("record")
+        self._navigator.open("record")
 
     def _items(self, keys: Iterable[str]) -> list[RecordingItem]:
         items = self._read.arranged.items
         return [items[key] for key in keys if key in items]
 
     def _around(self) -> Circumstances:
-        workspace = self._workspace
-        return self._read.around or Circumstances(workspace.outside.clock.now(), workspace.status, workspace.settings)
+        return self._read.around or Circumstances(self._clock.now(), self._sync.status, self._sync.settings)
 
     def _circumstances(self, arranged: Arranged, sent: dict[str, _Sent]) -> Circumstances:
-        workspace = self._workspace
         return Circumstances(
-            now=workspace.outside.clock.now(),
-            status=workspace.status,
-            settings=workspace.library.settings(),
-            metered=workspace.network.state().metered,
-            forecast=workspace.forecast(),
+            now=self._clock.now(),
+            status=self._sync.status,
+            settings=self._library.settings(),
+            metered=self._sync.network.state().metered,
+            forecast=self._connection.forecast(),
             rates={take_id: entry.rate for take_id, entry in sent.items()},
             arranged=arranged,
-            held=" ".join(workspace.library.findings),
+            held=" ".join(self._library.findings),
         )
 
     def _update(self, before: _Read) -> _Read:
         """On a worker: the next state of the list."""
-        changes = self._workspace.library.changes_since(before.arranged.version)
+        changes = self._library.changes_since(before.arranged.version)
         arranged = before.arranged.after(changes)
         sent = _speeds(before.sent, changes.items)
         around = self._circumstances(arranged, sent)
@@ -265,7 +279,7 @@ class OutboxViewModel(QObject):
         if self._again:
             self.refresh()
         elif self._shown and read.figures.waiting + read.figures.uploading + read.figures.running:
-            self._clock.start()
+            self._timer.start()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
-from vbdesk.capture.crash_recovery import Leftovers, RescuedTake, find_leftovers
-from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio, read_take
+from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
+from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio
+from vbdesk.capture.playback import Player
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.charts.span import Span
@@ -15,13 +16,12 @@ from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.record.check_text import Origin, Review, Source, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
-from vbdesk.outbox.library.library import TrashedRecording
+from vbdesk.outbox.library.library import Library, TrashedRecording
 from vbdesk.outbox.library.states import OutboxState
 
 _PERCENT = 100
@@ -80,18 +80,19 @@ class TakeReviewViewModel(QObject):
 
     def __init__(
         self,
-        workspace: Workspace,
+        library: Library,
+        tasks: TaskOwner,
+        player: Callable[[], Player],
         check: Callable[[TakeAudio], TakeCheck] | None = None,
-        parent: QObject | None = None,
     ) -> None:
         """Make it; `check` is the whole check of a take if None."""
-        super().__init__(parent)
+        super().__init__()
         self._own_check = check
-        self._tasks, self._library = workspace.tasks, workspace.library
-        self.playback = Playback(workspace.tasks, workspace.outside.player, self)
-        self._disk = Lane(workspace.tasks, self)  # a take that is being stored is not one that was left behind
-        self.findings = TakeFindings(workspace, self)
-        self.damaged = DamagedTakesViewModel(workspace, self._disk, self)
+        self._library, self._tasks = library, tasks
+        self.playback = Playback(tasks, player, self)
+        self._disk = Lane(tasks, self)  # a take that is being stored is not one that was left behind
+        self.findings = TakeFindings(library, tasks, self)
+        self.damaged = DamagedTakesViewModel(library.damaged, self._disk, self)
         self._waiting: list[Source] = []
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None
@@ -126,10 +127,7 @@ class TakeReviewViewModel(QObject):
 
     def look_for_rescued(self) -> None:
         """Find takes that an earlier session left undecided."""
-        folder, key = self._library.recording_folder, self._library.store.key
-        self._disk.run(
-            lambda context: find_leftovers(folder, key), self._on_leftovers, self._on_not_read, name="rescue"
-        )
+        self._disk.run(lambda context: self._library.leftovers(), self._on_leftovers, self._on_not_read, name="rescue")
 
     def trim(self, span: Span) -> None:
         """Leave only `span`, and check that."""
@@ -244,7 +242,7 @@ class TakeReviewViewModel(QObject):
 
     def _read(self, source: Source) -> TakeAudio:
         if source.origin is Origin.TAKE:
-            return read_take(source.path, self._library.store.key)
+            return self._library.take_audio(source.path)
         if source.origin is Origin.FILE:
             return decode_file(source.path.read_bytes())
         return self._library.whole_audio(source.name)

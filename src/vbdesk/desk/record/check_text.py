@@ -9,7 +9,7 @@ from typing import Any
 
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.contract.timestamps import at_seconds, bounded
+from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.span import Span
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
@@ -186,7 +186,7 @@ def dated(source: Source) -> Source:
     """A file was recorded when it was last written. Reads the disk."""
     if source.origin is not Origin.FILE:
         return source
-    written = at_seconds(source.path.stat().st_mtime)
+    written = from_unix_seconds(source.path.stat().st_mtime)
     return replace(source, metadata=replace(source.metadata, recorded_at=written))
 
 

@@ -15,7 +15,6 @@ from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import Origin, Review, Source
 from vbdesk.desk.record.findings_card import VerdictCard
 from vbdesk.desk.record.versions_card import VersionStrip
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, RoundButton, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scrolled
@@ -23,7 +22,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Elided, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _ROOMY, _NARROW = 940, 760
@@ -34,6 +33,7 @@ class CheckView(QWidget):
     """Everything after a recording; binds `TakeReviewViewModel`."""
 
     def __init__(self, model: TakeReviewViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._model = model
         self._review: Review | None = None
@@ -65,7 +65,7 @@ class CheckView(QWidget):
 
     def _arrange(self) -> None:
         """Where room is short, key hints go first, then the words stand above the buttons."""
-        px = theme.active().px
+        px = self._theme.px
         for button in (self.retake, self.send):
             button.show_key(self.width() >= px(_ROOMY))
         narrow = self.width() < px(_NARROW)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.crash_recovery import DamagedTake
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Failure, Lane
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.damaged_takes import DamagedTakes
 
 
 class DamagedTakesViewModel(QObject):
@@ -26,10 +26,10 @@ class DamagedTakesViewModel(QObject):
     decided = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, disk: Lane, parent: QObject | None = None) -> None:
+    def __init__(self, damaged: DamagedTakes, disk: Lane, parent: QObject | None = None) -> None:
         """Make it; `disk` runs what touches takes, one thing at a time."""
         super().__init__(parent)
-        self._damaged, self._disk = workspace.library.damaged, disk
+        self._damaged, self._disk = damaged, disk
         self.takes: tuple[DamagedTake, ...] = ()
 
     def show(self, takes: tuple[DamagedTake, ...]) -> None:

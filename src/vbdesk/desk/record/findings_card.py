@@ -5,7 +5,6 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.check_text import Review, limit_words, misses, row_value
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipLook
 from vbdesk.desk.ui.card import Card, line
 from vbdesk.desk.ui.gauge import Gauge
@@ -13,7 +12,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow
 
 _LOOKS: dict[CheckRating, ChipLook] = {CheckRating.PASS: PASS, CheckRating.WATCH: WATCH, CheckRating.FAIL: FAIL}
@@ -28,8 +27,9 @@ class _Disc(QWidget):
     """The verdict as an icon on a tinted disc."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
-        side = theme.active().px(44)
+        side = self._theme.px(44)
         self.setFixedSize(side, side)
         self._tint = "sunken"
         self._icon = IconView("clock", "text2", 22)
@@ -45,7 +45,7 @@ class _Disc(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.colour(self._tint))
+        painter.setBrush(self._theme.colour(self._tint))
         painter.drawEllipse(self.rect())
         painter.end()
 
@@ -54,8 +54,9 @@ class RowView(QWidget):
     """One row of the check; where room is short its sentence goes below and the gauge goes."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
-        px = theme.active().px
+        px = self._theme.px
         self.chip = Chip(PASS)
         self.chip.setMinimumWidth(px(84))
         self.name, self.sentence = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2", wrap=True)
@@ -128,6 +129,7 @@ class VerdictCard(Card):
     """Verdict, rows, and notes."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__(padding=0)
         self.setAccessibleName("Check of the recording")
         self._disc = _Disc()
@@ -170,7 +172,7 @@ class VerdictCard(Card):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         for row in self.rows:
-            row.arrange(roomy=self.width() >= theme.active().px(_ROOMY))
+            row.arrange(roomy=self.width() >= self._theme.px(_ROOMY))
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()

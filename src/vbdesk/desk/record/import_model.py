@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
+from vbdesk.clock import Clock
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, TwoLines, Words
 from vbdesk.desk.ui.time_text import clock_words, counted, day_and_time
@@ -22,6 +22,7 @@ from vbdesk.outbox.imports.file_import import (
     preview_files,
 )
 from vbdesk.outbox.library.items import TakeMetadata
+from vbdesk.outbox.library.library import Library
 
 HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "Analysis")
 
@@ -88,9 +89,9 @@ class IntakeViewModel(QObject):
     failed = Signal(str)
     left = Signal()
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._tasks, self._library, self._clock = workspace.tasks, workspace.library, workspace.outside.clock
+    def __init__(self, library: Library, tasks: TaskOwner, clock: Clock) -> None:
+        super().__init__()
+        self._library, self._tasks, self._clock = library, tasks, clock
         self._task: Task | None = None
         self._common: TakeMetadata | None = None
         self.table = CellTable(HEADINGS, self)

@@ -6,9 +6,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _CELLS = 60
 _FLOOR_DBFS = -60.0
@@ -20,6 +19,7 @@ class LevelMeter(QWidget):
     """Levels in dBFS; None where there is nothing to show."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._level: float | None = None
         self._peak: float | None = None
@@ -36,24 +36,24 @@ class LevelMeter(QWidget):
             self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(300, theme.active().px(44))
+        return QSize(300, self._theme.px(44))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        px = theme.active().px
+        px = self._theme.px
         cells = QRectF(0, px(10), self.width(), px(14))
         step = cells.width() / _CELLS
         for cell in range(_CELLS):
             dbfs = _FLOOR_DBFS + cell
             lit = self._level is not None and dbfs < self._level
             box = QRectF(cells.left() + cell * step, cells.top(), max(2.0, step - 2), cells.height())
-            rounded(painter, box, 1.5, theme.colour(_token(dbfs) if lit else "border"))
+            rounded(painter, box, 1.5, self._theme.colour(_token(dbfs) if lit else "border"))
         if self._peak is not None:
             x = self._x(self._peak)
-            painter.fillRect(QRectF(x - 1, cells.top() - 3, 2, cells.height() + 6), theme.colour("text"))
+            painter.fillRect(QRectF(x - 1, cells.top() - 3, 2, cells.height() + 6), self._theme.colour("text"))
         if self._floor is not None:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.colour("text2"))
+            painter.setBrush(self._theme.colour("text2"))
             x, side = self._x(self._floor), px(6)
             corners = [(x - side, 1.0), (x + side, 1.0), (x, 1.0 + side)]
             painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
@@ -61,9 +61,9 @@ class LevelMeter(QWidget):
         painter.end()
 
     def _paint_ticks(self, painter: QPainter, top: float) -> None:
-        painter.setFont(theme.active().font(Role.CAPTION))
-        painter.setPen(theme.colour("text3"))
-        height = theme.active().line_height(Role.CAPTION)
+        painter.setFont(self._theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text3"))
+        height = self._theme.line_height(Role.CAPTION)
         for dbfs in _TICKS:
             x = self._x(dbfs)
             where = QRectF(x - 30, top, 60, height)
@@ -94,31 +94,32 @@ class MeterLegend(QWidget):
     """What the marks of the meter mean."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(300, theme.active().line_height(Role.CAPTION))
+        return QSize(300, self._theme.line_height(Role.CAPTION))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        px = theme.active().px
-        painter.setFont(theme.active().font(Role.CAPTION))
+        px = self._theme.px
+        painter.setFont(self._theme.font(Role.CAPTION))
         middle, x = self.height() / 2, px(4)
         for words in ("Peak hold", "Noise floor", "Clipping"):
             painter.setPen(Qt.PenStyle.NoPen)
             if words == "Peak hold":
-                painter.fillRect(QRectF(x, middle - 6, 2, 12), theme.colour("text"))
+                painter.fillRect(QRectF(x, middle - 6, 2, 12), self._theme.colour("text"))
                 x += px(12)
             elif words == "Noise floor":
-                painter.setBrush(theme.colour("text2"))
+                painter.setBrush(self._theme.colour("text2"))
                 corners = [(x, middle - 3), (x + 12, middle - 3), (x + 6, middle + 4)]
                 painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
                 x += px(18)
             else:
-                rounded(painter, QRectF(x, middle - 5, 10, 10), 2, theme.colour("fail"))
+                rounded(painter, QRectF(x, middle - 5, 10, 10), 2, self._theme.colour("fail"))
                 x += px(16)
-            painter.setPen(theme.colour("text3"))
+            painter.setPen(self._theme.colour("text3"))
             width = painter.fontMetrics().horizontalAdvance(words)
             painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
             x += width + px(20)

@@ -12,13 +12,12 @@ from vbdesk.desk.charts.waveform import LiveWaveform
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.speech_ring import SpeechRing
 from vbdesk.desk.record.view_model import Moment, Phase, RecordViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scrolled, upright_line
 from vbdesk.desk.ui.icons import IconView, paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Elided, Prompt, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _NARROW, _HEAD = 760, 940
@@ -39,6 +38,7 @@ class _PhaseChip(QWidget):
     """The red chip that says that a recording runs, or that it does not yet."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._words, self._icon = "Recording", "dot"
         self.setAccessibleName(self._words)
@@ -46,21 +46,21 @@ class _PhaseChip(QWidget):
     def say(self, words: str, icon: str) -> None:
         self._words, self._icon = words, icon
         self.setAccessibleName(words)
-        metrics = QFontMetrics(theme.active().font(Role.LABEL_STRONG))
-        width = _CHIP_PAD + theme.active().px(14) + _CHIP_GAP + metrics.horizontalAdvance(words) + _CHIP_PAD
-        self.setFixedSize(width + 4, theme.active().px(28))
+        metrics = QFontMetrics(self._theme.font(Role.LABEL_STRONG))
+        width = _CHIP_PAD + self._theme.px(14) + _CHIP_GAP + metrics.horizontalAdvance(words) + _CHIP_PAD
+        self.setFixedSize(width + 4, self._theme.px(28))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        ink = theme.colour("on_rec")
-        rounded(painter, self.rect().toRectF(), 6, theme.colour("rec"))
-        side = theme.active().px(14)
+        ink = self._theme.colour("on_rec")
+        rounded(painter, self.rect().toRectF(), 6, self._theme.colour("rec"))
+        side = self._theme.px(14)
         icon = self.rect().toRectF().adjusted(_CHIP_PAD, 0, 0, 0)
         icon.setTop((self.height() - side) / 2)
         icon.setSize(icon.size().scaled(side, side, Qt.AspectRatioMode.IgnoreAspectRatio))
         paint_icon(painter, self._icon, icon, ink)
-        painter.setFont(theme.active().font(Role.LABEL_STRONG))
+        painter.setFont(self._theme.font(Role.LABEL_STRONG))
         painter.setPen(ink)
         painter.drawText(
             self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._words
@@ -72,6 +72,7 @@ class LiveView(QWidget):
     """Everything while recording; binds `RecordViewModel`."""
 
     def __init__(self, model: RecordViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._model = model
         self._following_left = self._narrow = self._lost = False
@@ -122,7 +123,7 @@ class LiveView(QWidget):
 
     def _arrange(self) -> None:
         """Where room is short, key hints go first, then captions; then the buttons stand below the figures."""
-        self._narrow = self.width() < theme.active().px(_HEAD)
+        self._narrow = self.width() < self._theme.px(_HEAD)
         for part in (self._device, self._device_icon):
             part.setVisible(not self._narrow)
         self._show_safe()
@@ -150,7 +151,7 @@ class LiveView(QWidget):
 
     def _fit_prompt(self) -> None:
         """The largest type that needs no scrolling: nobody reads aloud and scrolls. The voice gives way to it."""
-        px = theme.active().px
+        px = self._theme.px
         sides, above, *_ = self._margins()
         rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
         voices = [px(_VOICE), px(_VOICE_SMALL), *([_VOICE_LEAST] if px(_LEAST_PX) <= _VOICE_LEAST else [])]
@@ -166,7 +167,7 @@ class LiveView(QWidget):
                 break
 
     def _margins(self) -> tuple[int, int, int, int]:
-        sides, above = (_SIDES_SMALL, _ABOVE_SMALL) if self.width() < theme.active().px(_NARROW) else (_SIDES, _ABOVE)
+        sides, above = (_SIDES_SMALL, _ABOVE_SMALL) if self.width() < self._theme.px(_NARROW) else (_SIDES, _ABOVE)
         return sides, above, sides, above
 
     def _lay_out(self) -> None:

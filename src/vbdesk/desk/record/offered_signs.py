@@ -3,8 +3,9 @@
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.catalog import Sign
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.ports import AccountConnection
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.imports.offered_signs import OfferedSigns, every_service_has
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -21,19 +22,18 @@ class OfferedSignsViewModel(QObject):
 
     signs_changed = Signal(object)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, offered: OfferedSigns, sync: SyncState, connection: AccountConnection, tasks: TaskOwner) -> None:
+        super().__init__()
         self.signs: tuple[Sign, ...] = every_service_has()
-        self._workspace = workspace
-        self._offered = OfferedSigns(workspace.outside.library_dir(workspace.profile.profile_id))
+        self._offered, self._sync, self._connection, self._tasks = offered, sync, connection, tasks
         self._answered = False
         self._asking = False
-        workspace.status_changed.connect(self._on_status)
+        sync.status_changed.connect(self._on_status)
 
     def start(self) -> None:
         """Show the list that is known, and ask for the present one where the service answers."""
-        self._workspace.tasks.start(self._read, self._on_known, name="known-signs")
-        self._on_status(self._workspace.status)
+        self._tasks.start(self._read, self._on_known, name="known-signs")
+        self._on_status(self._sync.status)
 
     @Slot(object)
     def _on_status(self, status: SyncStatus) -> None:
@@ -41,13 +41,13 @@ class OfferedSignsViewModel(QObject):
             self._answered = False
         elif not self._answered and not self._asking:
             self._asking = True
-            self._workspace.tasks.start(self._ask, self._on_answer, self._on_failed, name="offered-signs")
+            self._tasks.start(self._ask, self._on_answer, self._on_failed, name="offered-signs")
 
     def _read(self, context: TaskContext) -> tuple[Sign, ...]:
         return self._offered.known()
 
     def _ask(self, context: TaskContext) -> tuple[Sign, ...]:
-        with self._workspace.client() as client:
+        with self._connection.client() as client:
             return self._offered.ask(client.signs)
 
     @Slot(object)

@@ -18,10 +18,8 @@ from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.import_view import ImportView
 from vbdesk.desk.record.live_view import LiveView
 from vbdesk.desk.record.ready_view import ReadyView
-from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.record.speaker_window import SpeakerWindow
 from vbdesk.desk.record.view_model import Phase, RecordViewModel
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -32,12 +30,6 @@ _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
 _LIST = ".csv"
 _GOOD_NEWS_MS = 8000
 LEAST_TOLD_S = 0.05  # of sound that is lost
-
-
-def build_record_page(workspace: Workspace) -> QWidget:
-    """The Record page of a workspace."""
-    model = RecordViewModel(workspace, RecordSetupViewModel(workspace))
-    return RecordPage(model, TakeReviewViewModel(workspace), IntakeViewModel(workspace))
 
 
 class RecordPage(QWidget):
@@ -91,7 +83,7 @@ class RecordPage(QWidget):
         if self._faces.currentWidget() is self.ready:
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """The page is not in front any more."""
         self.model.hide()
         if self.model.phase is Phase.READY:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import app_theme
 
 
 @cache
@@ -21,6 +21,7 @@ class Picture(QWidget):
     """A drawing, as large as there is room."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._source = b""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -40,7 +41,7 @@ class Picture(QWidget):
         if not self._source:
             return
         painter = QPainter(self)
-        renderer = QSvgRenderer(QByteArray(self._source.replace(b"currentColor", theme.active().colours.text.encode())))
+        renderer = QSvgRenderer(QByteArray(self._source.replace(b"currentColor", self._theme.colours.text.encode())))
         size = renderer.defaultSize().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
         area = QRectF(
             (self.width() - size.width()) / 2, (self.height() - size.height()) / 2, size.width(), size.height()

@@ -16,7 +16,6 @@ from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard
 from vbdesk.desk.record.setup_model import Form
 from vbdesk.desk.record.view_model import RecordViewModel, RoomCheck
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import KeyCap, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card, line, scrolled
@@ -24,7 +23,7 @@ from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Elided, Prompt, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
 _RECORD, _RECORD_SMALL = 88, 52
@@ -195,6 +194,7 @@ class ReadyView(QWidget):
     """Title, import and both cards; where there is room for one card only, a choice between them."""
 
     def __init__(self, model: RecordViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setup, self.stage = SetupCard(model.setup), StageCard(model)
         self.parts = Segment("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
@@ -230,7 +230,7 @@ class ReadyView(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        px = theme.active().px
+        px = self._theme.px
         narrow = self.width() < px(_TWO_CARDS)
         self.parts.setVisible(narrow)
         self.setup.keep_consent_at_foot(not narrow)

@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 from vbdesk.capture.devices import Device
 from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
 from vbdesk.desk.record.setup_model import Form, RecordSetupViewModel, Subject
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.card import Card, line, scrolled
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField, TickBox
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.library.items import RecordingTarget
 
 _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
@@ -18,6 +18,7 @@ class SetupCard(Card):
     """Subject, protocol, microphone, what is asked for, tags, note, consent; binds `RecordSetupViewModel`."""
 
     def __init__(self, model: RecordSetupViewModel) -> None:
+        self._theme = app_theme()
         super().__init__(padding=0)
         self.setAccessibleName("Set-up of the recording")
         self._model = model
@@ -38,7 +39,7 @@ class SetupCard(Card):
         self._show_offered(self._model.offered.signs)
         self.note.setPlaceholderText("Anything worth knowing later")
         self.note.setTabChangesFocus(True)
-        self.note.setFixedHeight(theme.active().px(50))
+        self.note.setFixedHeight(self._theme.px(50))
         popup = QListView()
         popup.setObjectName("completions")
         completer = QCompleter(self._known, self)

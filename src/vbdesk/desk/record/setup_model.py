@@ -2,21 +2,23 @@
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from pathlib import Path
 
 from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
-from vbdesk.capture.devices import Device, DeviceWatch
+from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import TaskContext
+from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.library import Library
 
 _LOOK_UP_AFTER_MS = 150
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
@@ -84,18 +86,29 @@ class RecordSetupViewModel(QObject):
     _listed = Signal(object)
     _not_listed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self._clock: Clock = workspace.outside.clock
+    def __init__(
+        self,
+        library: Library,
+        sync: SyncState,
+        tasks: TaskOwner,
+        clock: Clock,
+        lister: DeviceLister,
+        config_dir: Path,
+        offered: OfferedSignsViewModel,
+    ) -> None:
+        """Make it; the microphone and the preferences are kept in `config_dir`."""
+        super().__init__()
+        self._library, self._tasks, self._clock, self._lister = library, tasks, clock, lister
         self.languages = protocol_languages()
         self.language = nearest_language(QLocale().bcp47Name(), self.languages)
         self.protocols = protocols(self.language)
         self.form = Form(self.protocols[0])
         self.subject = Subject("", None)
-        self.offered = OfferedSignsViewModel(workspace, self)
+        self.offered = offered
+        offered.setParent(self)
         self._choice = DeviceChoice()
-        self._remembered = RememberedMicrophone(workspace.outside.config_dir / "microphone.json")
+        self._remembered = RememberedMicrophone(config_dir / "microphone.json")
+        self._preferences = PreferenceStore(config_dir)
         self._ready = False
         self._wished: str | None = None
         self._look_up = QTimer(self)
@@ -105,7 +118,7 @@ class RecordSetupViewModel(QObject):
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
         self._not_listed.connect(self.device_noticed)
-        workspace.library_changed.connect(self._load_subjects)
+        sync.library_changed.connect(self._load_subjects)
 
     @property
     def devices(self) -> list[Device] | None:
@@ -134,12 +147,11 @@ class RecordSetupViewModel(QObject):
     def start(self) -> None:
         """Begin to follow microphones and known subjects."""
         if self._watch is None:
-            self._workspace.tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
-            lister = self._workspace.outside.lister
-            self._watch = DeviceWatch(lister, self._listed.emit, on_no_answer=self._not_listed.emit)
+            self._tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
+            self._watch = DeviceWatch(self._lister, self._listed.emit, on_no_answer=self._not_listed.emit)
             self._watch.start()
             self.offered.start()
-        self._workspace.tasks.start(self._read_preferences, self._on_preferences, name="preferences")
+        self._tasks.start(self._read_preferences, self._on_preferences, name="preferences")
         self._load_subjects()
 
     def stop_watching(self) -> None:
@@ -195,7 +207,7 @@ class RecordSetupViewModel(QObject):
         other = devices[index] != self.device
         self._choice = self._choice.chosen(devices[index])
         wanted = WantedDevice(devices[index].name, devices[index].host_api)
-        self._workspace.tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
+        self._tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
         if other:
             self.devices_changed.emit(devices)
             self._tell_ready()
@@ -244,10 +256,10 @@ class RecordSetupViewModel(QObject):
 
     @Slot()
     def _load_subjects(self) -> None:
-        self._workspace.tasks.start(self._read_subjects, self._on_subjects, name="subjects")
+        self._tasks.start(self._read_subjects, self._on_subjects, name="subjects")
 
     def _read_subjects(self, context: TaskContext) -> tuple[str, ...]:
-        return self._workspace.library.groups()
+        return self._library.groups()
 
     @Slot(object)
     def _on_subjects(self, subjects: tuple[str, ...]) -> None:
@@ -255,11 +267,11 @@ class RecordSetupViewModel(QObject):
 
     @Slot()
     def _look_subject_up(self) -> None:
-        self._workspace.tasks.start(self._read_subject, self._on_subject, name="subject")
+        self._tasks.start(self._read_subject, self._on_subject, name="subject")
 
     def _read_subject(self, context: TaskContext) -> Subject:
         subject = self.subject
-        items = self._workspace.library.list(ItemFilter(group_id=subject.group_id))
+        items = self._library.list(ItemFilter(group_id=subject.group_id))
         return replace(subject, recordings=len(items), last=items[0].recorded_at if items else None)
 
     @Slot(object)
@@ -272,7 +284,7 @@ class RecordSetupViewModel(QObject):
         return self._remembered.load()
 
     def _read_preferences(self, context: TaskContext) -> Preferences:
-        return PreferenceStore(self._workspace.outside.config_dir).load()
+        return self._preferences.load()
 
     @Slot(object)
     def _on_preferences(self, preferences: Preferences) -> None:

@@ -8,11 +8,10 @@ from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_model import Form
 from vbdesk.desk.record.view_model import Moment, Phase, RecordViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Prompt, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _SIZE = (960, 620)
 _SHARE = 0.66  # of the height of an only screen: the controls of the desk stay in sight below
@@ -40,6 +39,7 @@ class SpeakerWindow(QWidget):
     pressed = Signal(int)
 
     def __init__(self, model: RecordViewModel, parent: QWidget) -> None:
+        self._theme = app_theme()
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -111,7 +111,7 @@ class SpeakerWindow(QWidget):
 
     def _fit(self) -> None:
         """The largest type with which everything can be read without scrolling."""
-        rest = 80 + 3 * 24 + theme.active().px(40)
+        rest = 80 + 3 * 24 + self._theme.px(40)
         width = max(1, self.width() - 2 * _SIDES)
         for role in _ROLES:
             self.prompt.show_text(self.prompt.plain_text(), role)

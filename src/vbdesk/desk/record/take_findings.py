@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.spectrogram import spectrogram
 from vbdesk.desk.record.check_text import Origin, Review, Source, Version, versions_of
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Lane, TaskContext
+from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, SpeakerSimilarity
 from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 
 SPECTROGRAM_COLUMNS = 1000
@@ -40,11 +40,11 @@ class TakeFindings(QObject):
     warned = Signal(str)
     spectrogram_ready = Signal(object)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+    def __init__(self, library: Library, tasks: TaskOwner, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tasks, self._library = workspace.tasks, workspace.library
-        self._guard = SpeakerComparison(workspace.library)
-        self._guarding = Lane(workspace.tasks, self)  # the guard compares one take at a time
+        self._library, self._tasks = library, tasks
+        self._guard = SpeakerComparison(library)
+        self._guarding = Lane(tasks, self)  # the guard compares one take at a time
         self._source: Source | None = None
         self._audio: TakeAudio | None = None
         self._wanted = False

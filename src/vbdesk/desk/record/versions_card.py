@@ -6,10 +6,9 @@ from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.record.check_text import Version
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _LEAST_WIDTH = 290
@@ -21,6 +20,7 @@ class VersionTile(QAbstractButton):
     """One version; pressed, it comes under review."""
 
     def __init__(self, version: Version, parent: QWidget) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self.version = version
         self._figures = " · ".join(f"{name} {value}" for name, value in version.figures)
@@ -37,44 +37,48 @@ class VersionTile(QAbstractButton):
         self.setProperty("ringRadius", 12)
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        active = theme.active()
-        lines = active.line_height(Role.BODY_STRONG) + active.line_height(Role.LABEL) + active.line_height(Role.CAPTION)
-        return QSize(active.px(_LEAST_WIDTH), lines + 2 * active.px(10) + 4)
+        theme = self._theme
+        lines = theme.line_height(Role.BODY_STRONG) + theme.line_height(Role.LABEL) + theme.line_height(Role.CAPTION)
+        return QSize(theme.px(_LEAST_WIDTH), lines + 2 * theme.px(10) + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        active, px = theme.active(), theme.active().px
-        fill = theme.colour("surface2" if self.underMouse() and not self.version.shown else "surface")
-        rounded(painter, QRectF(self.rect()), 12, fill, theme.colour("accent" if self.version.shown else "control"))
+        theme, px = self._theme, self._theme.px
+        fill = self._theme.colour("surface2" if self.underMouse() and not self.version.shown else "surface")
+        rounded(
+            painter, QRectF(self.rect()), 12, fill, self._theme.colour("accent" if self.version.shown else "control")
+        )
         if self.version.shown:
-            rounded(painter, QRectF(1, px(12), 3, self.height() - 2 * px(12)), 1.5, theme.colour("accent"))
+            rounded(painter, QRectF(1, px(12), 3, self.height() - 2 * px(12)), 1.5, self._theme.colour("accent"))
         area = QRectF(self.rect()).adjusted(px(_PAD), px(10), -px(_PAD), -px(10))
-        first = active.line_height(Role.BODY_STRONG)
+        first = theme.line_height(Role.BODY_STRONG)
         self._write(
             painter, Role.BODY_STRONG, "text", QRectF(area.left(), area.top(), area.width(), first), self.text()
         )
         right = QRectF(area.left(), area.top(), area.width(), first)
         self._write(painter, Role.CAPTION, "text2", right, self._when, right=True)
         self._paint_verdict(
-            painter, QRectF(area.left(), area.top() + first + 2, area.width(), active.line_height(Role.LABEL))
+            painter, QRectF(area.left(), area.top() + first + 2, area.width(), theme.line_height(Role.LABEL))
         )
-        foot = active.line_height(Role.CAPTION)
+        foot = theme.line_height(Role.CAPTION)
         below = QRectF(area.left(), area.bottom() - foot, area.width(), foot)
         self._write(painter, Role.CAPTION, "text2", below, self._figures)
         painter.end()
 
     def _paint_verdict(self, painter: QPainter, area: QRectF) -> None:
         icon, ink = _ICONS[self.version.good]
-        side = theme.active().px(14)
-        paint_icon(painter, icon, QRectF(area.left(), area.center().y() - side / 2, side, side), theme.colour(ink))
+        side = self._theme.px(14)
+        paint_icon(
+            painter, icon, QRectF(area.left(), area.center().y() - side / 2, side, side), self._theme.colour(ink)
+        )
         words = f"{self.version.verdict} · {self.version.state_words}"
         beside = area.adjusted(side + 8, 0, 0, 0)
         self._write(painter, Role.LABEL_MEDIUM, ink if self.version.good is not None else "text2", beside, words)
 
     def _write(self, painter: QPainter, role: Role, ink: str, area: QRectF, words: str, *, right: bool = False) -> None:
-        font = theme.active().font(role)
+        font = self._theme.font(role)
         painter.setFont(font)
-        painter.setPen(theme.colour(ink))
+        painter.setPen(self._theme.colour(ink))
         fitted = QFontMetricsF(font).elidedText(words, Qt.TextElideMode.ElideRight, area.width())
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
         painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, fitted)
@@ -90,6 +94,7 @@ class VersionStrip(QWidget):
     chosen = Signal(str)
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setAccessibleName("Versions of this recording")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -118,7 +123,7 @@ class VersionStrip(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        narrow = self.width() < theme.active().px(_LEAST_WIDTH) * len(self.tiles)
+        narrow = self.width() < self._theme.px(_LEAST_WIDTH) * len(self.tiles)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._box.direction() is not direction:
             self._box.setDirection(direction)

@@ -3,7 +3,7 @@
 import math
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,17 +14,19 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, InputLevels
+from vbdesk.capture.microphone import Microphone
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.capture.recorder import EndReason, Recorder, RecordingHealth, Take
 from vbdesk.capture.recorder import RecordingPhase as RecorderPhase
 from vbdesk.capture.room_check import RoomFinding, RoomRating, room_rules, silence_advice
 from vbdesk.capture.speech_meter import SpeechProgress
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.outbox.library.recording_time import service_time_json
+from vbdesk.outbox.library.service_times import ServiceTimes
 
 COUNT_IN_S = 3
 _TICK_MS = 40
@@ -99,12 +101,16 @@ class RecordViewModel(QObject):
 
     def __init__(
         self,
-        workspace: Workspace,
         setup: RecordSetupViewModel,
+        microphone: Microphone,
+        new_recorder: Callable[[Callable[[Take], None]], Recorder],
+        tasks: TaskOwner,
+        clock: Clock,
+        times: ServiceTimes,
         count_in_s: int = COUNT_IN_S,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        """Make it; `new_recorder` makes a recorder that calls its argument with every finished take."""
+        super().__init__()
         self._count_in_s = count_in_s
         self.setup = setup
         self.phase = Phase.READY
@@ -112,19 +118,11 @@ class RecordViewModel(QObject):
         self.hint = ""
         self._ailment = ""
         self.task: ProtocolTask = setup.form.protocol.tasks[0]
-        outside, library = workspace.outside, workspace.library
-        self._clock, self._times = outside.clock, library.times
-        self._monitor = Monitor(outside.microphone)
+        self._clock, self._times = clock, times
+        self._monitor = Monitor(microphone)
         self._monitor_gate = threading.Lock()  # whoever closes waits for a microphone that is just being opened
-        self._recorder = Recorder(
-            outside.microphone,
-            library.recording_folder,
-            lambda: library.store.key,
-            outside.clock,
-            outside.lister,
-            on_finished=self._finished.emit,
-        )
-        self._audio = Lane(workspace.tasks, self)
+        self._recorder = new_recorder(self._finished.emit)
+        self._audio = Lane(tasks, self)
         self._listening = False
         self._shown = False
         self._marks: tuple[float, ...] = ()

@@ -11,16 +11,15 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLay
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.models.playback import Loaded, Playback
 from vbdesk.desk.models.result_rows import FeatureRow, MetricRow
-from vbdesk.desk.models.result_text import QualityReading, Speaker, VoiceReading
-from vbdesk.desk.ui import theme
-from vbdesk.desk.ui.badges import WATCH, Chip, ChipLook, LevelGlyph, level_word
+from vbdesk.desk.models.result_text import Speaker, VoiceReading
+from vbdesk.desk.ui.badges import LevelGlyph, level_word
 from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLegend
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _MIDDLE_BAND = 2
@@ -31,10 +30,11 @@ class OverallCard(Card):
     """Overall level and what is suggested, in words; where nothing could be read, why, and what to do next time."""
 
     def __init__(self, voice: VoiceReading, inconclusive: tuple[tuple[str, ...], tuple[str, ...]] | None) -> None:
+        self._theme = app_theme()
         super().__init__(padding=24)
         title, sentence = voice.action
         level = Text(level_word(voice.level), Role.OVERALL)
-        level.setStyleSheet(f"color: {theme.active().level(voice.level).ink};")
+        level.setStyleSheet(f"color: {self._theme.level(voice.level).ink};")
         words = QHBoxLayout()
         words.setSpacing(10)
         words.addWidget(level)
@@ -181,13 +181,14 @@ class FeaturesCard(Card):
     """Vocal features on five bands."""
 
     def __init__(self, features: tuple[FeatureRow, ...]) -> None:
+        self._theme = app_theme()
         super().__init__("Vocal features", padding=18, right=BandLegend())
         self.body.setSpacing(16)
         for feature in features:
-            self.body.addLayout(_feature(feature))
+            self.body.addLayout(_feature(self._theme, feature))
 
 
-def _feature(feature: FeatureRow) -> QVBoxLayout:
+def _feature(theme: Theme, feature: FeatureRow) -> QVBoxLayout:
     ordinary = feature.band == _MIDDLE_BAND
     head = QHBoxLayout()
     head.setSpacing(12)
@@ -195,7 +196,7 @@ def _feature(feature: FeatureRow) -> QVBoxLayout:
     head.addWidget(Text(feature.value, Role.LABEL, "text2"))
     word = Text(feature.word, Role.LABEL if ordinary else Role.LABEL_STRONG, "text2" if ordinary else "text")
     word.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-    word.setMinimumWidth(theme.active().px(78))
+    word.setMinimumWidth(theme.px(78))
     head.addWidget(word)
     column = QVBoxLayout()
     column.setSpacing(5)
@@ -208,6 +209,7 @@ class MetricsCard(Card):
     """Extended metrics: how the voice sounds, not how the person feels; figures for researchers alone."""
 
     def __init__(self, metrics: tuple[MetricRow, ...], *, researcher: bool) -> None:
+        self._theme = app_theme()
         super().__init__("How the voice sounds", padding=20, right=SpreadLegend())
         self._cells = [_metric(metric, researcher=researcher) for metric in metrics]
         self._grid = QGridLayout()
@@ -219,7 +221,7 @@ class MetricsCard(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        self._arrange(2 if self.width() >= theme.active().px(_TWO_COLUMNS_FROM) else 1)
+        self._arrange(2 if self.width() >= self._theme.px(_TWO_COLUMNS_FROM) else 1)
 
     def _arrange(self, columns: int) -> None:
         if columns == self._columns:
@@ -250,41 +252,6 @@ def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
     return cell
 
 
-class QualityCard(Card):
-    """How good the recording was, and what to do next time."""
-
-    def __init__(self, quality: QualityReading, title: str = "Recording quality") -> None:
-        super().__init__(title, padding=18, right=Chip(quality_look(quality)))
-        self.body.setSpacing(10)
-        if quality.figures:
-            self.body.addWidget(Text(quality.figures, Role.LABEL, "text2", wrap=True))
-        for what, advice in quality.issues:
-            self.body.addLayout(_issue(what, advice))
-        if not quality.issues:
-            self.body.addWidget(Text("Nothing to improve.", Role.LABEL, "text2", wrap=True))
-        self.body.addStretch(1)
-
-
-def quality_look(quality: QualityReading) -> ChipLook:
-    """The chip of a recording's quality."""
-    notes = len(quality.issues)
-    if not notes:
-        return ChipLook("Good", "check", "ok", "oktint")
-    return ChipLook("One note" if notes == 1 else f"{notes} notes", WATCH.icon, WATCH.ink, WATCH.fill)
-
-
-def _issue(what: str, advice: str) -> QHBoxLayout:
-    words = QVBoxLayout()
-    words.setSpacing(1)
-    words.addWidget(Text(what, Role.LABEL_MEDIUM, wrap=True))
-    words.addWidget(Text(f"Next time: {advice[:1].lower()}{advice[1:]}", Role.LABEL, "text2", wrap=True))
-    row = QHBoxLayout()
-    row.setSpacing(10)
-    row.addWidget(IconView("warning", "warn", 16), 0, Qt.AlignmentFlag.AlignTop)
-    row.addLayout(words, 1)
-    return row
-
-
 class NotesCard(Card):
     """What limits the result, and what its history begins with."""
 
@@ -311,6 +278,7 @@ class JsonPanel(Card):
     save_wanted = Signal()
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         buttons = QWidget()
         row = QHBoxLayout(buttons)
         row.setContentsMargins(0, 0, 0, 0)
@@ -334,7 +302,7 @@ class JsonPanel(Card):
     def show_text(self, text: str) -> None:
         """Show another document."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setPixelSize(theme.active().px(12))
+        font.setPixelSize(self._theme.px(12))
         self.text.setFont(font)
         self.text.setPlainText(text)
         self.copy_button.setText("Copy")

@@ -4,24 +4,23 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.jobs import Job
-from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.report.exports import ENDINGS, ExportFormat, export_files, write_files
-from vbdesk.report.names import file_stems
+from vbdesk.report.file_names import file_stems
 from vbdesk.report.pdf import ReportOptions
-from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
+from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 _HERE = "http://localhost"
-_TRAJECTORY: TypeAdapter[TrajectoryRead] = TypeAdapter(TrajectoryRead)
 
 
 class ResultExport(QObject):
@@ -35,9 +34,18 @@ class ResultExport(QObject):
     saved = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, source: ResultSource, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        library: Library,
+        results: ResultRepository,
+        source: ResultSource,
+        tasks: TaskOwner,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._workspace, self._source = workspace, source
+        self._profile, self._library, self._results = profile, library, results
+        self._source, self._tasks = source, tasks
 
     def file_name(self, view: ResultView, kind: ExportFormat) -> str:
         """What the file is called unless a person says otherwise: the subject's id and the moment."""
@@ -63,20 +71,19 @@ class ResultExport(QObject):
         self._start(kind, view, path, content)
 
     def _start(self, kind: ExportFormat, view: ResultView, path: Path, content: Callable[[], bytes]) -> None:
-        library, take_id = self._workspace.library, view.recording.take_id
+        library, take_id = self._library, view.recording.take_id
 
         def work(context: TaskContext) -> Path:
             write_files(path.parent, {path.name: content()}, overwrite=True)
             library.note(AuditAction.EXPORTED, take_id, kind.value)
             return path
 
-        self._workspace.tasks.start(work, self._on_written, self._on_failed, name="export-result")
+        self._tasks.start(work, self._on_written, self._on_failed, name="export-result")
 
     def _record(self, view: ResultView) -> SubjectRecord:
-        profile = self._workspace.profile
-        kept = self._workspace.library.trajectory(view.group_id)
-        trajectory = None if kept is None else _TRAJECTORY.validate_json(kept[0])
-        source = Source.of(profile.base_url or _HERE, profile.account_id)
+        stored = self._results.stored_trajectory(view.group_id)
+        trajectory = None if stored is None else stored.value
+        source = RecordSource.of(self._profile.base_url or _HERE, self._profile.account_id)
         return subject_record(view.group_id, source, [(view.recorded_at, self._job(view))], trajectory)
 
     def _job(self, view: ResultView) -> Job:

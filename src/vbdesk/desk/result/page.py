@@ -17,13 +17,11 @@ from vbdesk.desk.result.cards import (
     NotesCard,
     OverallCard,
     PlayerCard,
-    QualityCard,
     SpeakerCard,
 )
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.view_model import ResultViewModel, Siblings
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Crumb
 from vbdesk.desk.ui.buttons import secondary_button
@@ -35,7 +33,7 @@ from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
@@ -52,15 +50,11 @@ _FIRST = (
 )
 
 
-def build_result_page(workspace: Workspace) -> "ResultPage":
-    """The page with its view model."""
-    return ResultPage(ResultViewModel(workspace))
-
-
 class ResultPage(QWidget):
     """What was heard in one recording."""
 
     def __init__(self, view_model: ResultViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -102,7 +96,7 @@ class ResultPage(QWidget):
         view_model.siblings_changed.connect(self._on_siblings)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
-        theme.active().changed.connect(self._rebuild)
+        self._theme.changed.connect(self._rebuild)
         QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
 
@@ -116,7 +110,7 @@ class ResultPage(QWidget):
             self._on_siblings(((), ()))
             self.view_model.open(argument)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self._rest.stop()
         self.view_model.leave()
@@ -172,7 +166,7 @@ class ResultPage(QWidget):
 
     def _arrange(self) -> None:
         """One column where two have no room."""
-        narrow = self.width() < theme.active().px(_ONE_COLUMN_BELOW)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
 
@@ -308,7 +302,7 @@ class ResultPage(QWidget):
         for button in (self.json_button, self.export_button):
             button.setEnabled(reading is not None)
         self.empty.setVisible(reading is None)
-        self.empty.setMinimumHeight(theme.active().px(320))
+        self.empty.setMinimumHeight(self._theme.px(320))
         if reading is None:
             self._right_box().addStretch(1)
             return
@@ -339,7 +333,7 @@ class ResultPage(QWidget):
         self._left_box().addStretch(1)
         if reading.voice.features:
             self._cards.append(FeaturesCard(voice.features or reading.voice.features))
-        self._cards.append(QualityCard(reading.quality))
+        self._cards.append(AdviceCard("Recording quality", reading.quality.figures, reading.quality.issues))
         for card in self._cards:
             self._right_box().addWidget(card)
             card.setVisible(self.json_panel.isHidden())
@@ -361,7 +355,7 @@ class ResultPage(QWidget):
         if not shown and self.json_panel.isAncestorOf(self.focusWidget()):
             self.segment.option(self.segment.choice()).setFocus()
         self.json_panel.setVisible(shown)
-        self.json_panel.setMinimumHeight(theme.active().px(480) if shown else 0)
+        self.json_panel.setMinimumHeight(self._theme.px(480) if shown else 0)
         for card in self._cards:
             card.setVisible(not shown)
         if shown and self._reading is not None:

@@ -6,14 +6,13 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.result_rows import SignRow
 from vbdesk.desk.models.result_text import VoiceReading
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind
 from vbdesk.desk.ui.card import Card, line
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import OwnRangeStrip
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 _SIDE = 20
 _LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28
@@ -24,6 +23,7 @@ class SignRows(Card):
     """All signals of one result."""
 
     def __init__(self, voice: VoiceReading, flagged_share: str, *, researcher: bool) -> None:
+        self._theme = app_theme()
         super().__init__(padding=0)
         self.body.setSpacing(0)
         self._head = _Head(longitudinal=voice.longitudinal)
@@ -41,7 +41,7 @@ class SignRows(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        roomy = self.width() >= theme.active().px(_STRIPS_FROM)
+        roomy = self.width() >= self._theme.px(_STRIPS_FROM)
         for part in (self._head.strip, *(row.strip for row in self.rows)):
             if part is not None:
                 part.setVisible(roomy)
@@ -51,6 +51,7 @@ class _Head(QWidget):
     """Title and column heads."""
 
     def __init__(self, *, longitudinal: bool) -> None:
+        self._theme = app_theme()
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, 12, _SIDE, 12)
@@ -61,31 +62,32 @@ class _Head(QWidget):
             columns.append(("Against own baseline", _CHANGE_WIDTH))
         for words, width in columns:
             head = Text(words, Role.CAPTION, "text2")
-            head.setFixedWidth(theme.active().px(width))
+            head.setFixedWidth(self._theme.px(width))
             row.addWidget(head)
         self.strip: QWidget | None = None
         if longitudinal:
             self.strip = QWidget()
-            self.strip.setFixedWidth(theme.active().px(_STRIP_WIDTH))
+            self.strip.setFixedWidth(self._theme.px(_STRIP_WIDTH))
             ends = QHBoxLayout(self.strip)
             ends.setContentsMargins(0, 0, 0, 0)
             ends.addWidget(Text("lower", Role.CAPTION, "text2"))
             ends.addStretch(1)
             ends.addWidget(Text("higher", Role.CAPTION, "text2"))
             row.addWidget(self.strip)
-        row.addSpacing(theme.active().px(_MORE_WIDTH) + row.spacing())
+        row.addSpacing(self._theme.px(_MORE_WIDTH) + row.spacing())
 
 
 class SignRowView(QWidget):
     """One signal."""
 
     def __init__(self, sign: SignRow, *, longitudinal: bool, researcher: bool) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.sign = sign
         self.more = Button("", Kind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
         self.more.setAccessibleName(f"About {sign.label}")
         self.more.setToolTip("What is known, and what can sound the same")
-        self.more.setFixedWidth(theme.active().px(_MORE_WIDTH))
+        self.more.setFixedWidth(self._theme.px(_MORE_WIDTH))
         self.more.clicked.connect(self._toggle)
         self._about: QWidget | None = None
         grid = QGridLayout()
@@ -94,14 +96,14 @@ class SignRowView(QWidget):
         grid.setColumnStretch(0, 1)
         grid.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True), 0, 0)
         badge = QWidget()
-        badge.setFixedWidth(theme.active().px(_LEVEL_WIDTH))
+        badge.setFixedWidth(self._theme.px(_LEVEL_WIDTH))
         inner = QHBoxLayout(badge)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addWidget(LevelBadge(sign.level), 0, Qt.AlignmentFlag.AlignLeft)
         grid.addWidget(badge, 0, 1)
-        self.strip = _strip(sign) if longitudinal else None
+        self.strip = _strip(self._theme, sign) if longitudinal else None
         if self.strip is not None:
-            grid.addWidget(_change(sign), 0, 2)
+            grid.addWidget(_change(self._theme, sign), 0, 2)
             grid.addWidget(self.strip, 0, 3)
         grid.addWidget(self.more, 0, 4, 2, 1)
         if sign.evidence:
@@ -126,9 +128,9 @@ class SignRowView(QWidget):
         self.more.set_icon("chevron-up" if opened else "chevron-down")
 
 
-def _change(sign: SignRow) -> QWidget:
+def _change(theme: Theme, sign: SignRow) -> QWidget:
     box = QWidget()
-    box.setFixedWidth(theme.active().px(_CHANGE_WIDTH))
+    box.setFixedWidth(theme.px(_CHANGE_WIDTH))
     row = QHBoxLayout(box)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(8)
@@ -142,11 +144,11 @@ def _change(sign: SignRow) -> QWidget:
     return box
 
 
-def _strip(sign: SignRow) -> QWidget:
+def _strip(theme: Theme, sign: SignRow) -> QWidget:
     if sign.change is not None:
         return OwnRangeStrip(sign.change.z, sign.change.sentence)
     empty = QWidget()
-    empty.setFixedWidth(theme.active().px(_STRIP_WIDTH))
+    empty.setFixedWidth(theme.px(_STRIP_WIDTH))
     return empty
 
 

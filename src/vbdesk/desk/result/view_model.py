@@ -1,21 +1,26 @@
 """State of the Result page: which recording, what was heard, its sound, and what it can be compared with."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from vbdesk.capture.playback import Player
 from vbdesk.client.errors import ClientError
-from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.result_state import Remedy, ResultView, first_view, view_of
 from vbdesk.desk.models.same_subject import Sibling, neighbours, siblings_of
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.result.export import ResultExport
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Lane, TaskContext
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError
+from vbdesk.outbox.results.repository import ResultRepository
 
 _ASK_AGAIN_MS = 3000
 _KEPT_VIEWS = 50
@@ -41,23 +46,32 @@ class ResultViewModel(QObject):
     failed = Signal(str)
     siblings_changed = Signal(object)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self._source = ResultSource(workspace)
-        self._reads = Lane(workspace.tasks, self)  # an older state must not be shown after a newer one
-        self.export = ResultExport(workspace, self._source, self)
+    def __init__(
+        self,
+        profile: Profile,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        player: Callable[[], Player],
+    ) -> None:
+        super().__init__()
+        self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
+        self._source = ResultSource(library, results)
+        self._reads = Lane(tasks, self)  # an older state must not be shown after a newer one
+        self.export = ResultExport(profile, library, results, self._source, tasks, self)
         self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
         self._asked_for: Recording | None = None
         self._loaded: str | None = None
         self.view: ResultView | None = None
         self.siblings: Siblings = ((), ())
-        self.playback = Playback(workspace.tasks, workspace.outside.player, self)
+        self.playback = Playback(tasks, player, self)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(_ASK_AGAIN_MS)
         self._again.timeout.connect(self.reload)
-        workspace.library_changed.connect(self._on_library)
+        sync.library_changed.connect(self._on_library)
 
     def open(self, recording: Recording) -> None:
         """Show another recording: what was last known of it at once, the rest as it comes."""
@@ -92,19 +106,19 @@ class ResultViewModel(QObject):
     def open_subject(self) -> None:
         """Go to the recording's subject."""
         if self.view is not None and self.view.group_id:
-            self._workspace.navigator.open("subject", self.view.group_id)
+            self._navigator.open("subject", self.view.group_id)
 
     @Slot()
     def open_subjects(self) -> None:
         """Go to the list of subjects."""
-        self._workspace.navigator.open("subjects")
+        self._navigator.open("subjects")
 
     def compare_with(self, other: Sibling | None = None) -> None:
         """Show the recording beside another one; beside the one before it, or else the one after it, if None."""
         before, after = self.siblings
         other = other or next(iter((*before, *after)), None)
         if other is not None and self.view is not None:
-            self._workspace.navigator.open("compare", Comparison(other.recording, self.view.recording))
+            self._navigator.open("compare", Comparison(other.recording, self.view.recording))
 
     @Slot()
     def remedy(self) -> None:
@@ -114,13 +128,11 @@ class ResultViewModel(QObject):
             return
         take_id = view.recording.take_id
         if view.remedy is Remedy.OUTBOX:
-            self._workspace.navigator.open("outbox")
+            self._navigator.open("outbox")
         elif take_id is not None and view.remedy is Remedy.REVIEW:
-            self._workspace.navigator.open("record", ReviewTake(take_id))
+            self._navigator.open("record", ReviewTake(take_id))
         elif take_id is not None and view.remedy is Remedy.SEND_AGAIN:
-            self._workspace.tasks.start(
-                lambda context: self._workspace.library.retry(take_id), None, self._on_failed, name="retry"
-            )
+            self._tasks.start(lambda context: self._library.retry(take_id), None, self._on_failed, name="retry")
 
     def _show(self, view: ResultView) -> None:
         asked_for = self._asked_for
@@ -140,7 +152,7 @@ class ResultViewModel(QObject):
                 self._look_for_siblings(view)
 
     def _load_sound(self, view: ResultView) -> None:
-        take_id, library = view.take_id, self._workspace.library
+        take_id, library = view.take_id, self._library
         if take_id is not None and take_id != self._loaded:
             self._loaded = take_id
             self.playback.load(lambda: library.audio(take_id), lambda: library.note(AuditAction.LISTENED, take_id))
@@ -151,24 +163,22 @@ class ResultViewModel(QObject):
         def work(context: TaskContext) -> tuple[Recording | None, Siblings]:
             return asked_for, self._siblings(view)
 
-        self._workspace.tasks.start(work, self._on_siblings, name="siblings")
+        self._tasks.start(work, self._on_siblings, name="siblings")
 
     def _siblings(self, view: ResultView) -> Siblings:
         """On a worker; the service is asked for the subject's history only where this computer knows no other."""
-        library = self._workspace.library
-        found = neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        found = self._neighbours(view)
         if any(found) or not view.group_id:
             return found
         try:
-            with self._workspace.client() as client:
-                read = client.groups.trajectory(view.group_id)
+            self._results.fetch_trajectory(view.group_id)
         except (ClientError, VaultError):
             return found
-        if not isinstance(read, TrajectoryRead):
-            return found
-        with library.store.changing():
-            library.store.keep_trajectory(view.group_id, read.model_dump_json(by_alias=True).encode())
-        return neighbours(siblings_of(library, view.group_id), view.recording, view.recorded_at)
+        return self._neighbours(view)
+
+    def _neighbours(self, view: ResultView) -> Siblings:
+        siblings = siblings_of(self._library, self._results, view.group_id)
+        return neighbours(siblings, view.recording, view.recorded_at)
 
     @Slot(object)
     def _on_here(self, read: tuple[Recording, Found, ResultView]) -> None:
@@ -182,7 +192,7 @@ class ResultViewModel(QObject):
         def ask(context: TaskContext) -> tuple[Recording, ResultView]:
             return recording, view_of(self._source.ask(found))
 
-        self._workspace.tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
+        self._tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
 
     @Slot(object)
     def _on_asked(self, read: tuple[Recording, ResultView]) -> None:

@@ -25,7 +25,6 @@ from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.accessibility import install_scroll_area_mend
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
@@ -299,7 +298,7 @@ def run(
     application.setQuitOnLastWindowClosed(False)
     install_scroll_area_mend()
     chosen = PreferenceStore(outside.config_dir).load()  # one small file, before the first paint
-    theme.install(Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale))
+    Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = GarbageCollector()
     desk = Desk(outside, profile_name, first_page)
     desk.ended.connect(application.quit)

@@ -1,6 +1,6 @@
 """The frame: rail, page, status bar."""
 
-from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QEvent, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent
@@ -14,10 +14,11 @@ from vbdesk.desk.shell.sidebar import Rail
 from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
+from vbdesk.desk.ui.page import Page
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -25,6 +26,14 @@ _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
 _FRAME = (4, 40)  # what window managers add at most, before we can ask
 _ADD = "add"
+
+
+@runtime_checkable
+class _Recording(Protocol):
+    """A page with work that closing has to wait for."""
+
+    def closing(self) -> list[Stoppable]:
+        """End the work; returns what still runs."""
 
 
 class MainWindow(QMainWindow):
@@ -41,9 +50,10 @@ class MainWindow(QMainWindow):
     closing = Signal()
 
     def __init__(self, pages: tuple[PageSpec, ...]) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setWindowTitle("vbdesk")
-        self.setWindowIcon(application_icon())
+        self.setWindowIcon(application_icon(self._theme))
         self.setMinimumSize(*_SMALLEST)
         self._specs = {spec.key: spec for spec in pages}
         self._built: dict[str, QWidget] = {}
@@ -59,8 +69,8 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._lay_out()
         self._ring = FocusRing(self)
-        theme.active().resized.connect(self._forget_unseen_pages)
-        theme.active().changed.connect(self._fit_rail)
+        self._theme.resized.connect(self._forget_unseen_pages)
+        self._theme.changed.connect(self._fit_rail)
         self.show_no_profile()
 
     @property
@@ -112,13 +122,13 @@ class MainWindow(QMainWindow):
         self._fill_menu(profiles, profile)
         self._rail.show()
         self._status.show_profile(profile.name, icon)
-        OpenedResults(workspace)
+        OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
         workspace.navigator.asked.connect(self.open_page)
-        workspace.status_changed.connect(self._show_status)
-        workspace.counts_changed.connect(self._show_counts)
+        workspace.sync.status_changed.connect(self._show_status)
+        workspace.sync.counts_changed.connect(self._show_counts)
         workspace.encryption_changed.connect(self._show_right)
         workspace.warned.connect(self._show_warning)
-        self._show_status(workspace.status)
+        self._show_status(workspace.sync.status)
         self._show_counts(None)
         self.open_page(next(iter(self._specs)))
 
@@ -136,15 +146,14 @@ class MainWindow(QMainWindow):
         self._shown = key
         self._rail.light(self._specs[key].rail or key)
         self._stack.setCurrentWidget(page)
-        _tell(page, "opened", argument)
+        _life_cycle(page).opened(argument)
 
     def running_parts(self) -> list[Stoppable]:
         """What the pages have running, asked to stop; a recording is stopped and kept."""
         parts: list[Stoppable] = []
         for page in self._built.values():
-            closing: Callable[[], list[Stoppable]] | None = getattr(page, "closing", None)
-            if closing is not None:
-                parts.extend(closing())
+            if isinstance(page, _Recording):
+                parts.extend(page.closing())
         return parts
 
     def finish_closing(self) -> None:
@@ -159,7 +168,7 @@ class MainWindow(QMainWindow):
     def event(self, event: QEvent) -> bool:
         """The system's font may be larger or smaller than before."""
         if event.type() == QEvent.Type.ThemeChange:
-            theme.active().follow_system()
+            self._theme.follow_system()
         return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: D102
@@ -196,7 +205,7 @@ class MainWindow(QMainWindow):
 
     def _leave_page(self) -> None:
         if self._shown is not None:
-            _tell(self._built[self._shown], "left")
+            _life_cycle(self._built[self._shown]).closed()
 
     def _forget_pages(self) -> None:
         self._leave_page()
@@ -208,12 +217,14 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _fit_rail(self) -> None:
-        self._rail.set_narrow(self.width() < theme.active().px(_NARROW_BELOW))
+        self._rail.set_narrow(self.width() < self._theme.px(_NARROW_BELOW))
 
     @Slot()
     def _forget_unseen_pages(self) -> None:
         """Have pages built anew in the new text size when they are next opened; one with a recording stays."""
-        for key in [key for key, page in self._built.items() if key != self._shown and not hasattr(page, "closing")]:
+        for key in [
+            key for key, page in self._built.items() if key != self._shown and not isinstance(page, _Recording)
+        ]:
             page = self._built.pop(key)
             self._stack.removeWidget(page)
             page.deleteLater()
@@ -251,7 +262,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_right(self) -> None:
         if self._workspace is not None:
-            profile, credits_left = self._workspace.profile, self._workspace.status.credits
+            profile, credits_left = self._workspace.profile, self._workspace.sync.status.credits
             kept, icon = window_status.encrypted_words(profile, self._workspace.encryption)
             self._status.show_right(kept, window_status.credits_words(credits_left, profile), icon)
 
@@ -265,13 +276,13 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_counts(self, counts: object) -> None:
         if self._workspace is not None:
-            moving = self._workspace.on_their_way
-            self._status.show_moving(window_status.moving_words(moving, standing=self._workspace.standing))
-            self._rail.show_count("outbox", moving + self._workspace.need_attention)
+            sync = self._workspace.sync
+            moving = sync.on_their_way
+            self._status.show_moving(window_status.moving_words(moving, standing=sync.stopped))
+            self._rail.show_count("outbox", moving + sync.need_attention)
 
 
-def _tell(page: QWidget, what: str, *arguments: object) -> None:
-    """Call a page's method, if it has it."""
-    method = getattr(page, what, None)
-    if callable(method):
-        method(*arguments)
+def _life_cycle(page: QWidget) -> Page:
+    if not isinstance(page, Page):
+        raise TypeError(f"{type(page).__name__} is not a page: it lacks `opened` or `closed`.")
+    return page

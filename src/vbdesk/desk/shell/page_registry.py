@@ -12,7 +12,7 @@ from vbdesk.desk.shell.workspace import Workspace
 class PageSpec:
     """A page of the window.
 
-    A page is a QWidget named "page". It may have `opened(argument)`, called whenever it is shown, and `left()`.
+    A page is a QWidget that follows the `Page` protocol.
 
     Attributes:
         key: by which the navigator asks for it.

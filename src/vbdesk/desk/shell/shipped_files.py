@@ -7,7 +7,7 @@ from vbdesk.capture.protocols import protocol_languages, protocols
 from vbdesk.capture.room_check import room_rules
 from vbdesk.desk.record.protocol_picture import drawing
 from vbdesk.desk.ui.icons import load_icons
-from vbdesk.report.wording import result_words
+from vbdesk.report.result_texts import result_texts
 
 
 def load_shipped_files() -> None:
@@ -19,4 +19,4 @@ def load_shipped_files() -> None:
             if task.picture is not None:
                 drawing(task.picture)
     room_rules()
-    result_words()
+    result_texts()

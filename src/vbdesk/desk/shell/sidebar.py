@@ -4,10 +4,9 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import mark, paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 WIDE, NARROW = 200, 64
 _INSET = 12
@@ -17,6 +16,7 @@ class _Entry(QAbstractButton):
     """One page in the rail."""
 
     def __init__(self, title: str, icon: str) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._icon = icon
         self._count = 0
@@ -55,25 +55,25 @@ class _Entry(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(100, theme.active().px(36))
+        return QSize(100, self._theme.px(36))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        px = theme.active().px
+        px = self._theme.px
         box = QRectF(self.rect())
         if self._lit:
-            rounded(painter, box, 8, theme.colour("surface"))
+            rounded(painter, box, 8, self._theme.colour("surface"))
         elif self.underMouse():
-            tint = theme.colour("text")
+            tint = self._theme.colour("text")
             tint.setAlphaF(0.06)
             rounded(painter, box, 8, tint)
         side = px(18)
         x = (box.width() - side) / 2 if self._narrow else px(10)
         icon = QRectF(round(x), round((box.height() - side) / 2), side, side)
-        paint_icon(painter, self._icon, icon, theme.colour("accent" if self._lit else "text2"))
+        paint_icon(painter, self._icon, icon, self._theme.colour("accent" if self._lit else "text2"))
         if not self._narrow:
-            painter.setFont(theme.active().font(Role.BODY_STRONG if self._lit else Role.BODY_MEDIUM))
-            painter.setPen(theme.colour("text" if self._lit else "text2"))
+            painter.setFont(self._theme.font(Role.BODY_STRONG if self._lit else Role.BODY_MEDIUM))
+            painter.setPen(self._theme.colour("text" if self._lit else "text2"))
             painter.drawText(box.adjusted(px(38), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
         self._paint_count(painter, box)
         painter.end()
@@ -81,16 +81,16 @@ class _Entry(QAbstractButton):
     def _paint_count(self, painter: QPainter, box: QRectF) -> None:
         if not self._count:
             return
-        px, words = theme.active().px, str(self._count)
-        font = theme.active().font(Role.CAPTION_MEDIUM)
+        px, words = self._theme.px, str(self._count)
+        font = self._theme.font(Role.CAPTION_MEDIUM)
         width = max(px(20), QFontMetricsF(font).horizontalAdvance(words) + px(12))
         height = px(18) if self._narrow else px(20)
         top = 0.0 if self._narrow else (box.height() - height) / 2
         right = box.right() - (0 if self._narrow else px(10))
         pill = QRectF(right - width, top, width, height)
-        rounded(painter, pill, height / 2, theme.colour("sunken" if self._lit else "border"))
+        rounded(painter, pill, height / 2, self._theme.colour("sunken" if self._lit else "border"))
         painter.setFont(font)
-        painter.setPen(theme.colour("text"))
+        painter.setPen(self._theme.colour("text"))
         painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, words)
 
 
@@ -98,6 +98,7 @@ class _Brand(QWidget):
     """The mark and the name."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._narrow = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -107,17 +108,17 @@ class _Brand(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(60, theme.active().px(24))
+        return QSize(60, self._theme.px(24))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        px = theme.active().px
+        px = self._theme.px
         side = px(24)
         x = (self.width() - side) / 2 if self._narrow else px(10)
-        painter.drawPixmap(round(x), 0, mark(side, self.devicePixelRatioF()))
+        painter.drawPixmap(round(x), 0, mark(self._theme, side, self.devicePixelRatioF()))
         if not self._narrow:
-            painter.setFont(theme.active().font(Role.CARD_TITLE))
-            painter.setPen(theme.colour("text"))
+            painter.setFont(self._theme.font(Role.CARD_TITLE))
+            painter.setPen(self._theme.colour("text"))
             painter.drawText(QRectF(px(44), 0, self.width(), side), Qt.AlignmentFlag.AlignVCenter, "vbdesk")
         painter.end()
 
@@ -126,6 +127,7 @@ class ProfileButton(QAbstractButton):
     """The profile in use; opens the menu of profiles."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._icon, self._below, self._narrow = "server", "", False
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -146,39 +148,39 @@ class ProfileButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(100, theme.active().px(44))
+        return QSize(100, self._theme.px(44))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        px, box = theme.active().px, QRectF(self.rect())
+        px, box = self._theme.px, QRectF(self.rect())
         if self.underMouse():
-            tint = theme.colour("text")
+            tint = self._theme.colour("text")
             tint.setAlphaF(0.06)
             rounded(painter, box, 8, tint)
         side = px(18)
         x = (box.width() - side) / 2 if self._narrow else px(10)
         middle = (box.height() - side) / 2
-        paint_icon(painter, self._icon, QRectF(round(x), round(middle), side, side), theme.colour("text2"))
+        paint_icon(painter, self._icon, QRectF(round(x), round(middle), side, side), self._theme.colour("text2"))
         if not self._narrow:
             self._paint_words(painter, box)
         painter.end()
 
     def _paint_words(self, painter: QPainter, box: QRectF) -> None:
-        px, active = theme.active().px, theme.active()
+        theme, px = self._theme, self._theme.px
         room = box.width() - px(38) - px(28)
-        first, second = active.line_height(Role.LABEL), active.line_height(Role.CAPTION)
+        first, second = theme.line_height(Role.LABEL), theme.line_height(Role.CAPTION)
         top = (box.height() - first - second) / 2
         for words, role, ink, y, height in (
             (self.text(), Role.LABEL_MEDIUM, "text", top, first),
             (self._below, Role.CAPTION, "text3", top + first, second),
         ):
-            painter.setFont(active.font(role))
-            painter.setPen(theme.colour(ink))
+            painter.setFont(theme.font(role))
+            painter.setPen(self._theme.colour(ink))
             shown = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, round(room))
             painter.drawText(QRectF(px(38), y, room, height), Qt.AlignmentFlag.AlignVCenter, shown)
         side = px(14)
         chevron = QRectF(round(box.right() - px(24)), round((box.height() - side) / 2), side, side)
-        paint_icon(painter, "chevron-down", chevron, theme.colour("text2"))
+        paint_icon(painter, "chevron-down", chevron, self._theme.colour("text2"))
 
 
 class Rail(QWidget):
@@ -192,6 +194,7 @@ class Rail(QWidget):
 
     def __init__(self, entries: list[tuple[str, str, str]]) -> None:
         """Make the rail of (key, title, icon)."""
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("rail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -235,7 +238,7 @@ class Rail(QWidget):
 
     def set_narrow(self, narrow: bool) -> None:
         """Icons alone, for small windows."""
-        self.setFixedWidth(theme.active().px(NARROW if narrow else WIDE))
+        self.setFixedWidth(self._theme.px(NARROW if narrow else WIDE))
         self._brand.set_narrow(narrow)
         self.profile.set_narrow(narrow)
         for entry in self._entries.values():
@@ -248,7 +251,7 @@ class Rail(QWidget):
             painter = antialiased(QPainter(self))
             place = lit.geometry()
             marker = QRectF(-3, place.top() + place.height() * 0.22, 6, place.height() * 0.56)
-            rounded(painter, marker, 3, theme.colour("accent"))
+            rounded(painter, marker, 3, self._theme.colour("accent"))
             painter.end()
 
     @Slot(int)

@@ -3,10 +3,9 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Elided, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class _Item(QWidget):
@@ -32,10 +31,11 @@ class StatusBar(QWidget):
     """One line at the foot of the window."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("statusBar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setMinimumHeight(theme.active().px(32))
+        self.setMinimumHeight(self._theme.px(32))
         self._profile, self._connection, self._moving = _Item("server"), _Item("clock"), _Item()
         self._encrypted, self._credits = _Item("lock", gives_way=True), _Item()
         row = QHBoxLayout(self)

@@ -8,9 +8,10 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
+from vbdesk.desk.models.service_erasures import ServiceErasures
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.local_service import LocalServiceKeeper
-from vbdesk.desk.shell.service_erasures import ServiceErasures
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
@@ -18,9 +19,10 @@ from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.settings import LibrarySettings
-from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultFailed
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.connectivity import SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast
 from vbdesk.outbox.sync.network import Network, UnknownNetwork
@@ -62,28 +64,20 @@ class Workspace(QObject):
     Attributes:
         profile: which service and account.
         library: its recordings; every method of it blocks, so call it in tasks.
+        results: jobs, results and trajectories of the service.
         tasks: the owner of all tasks.
         navigator: to ask for another page.
+        sync: what is known of the library and the sync worker.
         outside: microphones, players and the rest of the world.
-        network: what the operating system knows of the way to the service.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
-        counts, settings: how many recordings are in each state, and what is set for them, as last read.
 
     Signals:
-        library_changed: a recording changed; at most five times a second.
-        counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
-        status_changed: (SyncStatus) the way to the service is another than before.
         encryption_changed: `encryption` is another than before.
-        network_changed: the network is another than before.
         warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
 
-    library_changed = Signal()
-    counts_changed = Signal(object)
-    status_changed = Signal(object)
     encryption_changed = Signal()
-    network_changed = Signal()
     warned = Signal(str)
     _poked = Signal()
     _told = Signal(object)
@@ -106,26 +100,26 @@ class Workspace(QObject):
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
         self.outside, self.navigator = outside, navigator
-        self.status = SyncStatus(None, "Connecting", None, None)
-        self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
-        self.settings = LibrarySettings()
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
         self._keeper: LocalServiceKeeper | None = None
         self._wake = threading.Event()
-        self.network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        self.sync = SyncState(network, self)
         self.erasures: ServiceErasures | None = None
         if library.erasures is not None:
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self._budget = budget
+        self.results = ResultRepository(library, self.client)
         self._courier = SyncWorker(
             library,
             self._courier_client,
             outside.clock,
             self._wake,
             budget=self._budget,
-            network=self.network,
+            network=network,
+            results=self.results,
             on_status=self._told.emit,
         )
         self._gather = QTimer(self)
@@ -133,10 +127,11 @@ class Workspace(QObject):
         self._gather.setInterval(_GATHER_MS)
         self._gather.timeout.connect(self._pass_on_change)
         self._poked.connect(self._on_poked)
-        self._told.connect(self._on_status)
+        self._told.connect(self.sync.set_status)
         self._leave_library = library.subscribe(self._poked.emit)
-        if isinstance(self.network, SystemNetwork):
-            self.network.changed.connect(self._on_network)
+        self._leave_results = self.results.subscribe(self.sync.results_changed.emit)
+        if isinstance(network, SystemNetwork):
+            network.changed.connect(self._on_network)
 
     def start(self) -> None:
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
@@ -146,7 +141,7 @@ class Workspace(QObject):
             return
         if self._service_key is None:
             raise ValueError("The service on this computer does not start without its key.")
-        self._on_status(SyncStatus(None, "Starting the service on this computer", None, None))
+        self.sync.set_status(SyncStatus(None, "Starting the service on this computer", None, None))
         service = self.outside.local_service(self.outside.service_dir, self._service_key)
         self._keeper = LocalServiceKeeper(service, self.tasks, self)
         self._keeper.encryption_changed.connect(self._on_encryption)
@@ -194,21 +189,6 @@ class Workspace(QObject):
         if self._base_url is not None:
             self.outside.open_page(self._base_url)
 
-    @property
-    def on_their_way(self) -> int:
-        """How many recordings are on their way to a result."""
-        return sum(self.counts[state] for state in ON_THEIR_WAY)
-
-    @property
-    def standing(self) -> bool:
-        """Whether nothing is sent now, for whatever cause."""
-        return self.settings.paused or self.status.on_hold is not None or self.status.connected is False
-
-    @property
-    def need_attention(self) -> int:
-        """How many recordings wait for a person."""
-        return self.counts[OutboxState.NEEDS_ATTENTION]
-
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
         mark_thread = self.library.mark_thread if isinstance(self.library, LockedLibrary) else None
@@ -221,6 +201,7 @@ class Workspace(QObject):
         if self.erasures is not None:
             self.erasures.stop()
         self._leave_library()
+        self._leave_results()
         return self.library
 
     def close(self) -> None:
@@ -246,7 +227,7 @@ class Workspace(QObject):
     @Slot(str)
     def _on_service_ready(self, base_url: str) -> None:
         self._base_url = base_url
-        self._on_status(SyncStatus(None, "Connecting", None, self.status.credits))
+        self.sync.set_status(SyncStatus(None, "Connecting", None, self.sync.status.credits))
         if self._thread is None:
             self._start_courier()
         else:
@@ -254,7 +235,7 @@ class Workspace(QObject):
 
     @Slot(str)
     def _on_service_failed(self, sentence: str) -> None:
-        self._on_status(SyncStatus(False, sentence, None, self.status.credits))
+        self.sync.set_status(SyncStatus(False, sentence, None, self.sync.status.credits))
 
     @Slot(object)
     def _on_encryption(self, found: LocalEncryption) -> None:
@@ -264,7 +245,7 @@ class Workspace(QObject):
     @Slot()
     def _on_network(self) -> None:
         self._wake.set()
-        self.network_changed.emit()
+        self.sync.network_changed.emit()
 
     @Slot()
     def _on_poked(self) -> None:
@@ -273,7 +254,7 @@ class Workspace(QObject):
 
     @Slot()
     def _pass_on_change(self) -> None:
-        self.library_changed.emit()
+        self.sync.library_changed.emit()
         self.tasks.start(self._count, self._on_counts, name="counts")
 
     def _count(self, context: TaskContext) -> _Counted:
@@ -283,15 +264,9 @@ class Workspace(QObject):
 
     @Slot(object)
     def _on_counts(self, found: _Counted) -> None:
-        self.counts, self.settings = found.counts, found.settings
-        self.counts_changed.emit(self.counts)
+        self.sync.set_counts(found.counts, found.settings)
         if found.owes_erasure and self.erasures is not None and self._keeper is not None:
             self.erasures.look()
         if found.warnings != self._warnings:
             self._warnings = found.warnings
             self.warned.emit(" ".join(found.warnings))
-
-    @Slot(object)
-    def _on_status(self, status: SyncStatus) -> None:
-        self.status = status
-        self.status_changed.emit(status)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.results.repository import ResultRepository
 
 if TYPE_CHECKING:
     from vbdesk.report.subject_record import SubjectRecord
@@ -65,9 +67,9 @@ class SubjectExport(QObject):
     would_overwrite = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(self, profile: Profile, library: Library, results: ResultRepository, tasks: TaskOwner) -> None:
+        super().__init__()
+        self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
         self._task: Task | None = None
         self._wish: tuple[Wish, TrajectoryRead] | None = None
 
@@ -86,7 +88,7 @@ class SubjectExport(QObject):
             return self._export(context, wish, read)
 
         self.busy_changed.emit(True)
-        self._task = self._workspace.tasks.start(
+        self._task = self._tasks.start(
             work, self._on_done, self._on_failed, self._on_progress, self._on_finished, name="export"
         )
 
@@ -102,15 +104,9 @@ class SubjectExport(QObject):
             self._task.cancel()
 
     def _export(self, context: TaskContext, wish: Wish, read: TrajectoryRead) -> _Written:
-        from vbdesk.report.drawing.letters import missing_letters  # the libraries of the report are slow to import
-        from vbdesk.report.exports import (
-            ExportFormat,
-            certain_files,
-            export_files,
-            refuse_overwriting,
-            write_files,
-        )
-        from vbdesk.report.names import file_stems
+        from vbdesk.report.drawing.text_layout import missing_letters  # the libraries of the report are slow to import
+        from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
+        from vbdesk.report.file_names import file_stems
         from vbdesk.report.pdf import ReportOptions
         from vbdesk.report.sign_off import SignOff
 
@@ -124,21 +120,20 @@ class SubjectExport(QObject):
         stem = file_stems([read.group_id])[read.group_id]
         folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
         if not wish.replace:
-            refuse_overwriting(folder, certain_files(kind, [read.group_id]))  # before a reading that may take long
+            refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a reading that may take long
         files = export_files(kind, [self._record(context, wish.kind, read)], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
-        self._workspace.library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
+        self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
         missing = missing_letters(wish.reader) if options.sign_off is not None and kind is ExportFormat.PDF else ""
         remark = f" The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
         return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)
 
     def _record(self, context: TaskContext, kind: str, read: TrajectoryRead) -> "SubjectRecord":
-        from vbdesk.report.gathering import gather_subject
-        from vbdesk.report.subject_record import Source, subject_record
+        from vbdesk.report.subject_reader import read_subject
+        from vbdesk.report.subject_record import RecordSource, subject_record
 
-        profile = self._workspace.profile
-        source = Source.of(profile.base_url or _HERE, profile.account_id)
+        source = RecordSource.of(self._profile.base_url or _HERE, self._profile.account_id)
         if kind in CHARTS:
             return subject_record(read.group_id, source, (), read)
 
@@ -146,8 +141,8 @@ class SubjectExport(QObject):
             context.check()
             context.progress(done, total)
 
-        with self._workspace.client() as client:
-            return gather_subject(read.group_id, source, client.groups, client.jobs, on_progress=progress)
+        with self._results.reader() as reader:
+            return read_subject(read.group_id, source, reader, reader, on_progress=progress)
 
     @Slot(object)
     def _on_done(self, written: _Written) -> None:

@@ -7,13 +7,10 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QV
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
 from vbdesk.desk.subject.trajectory_text import SubjectReading
 from vbdesk.desk.subject.view_model import SubjectViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -24,7 +21,7 @@ from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.segmented_choice import Segment
 from vbdesk.desk.ui.text import Elided, Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 _ALL = "all"
 _KEYS_WIDTH = 960  # px at 100 % text; below that the hint about keys goes
@@ -37,15 +34,11 @@ _KEYS_TIP = (
 )
 
 
-def build_subject_page(workspace: Workspace) -> "SubjectPage":
-    """The page with its view model."""
-    return SubjectPage(SubjectViewModel(workspace))
-
-
 class SubjectPage(QWidget):
     """One subject over time."""
 
     def __init__(self, view_model: SubjectViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -56,7 +49,7 @@ class SubjectPage(QWidget):
         self.table = CellView("Recordings of this subject", view_model.table, (), stretch=0, row_height=48)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
-        self.export_work = SubjectExport(view_model.workspace, self)
+        self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
@@ -91,14 +84,14 @@ class SubjectPage(QWidget):
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._show_keys()
-        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + theme.active().px(_AGE_WIDTH)
+        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + self._theme.px(_AGE_WIDTH)
         narrow = self.width() - 72 < needed
         self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
@@ -198,7 +191,7 @@ class SubjectPage(QWidget):
     def _show_keys(self) -> None:
         """The hint about keys is the first thing to go."""
         charts = self._stack.currentWidget() is self.charts
-        self._keys.setVisible(charts and self.width() >= theme.active().px(_KEYS_WIDTH))
+        self._keys.setVisible(charts and self.width() >= self._theme.px(_KEYS_WIDTH))
 
     def _show_head(self, reading: SubjectReading | None) -> None:
         level = None if reading is None else reading.level

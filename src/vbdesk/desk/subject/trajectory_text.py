@@ -10,7 +10,7 @@ from vbdesk.desk.charts.trajectory_data import Mark, TrajectoryChart, chart_of
 from vbdesk.desk.ui.cells import Cell, LevelMark, TwoLines, Words
 from vbdesk.desk.ui.time_text import counted, day_and_time
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.shipped_signs import shipped_signs
 
 _HEADING_LETTERS = 14
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -95,7 +95,7 @@ def subject_of(
         items: the subject's recordings on this computer, for what was written down about them.
         read_at: when the answer came; now, by default.
     """
-    cuts = {name: reference.score_cuts for name, reference in sign_references().items()}
+    cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     chart = chart_of(read, cuts, marks_of(items))
     by_name = {sign.name: sign for sign in read.signs}
     signs = [by_name[sign.name] for sign in chart.signs]

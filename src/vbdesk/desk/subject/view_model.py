@@ -7,15 +7,20 @@ from datetime import datetime
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client.errors import NotFound
+from vbdesk.clock import Clock
 from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
-from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subject_of
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import Recording
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _REMEMBERED = 8  # subjects that were looked at last
@@ -34,6 +39,7 @@ class SubjectViewModel(QObject):
     """One subject at a time: what was last known of it at once, then what the service says.
 
     Attributes:
+        export: writes the subject into files.
         loading: nothing is known yet, and the first answer has not come.
 
     Signals:
@@ -50,9 +56,21 @@ class SubjectViewModel(QObject):
     aged = Signal(str)
     arrived = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.workspace = workspace
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+        export: SubjectExport,
+    ) -> None:
+        super().__init__()
+        self._library, self._results = library, results
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self.export = export
+        export.setParent(self)
         self.table = CellTable(("Recorded",), self)
         self.group_id = ""
         self.reading: SubjectReading | None = None
@@ -67,8 +85,8 @@ class SubjectViewModel(QObject):
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_AGAIN_MS)
         self._look.timeout.connect(self.reload)
-        workspace.counts_changed.connect(self._on_counts)
-        workspace.status_changed.connect(self._on_status)
+        sync.counts_changed.connect(self._on_counts)
+        sync.status_changed.connect(self._on_status)
 
     def open(self, group_id: str) -> None:
         """Show another subject."""
@@ -86,7 +104,7 @@ class SubjectViewModel(QObject):
             def work(context: TaskContext) -> _Answer:
                 return _Answer(group_id, self._kept(group_id) or "")
 
-            self.workspace.tasks.start(work, self._on_kept, name="kept trajectory")
+            self._tasks.start(work, self._on_kept, name="kept trajectory")
         self.reload()
 
     def leave(self) -> None:
@@ -107,53 +125,43 @@ class SubjectViewModel(QObject):
 
         self._asking += 1
         self._tell_age()
-        self.workspace.tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
+        self._tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
 
     def open_recording(self, job_id: str) -> None:
         """Show the result of one recording, with its playback."""
         rows = () if self.reading is None else self.reading.rows
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
-        self.workspace.navigator.open(
-            "result", Recording(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at)
-        )
+        self._navigator.open("result", Recording(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
 
     def record(self) -> None:
         """Record this subject."""
-        self.workspace.navigator.open("record", self.group_id)
+        self._navigator.open("record", self.group_id)
 
     def _kept(self, group_id: str) -> SubjectReading | None:
         """On a worker: what this computer kept of the last read."""
-        kept = self.workspace.library.trajectory(group_id)
-        if kept is None:
+        stored = self._results.stored_trajectory(group_id)
+        if stored is None or not stored.value.data_points:
             return None
-        try:
-            read = TrajectoryRead.model_validate_json(kept[0])
-        except ValueError:  # of another version of the program; the service is asked anyhow
-            return None
-        return self._reading(read, kept[1] if kept[1].tzinfo else None) if read.data_points else None
+        return self._reading(stored.value, stored.read_at if stored.read_at.tzinfo else None)
 
     def _read(self, group_id: str) -> SubjectReading | TrajectoryRunning | str:
         """On a worker: what the service says."""
         try:
-            with self.workspace.client() as client:
-                read = client.groups.trajectory(group_id)
+            read = self._results.fetch_trajectory(group_id)
         except NotFound:
             return self._nothing_yet(group_id)
         if isinstance(read, TrajectoryRunning):
             return read
         if not read.data_points:
             return self._nothing_yet(group_id)
-        store = self.workspace.library.store
-        with store.changing_silently():
-            store.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
         return self._reading(read)
 
     def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading:
-        items = self.workspace.library.list(ItemFilter(group_id=read.group_id))
-        return subject_of(read, self.workspace.outside.clock.now(), items, read_at)
+        items = self._library.list(ItemFilter(group_id=read.group_id))
+        return subject_of(read, self._clock.now(), items, read_at)
 
     def _nothing_yet(self, group_id: str) -> str:
-        items = self.workspace.library.list(ItemFilter(group_id=group_id))
+        items = self._library.list(ItemFilter(group_id=group_id))
         moving = sum(item.state in ON_THEIR_WAY for item in items)
         if moving:
             return f"{counted(moving, 'recording')} on the way. The charts appear with the first result."
@@ -178,7 +186,7 @@ class SubjectViewModel(QObject):
         if self.reading is None:
             self.aged.emit("")
             return
-        words = age_words(self.reading.read_at, self.workspace.outside.clock.now())
+        words = age_words(self.reading.read_at, self._clock.now())
         self.aged.emit(f"{words}, asking for newer" if self._asking else words)
 
     @Slot(object)
@@ -226,7 +234,7 @@ class SubjectViewModel(QObject):
     def _old_words(self, why: str) -> str:
         if self.reading is None:
             return why
-        when = age_words(self.reading.read_at, self.workspace.outside.clock.now()).removeprefix("Read ")
+        when = age_words(self.reading.read_at, self._clock.now()).removeprefix("Read ")
         return f"{why} The charts show what was last read, {when}.".strip()
 
     @Slot()

@@ -5,10 +5,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Only, Order
-from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button
 from vbdesk.desk.ui.card import Card
@@ -17,7 +15,7 @@ from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.page_head import PageHead
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 _WIDTHS = (240, 144, 136, 100, 106, 146, 116)
@@ -28,15 +26,11 @@ _NOTE_WIDTH, _NARROW = 300, 900
 _ANY_TAG = "Any tag"
 
 
-def build_subjects_page(workspace: Workspace) -> "SubjectsPage":
-    """The page with its view model."""
-    return SubjectsPage(SubjectsViewModel(workspace))
-
-
 class SubjectsPage(QWidget):
     """The list of subjects, and the note of one."""
 
     def __init__(self, view_model: SubjectsViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("page")
         self.view_model = view_model
@@ -86,7 +80,7 @@ class SubjectsPage(QWidget):
         self.view_model.show()
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def left(self) -> None:
+    def closed(self) -> None:
         """Another page is shown."""
         if self._note is not None:
             self._note.leave()
@@ -112,13 +106,13 @@ class SubjectsPage(QWidget):
         return self._note
 
     def _narrow(self) -> bool:
-        return self.width() < theme.active().px(_NARROW)
+        return self.width() < self._theme.px(_NARROW)
 
     def _make_room(self) -> None:
         """Where both do not fit beside each other, the note stands in the list's place."""
         if self._note is None:
             return
-        px, narrow = theme.active().px, self._narrow()
+        px, narrow = self._theme.px, self._narrow()
         self._note.setMaximumWidth(px(4000 if narrow else _NOTE_WIDTH))
         self._note.setMinimumWidth(0 if narrow else px(_NOTE_WIDTH))
         alone = narrow and not self._note.isHidden()

@@ -1,17 +1,21 @@
 """State of the Subjects page: everyone known here or at the service, one list."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import Level
 from vbdesk.desk.models.request_throttle import has_room
 from vbdesk.desk.models.subject_list import (
     HEADINGS,
+    KEPT_AS,
     AtService,
     KeptList,
     Only,
@@ -22,14 +26,15 @@ from vbdesk.desk.models.subject_list import (
     merged,
     ordered,
 )
-from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Failure, TaskContext
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.response_cache import ResponseCache
-from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_notes import SubjectNote
+from vbdesk.outbox.results.repository import ResultRepository
 
-KEPT_AS = "subjects"
 FRESH = timedelta(minutes=5)
 """For so long the service's list, once it was read to its end, is not read again."""
 
@@ -48,6 +53,7 @@ class Listing:
         seen: those of this time.
         pages_read, pages: of this time.
         listed_at: when it was last read to its end.
+        number: counts the readings; a higher one is newer.
     """
 
     groups: Mapping[str, AtService]
@@ -55,6 +61,7 @@ class Listing:
     pages_read: int = 0
     pages: int = 1
     listed_at: datetime | None = None
+    number: int = 0
 
     @property
     def complete(self) -> bool:
@@ -63,7 +70,7 @@ class Listing:
 
     def begun_anew(self) -> "Listing":
         """Before the first page; what is known stays known."""
-        return Listing(self.groups, listed_at=self.listed_at)
+        return Listing(self.groups, listed_at=self.listed_at, number=self.number)
 
 
 class SubjectsViewModel(QObject):
@@ -81,9 +88,19 @@ class SubjectsViewModel(QObject):
     tags_changed = Signal()
     failed = Signal(str)
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        budget: RequestBudget,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+    ) -> None:
+        super().__init__()
+        self._library, self._results, self._budget = library, results, budget
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
         self.tags: tuple[str, ...] = ()
         self.only, self.tag, self.order = Only.ALL, "", Order.NEWEST
@@ -92,12 +109,13 @@ class SubjectsViewModel(QObject):
         self._service = Listing({})
         self._levels: dict[str, Level] = {}
         self._busy = self._reading_here = self._read_here = self._again = self._seen = self._known = False
-        self._kept: tuple[datetime, Listing | None] = (workspace.outside.clock.now(), None)
+        self._storing = threading.Lock()
+        self._stored: tuple[datetime, Listing | None] = (clock.now(), None)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_LOOK_AGAIN_MS)
         self._timer.timeout.connect(self._read_on)
-        workspace.library_changed.connect(self._on_library_changed)
+        sync.library_changed.connect(self._on_library_changed)
 
     @property
     def caption(self) -> str:
@@ -160,7 +178,7 @@ class SubjectsViewModel(QObject):
             self.refresh()
             self._ask_unless_fresh()
         else:
-            self._workspace.tasks.start(self._read_kept, self._on_kept, self._on_failed_here, name="kept-subjects")
+            self._tasks.start(self._read_kept, self._on_kept, self._on_failed_here, name="kept-subjects")
 
     def leave(self) -> None:
         """The page is no longer seen; nothing is read until it is again."""
@@ -174,11 +192,11 @@ class SubjectsViewModel(QObject):
 
     def open(self, group_id: str) -> None:
         """Show one subject."""
-        self._workspace.navigator.open("subject", group_id)
+        self._navigator.open("subject", group_id)
 
     def record(self) -> None:
         """Record what is searched for, or anybody."""
-        self._workspace.navigator.open("record", self._search if self.can_record_search() else None)
+        self._navigator.open("record", self._search if self.can_record_search() else None)
 
     def note_of(self, group_id: str) -> SubjectNote:
         """What is written of a subject."""
@@ -192,9 +210,9 @@ class SubjectsViewModel(QObject):
         self._list()
 
         def work(context: TaskContext) -> None:
-            SubjectNotes(self._workspace.library.store).keep(group_id, note)
+            self._library.subject_notes.keep(group_id, note)
 
-        self._workspace.tasks.start(work, failed=self._on_note_failed, name="note")
+        self._tasks.start(work, failed=self._on_note_failed, name="note")
 
     def refresh(self) -> None:
         """Read this computer's recordings again; one read at a time."""
@@ -207,7 +225,7 @@ class SubjectsViewModel(QObject):
         def work(context: TaskContext) -> tuple[Listing, list[SubjectRow]]:
             return service, self._merged(service)
 
-        self._workspace.tasks.start(work, self._on_rows, self._on_failed_here, name="subjects")
+        self._tasks.start(work, self._on_rows, self._on_failed_here, name="subjects")
 
     def _fetch(self, before: Listing) -> None:
         self._busy = True
@@ -216,51 +234,58 @@ class SubjectsViewModel(QObject):
             service, fault = self._read_pages(before, context)
             return service, self._merged(service), fault
 
-        self._workspace.tasks.start(work, self._on_service, self._on_failed, name="groups")
+        self._tasks.start(work, self._on_service, self._on_failed, name="groups")
 
     def _read_pages(self, before: Listing, context: TaskContext) -> tuple[Listing, str]:
         """On a worker: the next pages, while there is room for them; what was read stays when one fails."""
         groups, seen = dict(before.groups), set(before.seen)
         read, pages, fault = before.pages_read, before.pages, ""
         try:
-            with self._workspace.client() as client:
+            with self._results.reader() as reader:
                 while read < pages:
                     context.check()
-                    page = client.groups.list(read)
+                    page = reader.groups(read)
                     groups.update((group.group_id, AtService.of(group)) for group in page.groups)
                     seen.update(group.group_id for group in page.groups)
                     read, pages = read + 1, page.total_pages
-                    if not has_room(self._workspace.budget):
+                    if not has_room(self._budget):
                         break
         except ClientError as error:
             fault = error.sentence
+        number = before.number + 1
         if read < pages or fault:
-            return Listing(groups, frozenset(seen), read, pages, before.listed_at), fault
+            return Listing(groups, frozenset(seen), read, pages, before.listed_at, number), fault
         left = {key: group for key, group in groups.items() if key in seen}  # others were deleted there
-        return Listing(left, frozenset(seen), read, pages, self._now()), ""
+        return Listing(left, frozenset(seen), read, pages, self._now(), number), ""
 
     def _read_kept(self, context: TaskContext) -> KeptList | None:
         """On a worker: the list as it was last kept."""
-        kept = ResponseCache(self._workspace.library.store).read(KEPT_AS)
+        kept = self._library.responses.read(KEPT_AS)
         if kept is None:
             return None
-        notes = SubjectNotes(self._workspace.library.store)
+        notes = self._library.subject_notes
         return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
 
     def _merged(self, service: Listing) -> list[SubjectRow]:
-        """On a worker: the service's groups and this computer's, one row each; kept for the next time."""
-        library = self._workspace.library
-        notes = SubjectNotes(library.store)
+        """On a worker: the service's groups and this computer's, one row each; stored for the next time."""
+        library = self._library
+        notes = library.subject_notes
         levels = dict(self._levels)
         rows = merged(library.list(), service.groups, notes.all(), notes.unread(), levels, self._now())
         self._levels = levels
-        kept_at, of = self._kept
-        due = of is not service or self._now() - kept_at >= KEEP_EVERY
-        if due and not any(row.unknown_level for row in rows):
-            self._kept = (self._now(), service)
-            kept = KeptList(rows, dict(service.groups), levels, service.listed_at)
-            ResponseCache(library.store).keep(KEPT_AS, kept.to_json())
+        self._store_copy(service, rows, levels)
         return kept_in_place(rows, self._rows)
+
+    def _store_copy(self, service: Listing, rows: list[SubjectRow], levels: dict[str, Level]) -> None:
+        """On a worker: store the list for the next start, unless a newer listing is stored already."""
+        with self._storing:
+            stored_at, stored = self._stored
+            due = stored is not service or self._now() - stored_at >= KEEP_EVERY
+            older = stored is not None and service.number < stored.number
+            if due and not older and not any(row.unknown_level for row in rows):
+                self._stored = (self._now(), service)
+                copy = KeptList(rows, dict(service.groups), levels, service.listed_at)
+                self._library.responses.keep(KEPT_AS, copy.to_json())
 
     def _list(self) -> None:
         wanted, tag = self._search.lower(), self.tag
@@ -280,7 +305,7 @@ class SubjectsViewModel(QObject):
         self._list()
 
     def _now(self) -> datetime:
-        return self._workspace.outside.clock.now()
+        return self._clock.now()
 
     def _ask_unless_fresh(self) -> None:
         at = self._service.listed_at
@@ -294,7 +319,7 @@ class SubjectsViewModel(QObject):
 
     @Slot()
     def _read_on(self) -> None:
-        if self._seen and not self._service.complete and has_room(self._workspace.budget):
+        if self._seen and not self._service.complete and has_room(self._budget):
             self.ask_service()
         elif self._seen and not self._service.complete:
             self._timer.start()

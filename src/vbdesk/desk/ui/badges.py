@@ -7,10 +7,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 _HEIGHT, _GLYPH, _PAD, _GAP = 24, 13, 8, 6
 
@@ -19,6 +18,7 @@ class LevelBadge(QWidget):
     """A level as glyph and word on its tint."""
 
     def __init__(self, level: Level = Level.NONE, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._level = level
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -37,27 +37,27 @@ class LevelBadge(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return _badge_size(level_word(self._level))
+        return _badge_size(self._theme, level_word(self._level))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        paint_level_badge(painter, self._level, QRectF(self.rect()))
+        paint_level_badge(self._theme, painter, self._level, QRectF(self.rect()))
         painter.end()
 
 
-def paint_level_badge(painter: QPainter, level: Level, rect: QRectF) -> None:
+def paint_level_badge(theme: Theme, painter: QPainter, level: Level, rect: QRectF) -> None:
     """Paint the badge of a level into `rect`; for item delegates too."""
-    colours = theme.active().level(level)
+    colours = theme.level(level)
     rounded(painter, rect, 6, QColor(colours.tint))
-    side = theme.active().px(_GLYPH)
-    glyph = QRectF(rect.left() + theme.active().px(_PAD), rect.center().y() - side / 2, side, side)
+    side = theme.px(_GLYPH)
+    glyph = QRectF(rect.left() + theme.px(_PAD), rect.center().y() - side / 2, side, side)
     paint_level(painter, level, glyph, QColor(colours.shape), QColor(colours.tint))
-    _paint_word(painter, level_word(level), rect, QColor(colours.ink))
+    _paint_word(theme, painter, level_word(level), rect, QColor(colours.ink))
 
 
-def level_badge_size(level: Level) -> QSize:
+def level_badge_size(theme: Theme, level: Level) -> QSize:
     """How much room the badge of a level takes."""
-    return _badge_size(level_word(level))
+    return _badge_size(theme, level_word(level))
 
 
 def level_word(level: Level) -> str:
@@ -70,6 +70,7 @@ class LevelGlyph(QWidget):
 
     def __init__(self, level: Level = Level.NONE, *, size: int = 16, tinted: int = 0) -> None:
         """`tinted` is the diameter of the disc behind the glyph; 0 for none."""
+        self._theme = app_theme()
         super().__init__()
         self._level, self._size, self._tinted = level, size, tinted
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -80,18 +81,18 @@ class LevelGlyph(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        side = theme.active().px(max(self._size, self._tinted))
+        side = self._theme.px(max(self._size, self._tinted))
         return QSize(side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        colours = theme.active().level(self._level)
-        behind = QColor(colours.tint) if self._tinted else theme.colour("surface")
+        colours = self._theme.level(self._level)
+        behind = QColor(colours.tint) if self._tinted else self._theme.colour("surface")
         if self._tinted:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(behind)
             painter.drawEllipse(self.rect())
-        side = theme.active().px(self._size)
+        side = self._theme.px(self._size)
         glyph = QRectF((self.width() - side) / 2, (self.height() - side) / 2, side, side)
         paint_level(painter, self._level, glyph, QColor(colours.shape), behind)
         painter.end()
@@ -111,6 +112,7 @@ class Chip(QWidget):
     """A state as icon and word on its tint."""
 
     def __init__(self, look: ChipLook, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._look = look
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -129,27 +131,27 @@ class Chip(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return _badge_size(self._look.words)
+        return _badge_size(self._theme, self._look.words)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        paint_chip(painter, self._look, QRectF(self.rect()))
+        paint_chip(self._theme, painter, self._look, QRectF(self.rect()))
         painter.end()
 
 
-def paint_chip(painter: QPainter, look: ChipLook, rect: QRectF) -> None:
+def paint_chip(theme: Theme, painter: QPainter, look: ChipLook, rect: QRectF) -> None:
     """Paint a chip into `rect`; for item delegates too."""
     ink = theme.colour(look.ink)
     rounded(painter, rect, 6, theme.colour(look.fill))
-    side = theme.active().px(14)
-    icon = QRectF(round(rect.left() + theme.active().px(_PAD)), round(rect.center().y() - side / 2), side, side)
+    side = theme.px(14)
+    icon = QRectF(round(rect.left() + theme.px(_PAD)), round(rect.center().y() - side / 2), side, side)
     paint_icon(painter, look.icon, icon, ink)
-    _paint_word(painter, look.words, rect, ink)
+    _paint_word(theme, painter, look.words, rect, ink)
 
 
-def chip_size(look: ChipLook) -> QSize:
+def chip_size(theme: Theme, look: ChipLook) -> QSize:
     """How much room a chip takes."""
-    return _badge_size(look.words)
+    return _badge_size(theme, look.words)
 
 
 PASS = ChipLook("Pass", "check", "ok", "oktint")
@@ -157,15 +159,15 @@ WATCH = ChipLook("Watch", "warning", "warn", "warntint")
 FAIL = ChipLook("Fail", "error", "fail", "failtint")
 
 
-def _badge_size(words: str) -> QSize:
-    px = theme.active().px
-    width = QFontMetricsF(theme.active().font(Role.LABEL_STRONG)).horizontalAdvance(words)
+def _badge_size(theme: Theme, words: str) -> QSize:
+    px = theme.px
+    width = QFontMetricsF(theme.font(Role.LABEL_STRONG)).horizontalAdvance(words)
     return QSize(round(px(_PAD) + px(_GLYPH) + px(_GAP) + width + px(_PAD) + 1), px(_HEIGHT))
 
 
-def _paint_word(painter: QPainter, words: str, rect: QRectF, ink: QColor) -> None:
-    px = theme.active().px
-    painter.setFont(theme.active().font(Role.LABEL_STRONG))
+def _paint_word(theme: Theme, painter: QPainter, words: str, rect: QRectF, ink: QColor) -> None:
+    px = theme.px
+    painter.setFont(theme.font(Role.LABEL_STRONG))
     painter.setPen(ink)
     start = px(_PAD) + px(_GLYPH) + px(_GAP)
     painter.drawText(rect.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, words)

@@ -6,12 +6,11 @@ from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.buttons import Button, Kind
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class Tone(StrEnum):
@@ -44,6 +43,7 @@ class Banner(QWidget):
 
     def __init__(self, parent: QWidget | None = None, *, above: int = 0) -> None:
         """Make the strip; `above` it stay so many pixels free while it is shown."""
+        self._theme = app_theme()
         super().__init__(parent)
         self._above = above
         self._tone = Tone.INFO
@@ -113,7 +113,9 @@ class Banner(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()).adjusted(0, self._above, 0, 0), 10, theme.colour(_LOOKS[self._tone][2]))
+        rounded(
+            painter, QRectF(self.rect()).adjusted(0, self._above, 0, 0), 10, self._theme.colour(_LOOKS[self._tone][2])
+        )
         painter.end()
 
     @Slot()

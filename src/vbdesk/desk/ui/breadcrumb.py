@@ -4,14 +4,14 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
-from vbdesk.desk.ui import theme
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class Crumb(QAbstractButton):
     """A small link."""
 
     def __init__(self, text: str = "") -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setText(text)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -26,12 +26,12 @@ class Crumb(QAbstractButton):
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        metrics = QFontMetricsF(theme.active().font(Role.CAPTION))
-        return QSize(round(metrics.horizontalAdvance(self.text()) + 1), theme.active().px(20))
+        metrics = QFontMetricsF(self._theme.font(Role.CAPTION))
+        return QSize(round(metrics.horizontalAdvance(self.text()) + 1), self._theme.px(20))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = QPainter(self)
-        painter.setFont(theme.active().font(Role.CAPTION))
-        painter.setPen(theme.colour("text" if self.underMouse() else "text2"))
+        painter.setFont(self._theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text" if self.underMouse() else "text2"))
         painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter, self.text())
         painter.end()

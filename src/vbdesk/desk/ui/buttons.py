@@ -7,10 +7,9 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, hover_fill, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class ButtonSize(StrEnum):
@@ -63,6 +62,7 @@ class Button(QAbstractButton):
         trailing: str = "",
         parent: QWidget | None = None,
     ) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._kind, self._icon, self._key, self._size, self._trailing = kind, icon, key, size, trailing
         self._key_shown = True
@@ -97,7 +97,7 @@ class Button(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        measures, px = _MEASURES[self._size], theme.active().px
+        measures, px = _MEASURES[self._size], self._theme.px
         width = 2 * px(measures.padding) + self._content_width()
         return QSize(round(width), px(measures.height))
 
@@ -117,7 +117,7 @@ class Button(QAbstractButton):
         painter.end()
 
     def _paint_content(self, painter: QPainter, ink: QColor) -> None:
-        px = theme.active().px
+        px = self._theme.px
         x = (self.width() - self._content_width()) / 2
         middle = self.height() / 2
         side = px(16)
@@ -135,8 +135,8 @@ class Button(QAbstractButton):
             self._paint_key(painter, x + px(_GAP + 4), ink)
 
     def _paint_key(self, painter: QPainter, x: float, ink: QColor) -> None:
-        font = theme.active().font(Role.CAPTION)
-        width, height = self._key_width(), theme.active().px(20)
+        font = self._theme.font(Role.CAPTION)
+        width, height = self._key_width(), self._theme.px(20)
         box = QRectF(round(x), round((self.height() - height) / 2), width, height)
         rounded(painter, box, 4, None, ink)
         painter.setFont(font)
@@ -144,34 +144,34 @@ class Button(QAbstractButton):
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self._key)
 
     def _colours(self) -> tuple[QColor | None, QColor | None, QColor]:
-        c = theme.active().colours
+        c = self._theme.colours
         state = {"hovered": self.underMouse() and self.isEnabled(), "pressed": self.isDown()}
         if not self.isEnabled():
             quiet = self._kind in (Kind.QUIET, Kind.LINK)
             return (None if quiet else QColor(c.sunken)), None, QColor(c.text3)
         if self._kind is Kind.PRIMARY:
-            return hover_fill(c.accentfill, **state), None, QColor(c.on_accent)
+            return hover_fill(self._theme, c.accentfill, **state), None, QColor(c.on_accent)
         if self._kind is Kind.STOP:
-            return hover_fill(c.rec, **state), None, QColor(c.on_rec)
+            return hover_fill(self._theme, c.rec, **state), None, QColor(c.on_rec)
         if self._kind is Kind.SECONDARY:
-            return hover_fill(c.surface, **state), QColor(c.control), QColor(c.text)
-        tint = theme.colour("text")
+            return hover_fill(self._theme, c.surface, **state), QColor(c.control), QColor(c.text)
+        tint = self._theme.colour("text")
         tint.setAlphaF(0.12 if self.isDown() else 0.06 if state["hovered"] else 0.0)
         return tint, None, QColor(c.accent if self._kind is Kind.LINK else c.text2)
 
     def _font(self) -> QFont:
-        return theme.active().font(_MEASURES[self._size].role)
+        return self._theme.font(_MEASURES[self._size].role)
 
     def _text_width(self) -> float:
         return QFontMetricsF(self._font()).horizontalAdvance(self.text())
 
     def _key_width(self) -> float:
-        px = theme.active().px
-        text = QFontMetricsF(theme.active().font(Role.CAPTION)).horizontalAdvance(self._key)
+        px = self._theme.px
+        text = QFontMetricsF(self._theme.font(Role.CAPTION)).horizontalAdvance(self._key)
         return max(px(20), text + 2 * px(_KEY_PAD))
 
     def _content_width(self) -> float:
-        px = theme.active().px
+        px = self._theme.px
         width = self._text_width()
         if self._icon:
             width += px(16) + px(_GAP)
@@ -186,6 +186,7 @@ class RoundButton(QAbstractButton):
     """A disc with an icon: play and pause in the accent, or record, which wears a ring."""
 
     def __init__(self, text: str, icon: str, *, diameter: int = 48, record: bool = False) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._icon, self._diameter, self._record = icon, diameter, record
         self.setText(text)
@@ -209,11 +210,11 @@ class RoundButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        side = theme.active().px(self._diameter)
+        side = self._theme.px(self._diameter)
         return QSize(side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        c = theme.active().colours
+        c = self._theme.colours
         painter = antialiased(QPainter(self))
         disc = QRectF(self.rect())
         state = {"hovered": self.underMouse(), "pressed": self.isDown()}
@@ -229,7 +230,7 @@ class RoundButton(QAbstractButton):
             inset = disc.width() / 11
             disc = disc.adjusted(inset, inset, -inset, -inset)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(hover_fill(fill, **state) if self.isEnabled() else QColor(fill))
+        painter.setBrush(hover_fill(self._theme, fill, **state) if self.isEnabled() else QColor(fill))
         painter.drawEllipse(disc)
         side = round(self.width() * (0.34 if self._record else 0.42))
         corner = round((self.width() - side) / 2)
@@ -241,20 +242,21 @@ class KeyCap(QWidget):
     """A key drawn as a box, beside the words that it does."""
 
     def __init__(self, key: str, *, size: ButtonSize = ButtonSize.NORMAL) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._key, self._size = key, size
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        px = theme.active().px
-        width = QFontMetricsF(theme.active().font(self._role())).horizontalAdvance(self._key)
+        px = self._theme.px
+        width = QFontMetricsF(self._theme.font(self._role())).horizontalAdvance(self._key)
         return QSize(round(max(px(26), width + 2 * px(12))), px(20 if self._size is ButtonSize.ROW else 28))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()), 6, None, theme.colour("control"))
-        painter.setFont(theme.active().font(self._role()))
-        painter.setPen(theme.colour("text2"))
+        rounded(painter, QRectF(self.rect()), 6, None, self._theme.colour("control"))
+        painter.setFont(self._theme.font(self._role()))
+        painter.setPen(self._theme.colour("text2"))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self._key)
         painter.end()
 

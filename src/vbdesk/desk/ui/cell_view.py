@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
 from vbdesk.desk.ui.cell_table import CellRole, CellTable
 from vbdesk.desk.ui.cells import Act, Cell, Heat, LevelMark, Moving, Stacked, StateMark, TwoLines, Words
@@ -34,7 +33,7 @@ from vbdesk.desk.ui.heat_map import paint_heat, paint_stacked
 from vbdesk.desk.ui.painting import antialiased, hover_fill, paint_tick_box, rounded
 from vbdesk.desk.ui.progress import paint_progress
 from vbdesk.desk.ui.state_chip import STATE_LOOKS
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -93,6 +92,7 @@ class CellView(QTableView):
                 little as there is, or 150 where others can be left out.
             parent: of the widget.
         """
+        self._theme = app_theme()
         super().__init__(parent)
         self.choosable = choosable
         self._yields = least_stretch is not None or droppable != ()
@@ -120,7 +120,7 @@ class CellView(QTableView):
         head.setSectionsClickable(False)
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        theme.active().changed.connect(self.fit)
+        self._theme.changed.connect(self.fit)
         table.modelReset.connect(self.fit)
         if choosable:
             table.modelReset.connect(self.chosen_changed)  # a reset chooses nothing, and Qt says nothing of it
@@ -135,7 +135,7 @@ class CellView(QTableView):
     @Slot()
     def fit(self) -> None:
         """Take row heights and column widths from the text size."""
-        px, head = theme.active().px, self.horizontalHeader()
+        px, head = self._theme.px, self.horizontalHeader()
         # the card behind shows through, with its round corners
         self.setStyleSheet(
             "QTableView, QHeaderView::section { background: transparent; }"
@@ -162,7 +162,7 @@ class CellView(QTableView):
         """Where the stretching column would get too little: leave others out; if that is not enough, scroll."""
         if not self._yields:
             return
-        px = theme.active().px
+        px = self._theme.px
         room = self.viewport().width() - px(self._least_stretch)
         needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
         for column in self._droppable:
@@ -202,8 +202,8 @@ class CellView(QTableView):
 
     def tick_rect(self, row: QRectF) -> QRectF:
         """Where the box to tick stands in the first cell of a row."""
-        side = theme.active().px(_TICK)
-        return QRectF(row.left() + theme.active().px(_EDGE), row.center().y() - side / 2, side, side)
+        side = self._theme.px(_TICK)
+        return QRectF(row.left() + self._theme.px(_EDGE), row.center().y() - side / 2, side, side)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
         key = self.current_key()
@@ -275,14 +275,14 @@ class CellView(QTableView):
         index = self.indexAt(point)
         if not self.choosable or not index.isValid() or index.column() != 0:
             return False
-        return point.x() < self.visualRect(index).left() + theme.active().px(self.first_edge() - _TICK_GAP // 2)
+        return point.x() < self.visualRect(index).left() + self._theme.px(self.first_edge() - _TICK_GAP // 2)
 
     def _button_at(self, point: QPoint) -> QRect | None:
         index = self.indexAt(point)
         cell = index.data(CellRole.CELL) if index.isValid() else None
         if not isinstance(cell, Act) or not cell.text:
             return None
-        rect = button_rect(cell, QRectF(self.visualRect(index)), last=True).toRect()
+        rect = button_rect(self._theme, cell, QRectF(self.visualRect(index)), last=True).toRect()
         return rect if rect.contains(point) else None
 
 
@@ -290,11 +290,12 @@ class _CellDelegate(QStyledItemDelegate):
     """Paints every kind of cell."""
 
     def __init__(self, view: CellView) -> None:
+        self._theme = app_theme()
         super().__init__(view)
         self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(40, theme.active().px(55))
+        return QSize(40, self._theme.px(55))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         painter.save()
@@ -305,44 +306,49 @@ class _CellDelegate(QStyledItemDelegate):
         self._paint_ground(painter, rect, index, selected=selected, hovered=hovered)
         last = index.column() == index.model().columnCount() - 1
         left = self._view.first_edge() if index.column() == 0 else _PAD
-        area = rect.adjusted(theme.active().px(left), 0, -theme.active().px(_EDGE if last else _PAD), 0)
+        area = rect.adjusted(self._theme.px(left), 0, -self._theme.px(_EDGE if last else _PAD), 0)
         if self._view.choosable and index.column() == 0:
-            paint_tick_box(painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
+            paint_tick_box(self._theme, painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
         cell: Cell = index.data(CellRole.CELL)
         match cell:
             case Words():
-                _paint_words(painter, cell, area)
+                _paint_words(self._theme, painter, cell, area)
             case TwoLines():
-                _paint_two_lines(painter, cell, area)
+                _paint_two_lines(self._theme, painter, cell, area)
             case StateMark():
-                paint_chip(painter, STATE_LOOKS[cell.state], _centred(area, chip_size(STATE_LOOKS[cell.state])))
+                paint_chip(
+                    self._theme,
+                    painter,
+                    STATE_LOOKS[cell.state],
+                    _centred(area, chip_size(self._theme, STATE_LOOKS[cell.state])),
+                )
             case LevelMark():
-                _paint_level(painter, cell, area)
+                _paint_level(self._theme, painter, cell, area)
             case Moving():
-                _paint_moving(painter, cell, area)
+                _paint_moving(self._theme, painter, cell, area)
             case Heat():
-                paint_heat(painter, cell, rect)
+                paint_heat(self._theme, painter, cell, rect)
             case Stacked():
-                paint_stacked(painter, cell, area)
+                paint_stacked(self._theme, painter, cell, area)
             case Act() if cell.text:
-                box = button_rect(cell, rect, last=last)
+                box = button_rect(self._theme, cell, rect, last=last)
                 over = hovered and box.contains(self._view.pointer)
-                _paint_button(painter, cell, box, hovered=over)
+                _paint_button(self._theme, painter, cell, box, hovered=over)
         painter.restore()
 
     def _paint_ground(self, painter: QPainter, rect: QRectF, index: Index, *, selected: bool, hovered: bool) -> None:
         if selected or hovered:
-            painter.fillRect(rect, theme.colour("accenttint" if selected else "surface2"))
+            painter.fillRect(rect, self._theme.colour("accenttint" if selected else "surface2"))
         if selected and index.column() == 0:
-            painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), theme.colour("accent"))
+            painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), self._theme.colour("accent"))
         if index.row() < index.model().rowCount() - 1:
-            painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), theme.colour("border"))
+            painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
 
 
-def button_rect(act: Act, cell: QRectF, *, last: bool) -> QRectF:
+def button_rect(theme: Theme, act: Act, cell: QRectF, *, last: bool) -> QRectF:
     """Where the button of a cell stands: at its right edge."""
-    px = theme.active().px
-    width = QFontMetricsF(theme.active().font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
+    px = theme.px
+    width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
     right = cell.right() - px(_EDGE if last else _PAD)
     return QRectF(right - width, cell.center().y() - px(_BUTTON_HEIGHT) / 2, width, px(_BUTTON_HEIGHT))
 
@@ -351,16 +357,16 @@ def _centred(area: QRectF, size: QSize) -> QRectF:
     return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
 
 
-def _paint_level(painter: QPainter, cell: LevelMark, area: QRectF) -> None:
+def _paint_level(theme: Theme, painter: QPainter, cell: LevelMark, area: QRectF) -> None:
     if cell.level is None:
-        _paint_words(painter, Words(cell.words, "text3"), area)
+        _paint_words(theme, painter, Words(cell.words, "text3"), area)
     else:
-        paint_level_badge(painter, cell.level, _centred(area, level_badge_size(cell.level)))
+        paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
 
 
-def _paint_words(painter: QPainter, cell: Words, area: QRectF) -> None:
+def _paint_words(theme: Theme, painter: QPainter, cell: Words, area: QRectF) -> None:
     """One line where it fits, else two; what is longer ends in an ellipsis and is said in full to a screen reader."""
-    font = theme.active().font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
+    font = theme.font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
     metrics = QFontMetricsF(font)
     painter.setFont(font)
     painter.setPen(theme.colour(cell.ink))
@@ -369,7 +375,7 @@ def _paint_words(painter: QPainter, cell: Words, area: QRectF) -> None:
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
         return
     first, rest = _broken(cell.text, metrics, area.width())
-    height = theme.active().line_height(Role.LABEL)
+    height = theme.line_height(Role.LABEL)
     top = area.center().y() - (height if rest else height / 2)
     painter.drawText(QRectF(area.left(), top, area.width(), height), Qt.AlignmentFlag.AlignVCenter | side, first)
     if rest:
@@ -388,11 +394,10 @@ def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
     return first, " ".join(words[count:])
 
 
-def _paint_two_lines(painter: QPainter, cell: TwoLines, area: QRectF) -> None:
+def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLines, area: QRectF) -> None:
     """A long caption takes as many lines as the row is high enough for."""
-    active = theme.active()
-    first, second = active.line_height(Role.LABEL_STRONG), active.line_height(Role.CAPTION)
-    caption = QFontMetricsF(active.font(Role.CAPTION))
+    first, second = theme.line_height(Role.LABEL_STRONG), theme.line_height(Role.CAPTION)
+    caption = QFontMetricsF(theme.font(Role.CAPTION))
     lines: list[str] = []
     rest = cell.second
     room = int((area.height() - first - second) // second)
@@ -402,7 +407,7 @@ def _paint_two_lines(painter: QPainter, cell: TwoLines, area: QRectF) -> None:
     lines += [rest] if rest else []
     top = area.center().y() - (first + second * len(lines)) / 2
     for place, text in enumerate((cell.first, *lines)):
-        font = active.font(Role.CAPTION if place else Role.LABEL_STRONG)
+        font = theme.font(Role.CAPTION if place else Role.LABEL_STRONG)
         painter.setFont(font)
         painter.setPen(theme.colour("text2" if place else "text"))
         shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
@@ -411,31 +416,30 @@ def _paint_two_lines(painter: QPainter, cell: TwoLines, area: QRectF) -> None:
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
 
 
-def _paint_moving(painter: QPainter, cell: Moving, area: QRectF) -> None:
-    active = theme.active()
-    height = active.line_height(Role.LABEL)
+def _paint_moving(theme: Theme, painter: QPainter, cell: Moving, area: QRectF) -> None:
+    height = theme.line_height(Role.LABEL)
     top = area.center().y() - height + 2
-    strong = active.font(Role.LABEL_STRONG)
+    strong = theme.font(Role.LABEL_STRONG)
     painter.setFont(strong)
     painter.setPen(theme.colour("text"))
     line = QRectF(area.left(), top, area.width(), height)
     painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, cell.figures)
     start = QFontMetricsF(strong).horizontalAdvance(cell.figures + " ")
-    painter.setFont(active.font(Role.LABEL))
+    painter.setFont(theme.font(Role.LABEL))
     painter.setPen(theme.colour("text2"))
     more = painter.fontMetrics().elidedText(cell.more, Qt.TextElideMode.ElideRight, int(line.width() - start))
     painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, more)
-    width = min(area.width(), active.px(_BAR_WIDTH))
-    paint_progress(painter, QRectF(area.left(), top + height + 3, width, active.px(6)), cell.share)
+    width = min(area.width(), theme.px(_BAR_WIDTH))
+    paint_progress(theme, painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), cell.share)
 
 
-def _paint_button(painter: QPainter, act: Act, box: QRectF, *, hovered: bool) -> None:
-    colours = theme.active().colours
-    fill: QColor | None = hover_fill(colours.surface, hovered=hovered, pressed=False)
+def _paint_button(theme: Theme, painter: QPainter, act: Act, box: QRectF, *, hovered: bool) -> None:
+    colours = theme.colours
+    fill: QColor | None = hover_fill(theme, colours.surface, hovered=hovered, pressed=False)
     edge: QColor | None = theme.colour("control")
     if act.quiet:
         fill, edge = (theme.colour("sunken"), None) if hovered else (None, None)
     rounded(painter, box, 8, fill, edge)
-    painter.setFont(theme.active().font(Role.LABEL_MEDIUM))
+    painter.setFont(theme.font(Role.LABEL_MEDIUM))
     painter.setPen(QPen(theme.colour("text2" if act.quiet else "text")))
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, act.text)

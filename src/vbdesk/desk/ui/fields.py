@@ -15,11 +15,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import IconView, paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_tick_box, rounded
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 
 class Field(QWidget):
@@ -90,6 +89,7 @@ class LineField(QLineEdit):
     focused = Signal(bool)
 
     def __init__(self, *, icon: str = "", placeholder: str = "") -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setPlaceholderText(placeholder)
         self._lead = IconView(icon, "text2", 16, self) if icon else None
@@ -110,7 +110,7 @@ class LineField(QLineEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        _place_icons(self, self._lead, self._trail)
+        _place_icons(self._theme, self, self._lead, self._trail)
 
 
 class SecretField(QLineEdit):
@@ -137,6 +137,7 @@ class _EyeButton(QCheckBox):
     """Shows and hides the secret."""
 
     def __init__(self, parent: QWidget) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self.setAccessibleName("Show the key")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -146,10 +147,10 @@ class _EyeButton(QCheckBox):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        side = theme.active().px(18)
+        side = self._theme.px(18)
         corner = (self.height() - side) // 2
         name = "eye-off" if self.isChecked() else "eye"
-        paint_icon(painter, name, QRectF(corner, corner, side, side), theme.colour("text2"))
+        paint_icon(painter, name, QRectF(corner, corner, side, side), self._theme.colour("text2"))
         painter.end()
 
 
@@ -157,6 +158,7 @@ class ChoiceField(QComboBox):
     """One of several, with an icon before it."""
 
     def __init__(self, icon: str) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setProperty("leading", True)
         self._lead = IconView(icon, "text2", 16, self)
@@ -166,24 +168,24 @@ class ChoiceField(QComboBox):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        _place_icons(self, self._lead, self._chevron)
+        _place_icons(self._theme, self, self._lead, self._chevron)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
-        room = self.width() - theme.active().px(40 + 32)  # the icons at both ends, as in the style sheet
+        room = self.width() - self._theme.px(40 + 32)  # the icons at both ends, as in the style sheet
         option.currentText = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
-def _place_icons(control: QWidget, lead: IconView | None, trail: IconView) -> None:
-    side = theme.active().px(16)
+def _place_icons(theme: Theme, control: QWidget, lead: IconView | None, trail: IconView) -> None:
+    side = theme.px(16)
     top = (control.height() - side) // 2
     if lead is not None:
-        lead.setGeometry(theme.active().px(13), top, side, side)
-    trail.setGeometry(control.width() - theme.active().px(12) - side, top, side, side)
+        lead.setGeometry(theme.px(13), top, side, side)
+    trail.setGeometry(control.width() - theme.px(12) - side, top, side, side)
 
 
 class TagsField(QWidget):
@@ -196,6 +198,7 @@ class TagsField(QWidget):
     changed = Signal()
 
     def __init__(self, placeholder: str = "") -> None:
+        self._theme = app_theme()
         super().__init__()
         self._tags: list[str] = []
         self._chips: list[_TagChip] = []
@@ -212,7 +215,7 @@ class TagsField(QWidget):
         self._row.setSpacing(8)
         self._row.addWidget(self._edit, 1)
         self.setFocusProxy(self._edit)
-        self.setMinimumHeight(theme.active().px(38))
+        self.setMinimumHeight(self._theme.px(38))
 
     def setAccessibleName(self, name: str) -> None:  # noqa: D102
         super().setAccessibleName(name)
@@ -243,7 +246,7 @@ class TagsField(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()), 8, theme.colour("surface"), theme.colour("control"))
+        rounded(painter, QRectF(self.rect()), 8, self._theme.colour("surface"), self._theme.colour("control"))
         painter.end()
 
     @Slot(str)
@@ -274,6 +277,7 @@ class _TagChip(QWidget):
     """One tag."""
 
     def __init__(self, tag: str) -> None:
+        self._theme = app_theme()
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(9, 3, 9, 3)
@@ -282,7 +286,7 @@ class _TagChip(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()), 6, theme.colour("sunken"))
+        rounded(painter, QRectF(self.rect()), 6, self._theme.colour("sunken"))
         painter.end()
 
 
@@ -290,6 +294,7 @@ class TickBox(QCheckBox):
     """A box to tick, with its words and a caption below them."""
 
     def __init__(self, text: str, caption: str = "") -> None:
+        self._theme = app_theme()
         super().__init__(text)
         self._caption = caption
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -307,31 +312,33 @@ class TickBox(QCheckBox):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        active = theme.active()
-        height = active.line_height(Role.LABEL) + (active.line_height(Role.CAPTION) if self._caption else 0)
-        return QSize(active.px(200), max(active.px(20), height))
+        theme = self._theme
+        height = theme.line_height(Role.LABEL) + (theme.line_height(Role.CAPTION) if self._caption else 0)
+        return QSize(theme.px(200), max(theme.px(20), height))
 
     def hitButton(self, pos: object) -> bool:  # noqa: D102
         return True
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        active = theme.active()
-        side = active.px(20)
+        theme = self._theme
+        side = theme.px(20)
         box = QRectF(0, (self.height() - side) / 2, side, side)
-        paint_tick_box(painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown())
-        self._paint_words(painter, side + active.px(12))
+        paint_tick_box(
+            self._theme, painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown()
+        )
+        self._paint_words(painter, side + theme.px(12))
         painter.end()
 
     def _paint_words(self, painter: QPainter, x: float) -> None:
-        active = theme.active()
-        first = active.line_height(Role.LABEL)
-        total = first + (active.line_height(Role.CAPTION) if self._caption else 0)
+        theme = self._theme
+        first = theme.line_height(Role.LABEL)
+        total = first + (theme.line_height(Role.CAPTION) if self._caption else 0)
         top = (self.height() - total) / 2
-        painter.setFont(active.font(Role.LABEL_MEDIUM))
-        painter.setPen(theme.colour("text" if self.isEnabled() else "text3"))
+        painter.setFont(theme.font(Role.LABEL_MEDIUM))
+        painter.setPen(self._theme.colour("text" if self.isEnabled() else "text3"))
         painter.drawText(QRectF(x, top, self.width() - x, first), Qt.AlignmentFlag.AlignVCenter, self.text())
-        painter.setFont(active.font(Role.CAPTION))
-        painter.setPen(theme.colour("text3"))
+        painter.setFont(theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text3"))
         below = QRectF(x, top + first, self.width() - x, total - first)
         painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)

@@ -5,8 +5,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 from shiboken6 import isValid
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.painting import antialiased
+from vbdesk.desk.ui.theme import app_theme
 
 _OUTSIDE = 4
 _MOVES = {QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.ParentChange}
@@ -16,6 +16,7 @@ class FocusRing(QWidget):
     """An overlay of one window that follows the focus; hidden when a mouse button gave it."""
 
     def __init__(self, window: QWidget) -> None:
+        self._theme = app_theme()
         super().__init__(window)
         self._followed: list[QWidget] = []
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -32,7 +33,7 @@ class FocusRing(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        painter.setPen(QPen(theme.colour("accent"), 2.0))
+        painter.setPen(QPen(self._theme.colour("accent"), 2.0))
         radius = 8.0
         if self._followed and isValid(self._followed[0]):
             radius = float(self._followed[0].property("ringRadius") or 8)

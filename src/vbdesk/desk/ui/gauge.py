@@ -4,14 +4,15 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.theme import app_theme
 
 
 class Gauge(QWidget):
     """A track with the passing range, its limits as ticks and the value as a dot; all places are shares 0..1."""
 
     def __init__(self) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._value: float | None = None
         self._good = (0.0, 1.0)
@@ -26,22 +27,22 @@ class Gauge(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(theme.active().px(180), theme.active().px(20))
+        return QSize(self._theme.px(180), self._theme.px(20))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
         middle, width = self.height() / 2, self.width()
         track = QRectF(0, middle - 3, width, 6)
-        rounded(painter, track, 3, theme.colour("sunken"))
+        rounded(painter, track, 3, self._theme.colour("sunken"))
         low, high = self._good
-        rounded(painter, QRectF(low * width, middle - 3, (high - low) * width, 6), 3, theme.colour("oktint"))
+        rounded(painter, QRectF(low * width, middle - 3, (high - low) * width, 6), 3, self._theme.colour("oktint"))
         for limit in self._limits:
-            painter.fillRect(QRectF(limit * width - 0.75, middle - 7, 1.5, 14), theme.colour("text2"))
+            painter.fillRect(QRectF(limit * width - 0.75, middle - 7, 1.5, 14), self._theme.colour("text2"))
         if self._value is not None:
             x = 5 + min(1.0, max(0.0, self._value)) * (width - 10)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.colour("surface"))
+            painter.setBrush(self._theme.colour("surface"))
             painter.drawEllipse(QPointF(x, middle), 6.5, 6.5)
-            painter.setBrush(theme.colour(self._token))
+            painter.setBrush(self._theme.colour(self._token))
             painter.drawEllipse(QPointF(x, middle), 4.75, 4.75)
         painter.end()

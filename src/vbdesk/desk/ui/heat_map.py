@@ -5,36 +5,35 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.badges import level_word
 from vbdesk.desk.ui.cells import Heat, Stacked
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 _GLYPH, _RADIUS, _INSET = 13, 4, 1.5
 _BAR_HEIGHT, _LEAST_SHARE = 16, 20
 
 
-def glyph_colour(level: Level) -> QColor:
+def glyph_colour(theme: Theme, level: Level) -> QColor:
     """Colour of a level's shape on its heat colour."""
-    colours = theme.active().colours
+    colours = theme.colours
     if level in (Level.NONE, Level.INCONCLUSIVE):
-        return QColor(theme.active().level(level).shape)
+        return QColor(theme.level(level).shape)
     if level is Level.MODERATE:
         return QColor(colours.heat_glyph_moderate)
     return QColor(colours.heat_glyph_elevated if level is Level.ELEVATED else colours.text)
 
 
-def paint_heat(painter: QPainter, cell: Heat, rect: QRectF) -> None:
+def paint_heat(theme: Theme, painter: QPainter, cell: Heat, rect: QRectF) -> None:
     """Paint a cell of a heat map into `rect`, with a gap to its neighbours."""
     box = rect.adjusted(_INSET, _INSET, -_INSET, -_INSET - 1)
-    behind = _paint_ground(painter, cell, box)
-    ink = theme.colour("text2") if cell.level is None else glyph_colour(cell.level)
-    side = theme.active().px(_GLYPH)
+    behind = _paint_ground(theme, painter, cell, box)
+    ink = theme.colour("text2") if cell.level is None else glyph_colour(theme, cell.level)
+    side = theme.px(_GLYPH)
     middle = QRectF(round(box.center().x() - side / 2), round(box.center().y() - side / 2), side, side)
     if cell.figure:
-        painter.setFont(theme.active().font(Role.LABEL_MEDIUM))
+        painter.setFont(theme.font(Role.LABEL_MEDIUM))
         painter.setPen(ink if cell.level in (Level.MODERATE, Level.ELEVATED) else theme.colour("text"))
         words = box if cell.level is None else box.adjusted(side, 0, 0, 0)
         painter.drawText(words, Qt.AlignmentFlag.AlignCenter, cell.figure)
@@ -47,12 +46,12 @@ def paint_heat(painter: QPainter, cell: Heat, rect: QRectF) -> None:
         paint_level(painter, cell.level, middle, ink, behind)
 
 
-def _paint_ground(painter: QPainter, cell: Heat, box: QRectF) -> QColor:
+def _paint_ground(theme: Theme, painter: QPainter, cell: Heat, box: QRectF) -> QColor:
     if cell.level is None:
         fill = theme.colour("accenttint" if cell.strong else "sunken" if cell.text else "surface")
         rounded(painter, box, _RADIUS, fill, theme.colour("accent") if cell.strong else None)
         return fill
-    fill = QColor(theme.active().level(cell.level).heat)
+    fill = QColor(theme.level(cell.level).heat)
     rounded(painter, box, _RADIUS, fill)
     if cell.level is Level.INCONCLUSIVE or cell.strong:
         pen = QPen(theme.colour("text" if cell.strong else "control"), 2.0 if cell.strong else 1.0)
@@ -64,9 +63,9 @@ def _paint_ground(painter: QPainter, cell: Heat, box: QRectF) -> QColor:
     return fill
 
 
-def paint_stacked(painter: QPainter, cell: Stacked, area: QRectF) -> None:
+def paint_stacked(theme: Theme, painter: QPainter, cell: Stacked, area: QRectF) -> None:
     """Paint how many there are of each level, side by side; a part that has room wears the level's shape."""
-    px = theme.active().px
+    px = theme.px
     bar = QRectF(area.left(), area.center().y() - px(_BAR_HEIGHT) / 2, area.width(), px(_BAR_HEIGHT))
     rounded(painter, bar, 2, theme.colour("sunken"))
     x = bar.left()
@@ -75,17 +74,17 @@ def paint_stacked(painter: QPainter, cell: Stacked, area: QRectF) -> None:
         if width <= 0:
             continue
         part = QRectF(x, bar.top(), max(width - 1, 1), bar.height())
-        paint_heat_ground(painter, level, part)
+        paint_heat_ground(theme, painter, level, part)
         side = px(_GLYPH - 2)
         if width >= px(_LEAST_SHARE):
             middle = QRectF(round(part.center().x() - side / 2), round(part.center().y() - side / 2), side, side)
-            paint_level(painter, level, middle, glyph_colour(level), QColor(theme.active().level(level).heat))
+            paint_level(painter, level, middle, glyph_colour(theme, level), QColor(theme.level(level).heat))
         x += width
 
 
-def paint_heat_ground(painter: QPainter, level: Level, part: QRectF) -> None:
+def paint_heat_ground(theme: Theme, painter: QPainter, level: Level, part: QRectF) -> None:
     """The ground of a level; dashed where nothing could be read."""
-    fill = QColor(theme.active().level(level).heat)
+    fill = QColor(theme.level(level).heat)
     painter.fillRect(part, fill)
     if level is Level.INCONCLUSIVE:
         pen = QPen(theme.colour("control"), 1.0, Qt.PenStyle.DashLine)
@@ -111,14 +110,15 @@ class _LegendEntry(QWidget):
     """One level."""
 
     def __init__(self, level: Level) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._level = level
         self.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(level_word(level))
 
     def sizeHint(self) -> QSize:
-        px = theme.active().px
-        words = QFontMetricsF(theme.active().font(Role.CAPTION)).horizontalAdvance(level_word(self._level))
+        px = self._theme.px
+        words = QFontMetricsF(self._theme.font(Role.CAPTION)).horizontalAdvance(level_word(self._level))
         return QSize(round(px(34) + words + 2), px(20))
 
     def minimumSizeHint(self) -> QSize:
@@ -126,10 +126,10 @@ class _LegendEntry(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        px = theme.active().px
-        paint_heat(painter, Heat(level_word(self._level), self._level), QRectF(0, 0, px(28), px(20)))
-        painter.setFont(theme.active().font(Role.CAPTION))
-        painter.setPen(theme.colour("text2"))
+        px = self._theme.px
+        paint_heat(self._theme, painter, Heat(level_word(self._level), self._level), QRectF(0, 0, px(28), px(20)))
+        painter.setFont(self._theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text2"))
         words = QRectF(px(34), 0, self.width() - px(34), self.height())
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, level_word(self._level))
         painter.end()

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.resource_files import resource
 
 
@@ -33,17 +33,17 @@ def pixmap(name: str, size: int, colour: QColor, ratio: float = 1.0) -> QPixmap:
     return _pixmap(name, size, colour.name(QColor.NameFormat.HexRgb), ratio)
 
 
-def application_icon() -> QIcon:
+def application_icon(theme: Theme) -> QIcon:
     """The mark of the application, for the window system."""
     icon = QIcon()
     for size in (16, 24, 32, 48, 64, 128, 256):
-        icon.addPixmap(mark(size))
+        icon.addPixmap(mark(theme, size))
     return icon
 
 
-def mark(size: int, ratio: float = 1.0) -> QPixmap:
+def mark(theme: Theme, size: int, ratio: float = 1.0) -> QPixmap:
     """The mark of the application: bars of a voice on the accent, in its own colours."""
-    colours = theme.active().colours
+    colours = theme.colours
     svg = (
         _source("mark")
         .replace(b"currentColor", colours.accentfill.encode())
@@ -56,6 +56,7 @@ class IconView(QWidget):
     """An icon that stands by itself; decoration beside words, so hidden from assistive technology."""
 
     def __init__(self, name: str, token: str = "text2", size: int = 16, parent: QWidget | None = None) -> None:  # noqa: S107
+        self._theme = app_theme()
         super().__init__(parent)
         self._name, self._token, self._size = name, token, size
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -73,17 +74,17 @@ class IconView(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        side = theme.active().px(self._size)
+        side = self._theme.px(self._size)
         return QSize(side, side)
 
     def paintEvent(self, event: object) -> None:  # noqa: D102
         if not self._name:
             return
         painter = QPainter(self)
-        side = theme.active().px(self._size)
+        side = self._theme.px(self._size)
         rect = QRectF((self.width() - side) / 2, (self.height() - side) / 2, side, side)
         token = self._token if self.isEnabled() else "text3"
-        paint_icon(painter, self._name, rect, theme.colour(token))
+        paint_icon(painter, self._name, rect, self._theme.colour(token))
         painter.end()
 
 

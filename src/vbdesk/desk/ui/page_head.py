@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
+from vbdesk.desk.ui.theme import app_theme
 
 _GAP = 12
 
@@ -14,6 +14,7 @@ class PageHead(QWidget):
 
     def __init__(self, words: QLayout, *controls: QWidget, words_width: int = 300) -> None:
         """`words_width` is what the words need at 100 % text before the controls move below them."""
+        self._theme = app_theme()
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._words_width = words_width
@@ -39,7 +40,7 @@ class PageHead(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
-        needed = theme.active().px(self._words_width) + self._controls.sizeHint().width() + _GAP
+        needed = self._theme.px(self._words_width) + self._controls.sizeHint().width() + _GAP
         narrow = needed > self.width()
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._box.direction() is not direction:

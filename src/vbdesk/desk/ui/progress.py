@@ -4,8 +4,8 @@ from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.theme import Theme, app_theme
 
 _HEIGHT = 6
 
@@ -14,6 +14,7 @@ class ProgressBar(QWidget):
     """A share from 0 to 1."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._name, self._share = name, 0.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -26,15 +27,15 @@ class ProgressBar(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(120, theme.active().px(_HEIGHT))
+        return QSize(120, self._theme.px(_HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        paint_progress(painter, QRectF(self.rect()), self._share)
+        paint_progress(self._theme, painter, QRectF(self.rect()), self._share)
         painter.end()
 
 
-def paint_progress(painter: QPainter, rect: QRectF, share: float) -> None:
+def paint_progress(theme: Theme, painter: QPainter, rect: QRectF, share: float) -> None:
     """Paint a progress bar into `rect`; for item delegates too."""
     radius = rect.height() / 2
     rounded(painter, rect, radius, theme.colour("sunken"))

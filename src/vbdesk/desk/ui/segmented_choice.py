@@ -4,16 +4,16 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class _Option(QAbstractButton):
     """One choice; the chosen one lies on a surface of its own."""
 
     def __init__(self, text: str, icon: str) -> None:
+        self._theme = app_theme()
         super().__init__()
         self._icon = icon
         self.setText(text)
@@ -24,23 +24,23 @@ class _Option(QAbstractButton):
         self.setProperty("ringRadius", 6)
 
     def sizeHint(self) -> QSize:
-        px = theme.active().px
-        width = QFontMetricsF(theme.active().font(Role.LABEL_MEDIUM)).horizontalAdvance(self.text())
+        px = self._theme.px
+        width = QFontMetricsF(self._theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(self.text())
         icon = px(22) if self._icon else 0
         return QSize(round(width + 2 * px(12) + icon), px(28))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
-        px = theme.active().px
+        px = self._theme.px
         if self.isChecked():
-            rounded(painter, QRectF(self.rect()), 6, theme.colour("surface"), theme.colour("border"))
-        ink = theme.colour("text" if self.isChecked() or self.underMouse() else "text2")
+            rounded(painter, QRectF(self.rect()), 6, self._theme.colour("surface"), self._theme.colour("border"))
+        ink = self._theme.colour("text" if self.isChecked() or self.underMouse() else "text2")
         x = px(12)
         if self._icon:
             side = px(14)
             paint_icon(painter, self._icon, QRectF(x, round((self.height() - side) / 2), side, side), ink)
             x += px(22)
-        painter.setFont(theme.active().font(Role.LABEL_MEDIUM))
+        painter.setFont(self._theme.font(Role.LABEL_MEDIUM))
         painter.setPen(ink)
         painter.drawText(QRectF(x, 0, self.width(), self.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
         painter.end()
@@ -62,6 +62,7 @@ class Segment(QWidget):
 
     def __init__(self, name: str, options: list[tuple[str, str, str]], parent: QWidget | None = None) -> None:
         """Make the tray: accessible `name`, and options as (key, words, icon or empty)."""
+        self._theme = app_theme()
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -107,7 +108,7 @@ class Segment(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(painter, QRectF(self.rect()), 8, theme.colour("sunken"))
+        rounded(painter, QRectF(self.rect()), 8, self._theme.colour("sunken"))
         painter.end()
 
     @Slot(int, bool)

@@ -6,8 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from vbdesk.desk.ui import theme
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import TYPE_SCALE
 
 _LEAST_PX = 48
@@ -28,6 +27,7 @@ class Text(QLabel):
         wrap: bool = False,
         parent: QWidget | None = None,
     ) -> None:
+        self._theme = app_theme()
         super().__init__(text, parent)
         self._role = role
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -55,17 +55,17 @@ class Text(QLabel):
             self._fit()
 
     def _fit(self) -> None:
-        font = theme.active().font(self._role)
+        font = self._theme.font(self._role)
         if font != self.font():
             self.setFont(font)
-        self.setMinimumHeight(theme.active().line_height(self._role))
+        self.setMinimumHeight(self._theme.line_height(self._role))
 
 
 class Elided(Text):
     """One line that gives way where room is short; whoever points at it or reads it by ear gets all of it."""
 
     def minimumSizeHint(self) -> QSize:  # noqa: D102
-        return QSize(min(super().sizeHint().width(), theme.active().px(_LEAST_PX)), super().minimumSizeHint().height())
+        return QSize(min(super().sizeHint().width(), self._theme.px(_LEAST_PX)), super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
@@ -80,6 +80,7 @@ class Prompt(QLabel):
     """Text that a person reads aloud: large, with generous lines."""
 
     def __init__(self, role: Role = Role.PROMPT, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
         super().__init__(parent)
         self._role = role
         self._text = ""
@@ -105,13 +106,13 @@ class Prompt(QLabel):
 
     def _fit(self) -> None:
         entry = TYPE_SCALE[self._role]
-        font = theme.active().font(self._role)
+        font = self._theme.font(self._role)
         if font != self.font():
             self.setFont(font)
-        natural = self.fontMetrics().height() / theme.active().scale
+        natural = self.fontMetrics().height() / self._theme.scale
         percent = round(100 * entry.line / natural)
         paragraphs = [escape(part).replace("\n", "<br>") for part in self._text.split("\n\n")]
-        gap = round(entry.size * theme.active().scale / 2)
+        gap = round(entry.size * self._theme.scale / 2)
         html = "".join(f'<p style="margin:0 0 {gap}px 0; line-height:{percent}%">{part}</p>' for part in paragraphs)
         if html != self.text():
             self.setText(html)

@@ -1,7 +1,7 @@
-"""The theme in use: colours, type and measures of the desk, from its tokens.
+"""The theme: colours, fonts and sizes of the desk, from its tokens.
 
-Style sheet, painted widgets and charts read the active theme; when it changes, `Theme.changed` is emitted and every
-widget repaints.
+The application owns one `Theme`. A widget reads it once, at construction; painting functions take it as an argument.
+When the theme changes, it emits `changed` and every widget repaints.
 """
 
 from enum import StrEnum
@@ -27,9 +27,10 @@ from vbdesk.desk.ui.tokens import (
 )
 from vbdesk.resource_files import resource
 
-__all__ = ["Role", "Scheme", "Theme", "active", "colour", "contrast", "install", "mixed"]
+__all__ = ["Role", "Scheme", "Theme", "app_theme", "contrast", "mixed"]
 
 _FONT_CUTS = ("Regular", "Medium", "SemiBold", "Bold")
+_DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
 
 
 class Scheme(StrEnum):
@@ -41,7 +42,7 @@ class Scheme(StrEnum):
 
 
 class Theme(QObject):
-    """The active colours and type; one for the application.
+    """Colours and fonts in use; one for the application.
 
     Signals:
         changed: colours or text size differ from before.
@@ -87,6 +88,10 @@ class Theme(QObject):
         """The text size that was chosen; None where it is the system's."""
         return self._text_size
 
+    def colour(self, token: str) -> QColor:
+        """A colour token by its name."""
+        return QColor(getattr(self.colours, token))
+
     def level(self, level: Level) -> LevelColours:
         """Colours of a level."""
         return (DARK_LEVELS if self._dark else LIGHT_LEVELS)[level]
@@ -126,8 +131,12 @@ class Theme(QObject):
         """Take over what the system has now, in as far as nothing else was chosen."""
         self._refresh()
 
-    def apply(self) -> None:
-        """Give the application its font, palette and style sheet."""
+    def install(self) -> None:
+        """Become the theme of the application: set its font, palette and style sheet."""
+        application = QApplication.instance()
+        for earlier in application.findChildren(Theme, options=_DIRECT) if application else ():
+            earlier.setParent(None)
+        self.setParent(application)
         _load_fonts()
         self._apply()
 
@@ -163,26 +172,17 @@ class Theme(QObject):
         self.changed.emit()
 
 
-_active: Theme | None = None
+def app_theme() -> Theme:
+    """Return the theme that the application owns; call it at construction, not while painting.
 
-
-def install(theme: Theme) -> None:
-    """Make `theme` the one that widgets read, and apply it."""
-    global _active
-    _active = theme
-    theme.apply()
-
-
-def active() -> Theme:
-    """The theme in use."""
-    if _active is None:
-        raise RuntimeError("theme.install() has not been called")
-    return _active
-
-
-def colour(token: str) -> QColor:
-    """A colour token of the active theme by its name."""
-    return QColor(getattr(active().colours, token))
+    Raises:
+        RuntimeError: no theme is installed.
+    """
+    application = QApplication.instance()
+    theme = application.findChild(Theme, options=_DIRECT) if application else None
+    if theme is None:
+        raise RuntimeError("no theme is installed")
+    return theme
 
 
 def mixed(fill: str, towards: str, share: float) -> QColor:

@@ -9,14 +9,13 @@ from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, passphrase_fault
-from vbdesk.desk.ui import theme
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scrolled
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.profiles.profiles import Profile
 
 _COLUMN = 700
@@ -29,6 +28,7 @@ class _KeyPage(QWidget):
     """A title, a sentence, and one card in the middle of the window."""
 
     def __init__(self, name: str, title: str, sentence: str) -> None:
+        self._theme = app_theme()
         super().__init__()
         self.setObjectName("firstStart")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -48,7 +48,7 @@ class _KeyPage(QWidget):
         column.addLayout(self.foot)
         column.addStretch(2)
         centred = QWidget()
-        centred.setMaximumWidth(theme.active().px(_COLUMN))
+        centred.setMaximumWidth(self._theme.px(_COLUMN))
         centred.setLayout(column)
         inner = QWidget()
         across = QHBoxLayout(inner)
@@ -278,5 +278,5 @@ class _Group(Text):
     def _fit(self) -> None:
         super()._fit()
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setPixelSize(theme.active().px(18))
+        font.setPixelSize(self._theme.px(18))
         self.setFont(font)

@@ -14,7 +14,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
-from vbdesk.privacy import for_owner_alone, make_private, write_no_core_files
+from vbdesk.privacy import disable_core_dumps, make_private, owner_only_opener
 
 LOG_NAME = "vbdesk.log"
 CRASH_NAME = "crash.log"
@@ -41,7 +41,7 @@ class LogFile(RotatingFileHandler):
     """The log file, readable for its owner only; a full disk loses lines and prints nothing."""
 
     def _open(self) -> TextIOWrapper:
-        return TextIOWrapper(open(self.baseFilename, "ab", opener=for_owner_alone), encoding=self.encoding)
+        return TextIOWrapper(open(self.baseFilename, "ab", opener=owner_only_opener), encoding=self.encoding)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Ignore write errors: what matters is reported elsewhere."""
@@ -56,13 +56,13 @@ def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
         folder: of the log.
         on_terminal: whether to write to standard error too; not for a command that reports errors in sentences.
     """
-    write_no_core_files()
+    disable_core_dumps()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr) if on_terminal else logging.NullHandler()]
     try:
         make_private(folder)
         handlers.append(LogFile(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
         if not faulthandler.is_enabled():
-            crashes = open(folder / CRASH_NAME, "ab", opener=for_owner_alone)  # noqa: SIM115 - open until the end
+            crashes = open(folder / CRASH_NAME, "ab", opener=owner_only_opener)  # noqa: SIM115 - open until the end
             faulthandler.enable(crashes)
     except OSError:
         pass

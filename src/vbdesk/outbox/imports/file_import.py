@@ -16,7 +16,7 @@ from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.contract.timestamps import at_seconds, parse_timestamp
+from vbdesk.contract.timestamps import from_unix_seconds, parse_timestamp
 from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
@@ -310,7 +310,7 @@ def _target(text: str, default: RecordingTarget, signs: Collection[str]) -> Reco
 
 def _written_at(path: Path) -> datetime:
     """Modification time of a file, to the second: an approximation of the recording time."""
-    return at_seconds(path.stat().st_mtime).replace(microsecond=0)
+    return from_unix_seconds(path.stat().st_mtime).replace(microsecond=0)
 
 
 def _words(error: Exception) -> str:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract import catalog
 from vbdesk.contract.catalog import Sign, SignList
-from vbdesk.privacy import for_owner_alone, make_private
+from vbdesk.privacy import make_private, owner_only_opener
 
 FILE_NAME = "offered-signs.json"
 
@@ -41,7 +41,7 @@ class OfferedSigns:
         answer = SignList(signs=signs.list())
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
-        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             file.write(answer.model_dump_json())
         unfinished.replace(self._path)
         return tuple(answer.signs)

@@ -4,7 +4,6 @@ It only warns: a cold, another microphone or hoarseness change a voice too. Voic
 never stored.
 """
 
-import tomllib
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from vbdesk.capture.encrypted_take import EncryptedFileError, TakeAudio
+from vbdesk.data_files import read_toml
 from vbdesk.outbox.imports.imported_sound import FULL_SCALE
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -59,15 +59,13 @@ class _Background(BaseModel):
 @cache
 def comparison_rules() -> SpeakerComparisonRules:
     """The shipped rules."""
-    return SpeakerComparisonRules.model_validate(
-        tomllib.loads(resource("capture", "speaker_guard.toml").read_text(encoding="utf-8"))
-    )
+    return SpeakerComparisonRules.model_validate(read_toml(resource("capture", "speaker_guard.toml")))
 
 
 @cache
 def background() -> Voice:
     """The mean of many voices, shape (256,); subtracted before two voices are compared."""
-    document = tomllib.loads(resource("capture", "speaker_background.toml").read_text(encoding="utf-8"))
+    document = read_toml(resource("capture", "speaker_background.toml"))
     return np.asarray(_Background.model_validate(document).mean, np.float32)
 
 

@@ -4,7 +4,6 @@ Limits and sentences are data in `resources/check.toml`; the service's limits co
 """
 
 import math
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,11 +20,12 @@ from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_le
 from vbdesk.capture.meter import SILENT_PEAK, overview
 from vbdesk.capture.room_check import silence_advice
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
-from vbdesk.voice.quality import Quality, assess
-from vbdesk.voice.thresholds import quality_rules
+from vbdesk.voice.quality import Quality, assess_quality
+from vbdesk.voice.quality_rules import quality_rules
 
 OVERVIEW_POINTS = 2000
 TRIM_MARGIN_S = 0.5
@@ -148,7 +148,7 @@ def read_check_texts(path: Path) -> CheckTexts:
     Raises:
         pydantic.ValidationError: a text is missing or unknown.
     """
-    return CheckTexts.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    return CheckTexts.model_validate(read_toml(path))
 
 
 @cache
@@ -174,7 +174,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
     progress(RESAMPLED)
     activity = detect_speech(recording)
     progress(SPEECH_FOUND)
-    quality = assess(recording, activity)
+    quality = assess_quality(recording, activity)
     rows = (
         _length(audio.duration_s, texts),
         _speech(quality, texts.speech),

@@ -12,13 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from vbdesk.capture.crash_recovery import Leftovers, find_leftovers
 from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.integrity_check import (
     accept_findings,
@@ -31,6 +32,7 @@ from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import RecordingList
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
@@ -38,6 +40,7 @@ from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule,
 from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
@@ -64,6 +67,8 @@ class Library(RecordingList):
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the upload queue.
         times: the times that the service has confirmed.
+        subject_notes: notes and tags of subjects, and which results were opened.
+        responses: cached answers of the service.
         damaged: operations on takes whose files are damaged.
         erasures: what the service must erase of removed recordings; None unless it runs on this computer.
     """
@@ -95,6 +100,8 @@ class Library(RecordingList):
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
+        self.subject_notes = SubjectNotes(self.store)
+        self.responses = ResponseCache(self.store)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
@@ -152,7 +159,7 @@ class Library(RecordingList):
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             EncryptedFileError, OSError: the take cannot be read; it stays where it is.
         """
-        audio = read_take(path, self.store.key)
+        audio = self.take_audio(path)
         duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
         take_id = new_id()
         if metadata.reference is None:
@@ -176,7 +183,7 @@ class Library(RecordingList):
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
-            UnsupportedFormat: the file is none of the four, or damaged.
+            UnsupportedAudio: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
         content = path.read_bytes()
@@ -421,6 +428,18 @@ class Library(RecordingList):
         """The untrimmed sound of a recording, with its manifest. Raises UnknownTake, EncryptedFileError, OSError."""
         return self._sounds.audio(self.get(take_id))
 
+    def take_audio(self, path: Path) -> TakeAudio:
+        """The sound of a take that the recorder wrote and the library does not have yet."""
+        return read_take(path, self.store.key)
+
+    def leftovers(self) -> Leftovers:
+        """Takes in the recorder's folder that an earlier session left undecided."""
+        return find_leftovers(self.recording_folder, self.store.key)
+
+    def verify_audit(self) -> AuditVerification:
+        """Follow the audit log from its first entry to its last. Raises AuditUnreadable."""
+        return AuditReader(self.store.folder, self.store.key).verify()
+
     def check_sound(self, take_id: str) -> None:
         """Read a sound as it would be sent. Raises UnknownTake, EncryptedFileError, OSError if a part is unreadable."""
         item = self.get(take_id)
@@ -462,10 +481,6 @@ class Library(RecordingList):
                     continue
                 self.store.write_event_of(take_id, {"released": 1})
                 self.store.note(AuditAction.RELEASED, take_id)
-
-    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
-        """The last trajectory of a subject as JSON, and when it was read; None before the first."""
-        return self.store.trajectory(group_id)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after every change, in the thread that made it; returns a function that stops it."""

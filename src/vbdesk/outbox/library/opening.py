@@ -20,7 +20,7 @@ from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import READ_TIMEOUT_S, Vault, VaultError
-from vbdesk.privacy import FILE_MODE, make_private, tighten
+from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 
 LOCK_NAME = "library.lock"
 
@@ -54,7 +54,7 @@ class LockedLibrary(Library):
             LibraryKeyWrong, LibraryUnreadable, OSError: as `Library` does.
         """
         make_private(folder)
-        tighten([folder])  # an earlier release left its permissions to the umask
+        restrict_to_owner([folder])  # an earlier release left its permissions to the umask
         self._held = lock_library(folder)
         self._keyring_refused = False
         try:

@@ -31,6 +31,10 @@ class ResponseCache:
         with self._store.changing_silently() as database:
             database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, read_at, sealed))
 
+    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
+        """The last read of a subject's history as JSON, and when it was read; None before the first."""
+        return self._store.trajectory(group_id)
+
     def trajectories(self) -> dict[str, datetime]:
         """Subjects with a cached trajectory, and when each was read."""
         rows = self._store.rows("SELECT group_id, read_at FROM trajectories")

@@ -15,7 +15,7 @@ from pathlib import Path
 from vbdesk.capture.encrypted_take import sync_folder
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.profiles.vault import Vault, VaultError
-from vbdesk.privacy import for_owner_alone
+from vbdesk.privacy import owner_only_opener
 
 FILE_NAME = "library.mark"
 KEYRING_EVERY_S = 60.0
@@ -53,7 +53,7 @@ class MarkFile:
 
     def _make(self, version: int) -> None:
         unfinished = self._path.with_suffix(".mark.new")
-        with open(unfinished, "wb", opener=for_owner_alone) as file:
+        with open(unfinished, "wb", opener=owner_only_opener) as file:
             file.write(self._content(version))
             file.flush()
             os.fsync(file.fileno())

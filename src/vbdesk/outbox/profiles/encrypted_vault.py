@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from vbdesk.capture.encrypted_take import sync_folder
 from vbdesk.outbox.profiles.vault import VaultFailed, VaultLocked
-from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
+from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
 SECRETS_FILE = "desk-secrets.json"
 _NONCE_BYTES = 12
@@ -138,7 +138,7 @@ class UnlockableVault:
 def write_json_atomically(path: Path, document: dict[str, object]) -> None:
     """Write JSON readable only for its owner; a crash leaves the old or the new file."""
     unfinished = path.with_suffix(".new")
-    with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+    with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
         json.dump(document, file, indent=2)
         file.flush()
         os.fsync(file.fileno())

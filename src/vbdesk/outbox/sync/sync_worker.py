@@ -27,6 +27,7 @@ from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import ClockCheck
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, SyncStatus, connectivity_after
@@ -88,6 +89,7 @@ class SyncWorker:
         plan: Plan = Plan.STANDARD,
         budget: RequestBudget | None = None,
         network: Network | None = None,
+        results: ResultRepository | None = None,
         on_status: Callable[[SyncStatus], None] | None = None,
     ) -> None:
         """Make a sync worker.
@@ -101,6 +103,7 @@ class SyncWorker:
             plan: gives the request limits if there is no `budget`.
             budget: shared with everything else in this program that uses the account.
             network: what the operating system knows; None for a service on this computer.
+            results: where service answers are stored; made if None.
             on_status: called with every new status, in the worker's thread.
         """
         self._library = library
@@ -112,8 +115,9 @@ class SyncWorker:
         self._connection = ServiceConnection(client_factory, self._budget, self._clock, self._on_answer)
         self._planner = Planner(self._clock, self._budget)
         self._measured = MeasuredDurations()
+        results = results or ResultRepository(library, client_factory)
         self._handlers = TaskHandlers(
-            library, self._queue, self._connection, self._planner, self._clock, self._measured
+            library, results, self._queue, self._connection, self._planner, self._clock, self._measured
         )
         self._sleep_watch = SleepWatch(self._clock)
         self._clock_check = ClockCheck(self._clock, library.times)

@@ -39,6 +39,7 @@ from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
+from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import FUTURE
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.error_policy import may_have_been_taken
@@ -83,6 +84,7 @@ class TaskHandlers:
     def __init__(
         self,
         library: Library,
+        results: ResultRepository,
         line: UploadQueue,
         connection: ServiceConnection,
         agenda: Planner,
@@ -90,6 +92,7 @@ class TaskHandlers:
         measured: MeasuredDurations,
     ) -> None:
         self._library = library
+        self._results = results
         self._queue = line
         self._connection = connection
         self._planner = agenda
@@ -163,7 +166,7 @@ class TaskHandlers:
         self._planner.polled(event)
         try:
             with self._connection.requesting(Bucket.POLLING) as client:
-                job = client.jobs.get(self._queue.item(event).job_id or "")
+                job = self._results.reader_of(client).get(self._queue.item(event).job_id or "")
         except NotFound:
             reason = "The service does not know this analysis any more. The recording is kept and can be sent again."
             self._queue.need_attention(event, reason, Fix.TRY_AGAIN)
@@ -182,14 +185,13 @@ class TaskHandlers:
         self._planner.read_subject(group_id, SUBJECT_AGAIN_S)
         try:
             with self._connection.requesting(Bucket.GENERAL) as client:
-                read = client.groups.trajectory(group_id)
+                read = self._results.reader_of(client).trajectory(group_id)
         except NotFound:  # the group was deleted
             self._planner.subject_was_read(group_id)
             return
         if isinstance(read, TrajectoryRunning):
             self._planner.read_subject(group_id, read.retry_after_seconds)
             return
-        self._queue.keep_trajectory(group_id, read.model_dump_json(by_alias=True).encode())
         self._planner.subject_was_read(group_id)
 
     def read_credits(self) -> int:
@@ -378,7 +380,8 @@ class TaskHandlers:
         """A job without its result; cached, so that an interrupted search does not read it again."""
         if job_id not in self._of_others:
             with self._connection.requesting(Bucket.POLLING) as client:
-                self._of_others[job_id] = client.jobs.get(job_id).model_copy(update={"result": None})
+                job = self._results.reader_of(client).get(job_id)
+            self._of_others[job_id] = job.model_copy(update={"result": None})
         return self._of_others[job_id]
 
 

@@ -211,11 +211,6 @@ class UploadQueue:
         )
         return [row["group_id"] for row in rows]
 
-    def keep_trajectory(self, group_id: str, body: bytes) -> None:
-        """Store a subject's trajectory."""
-        with self._store.changing():
-            self._store.keep_trajectory(group_id, body)
-
     def progress(self, event: PendingEvent, sent: int, total: int) -> None:
         """Report the progress of an upload."""
         self._store.report_progress(event.take_id, sent, total)

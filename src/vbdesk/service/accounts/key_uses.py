@@ -1,9 +1,10 @@
 """When API keys were used last: written in the background, so that no request waits for it or fails because of it."""
 
-from vbdesk.service.accounts.service import Account, AccountService
-from vbdesk.service.background_notes import BackgroundNotes
-from vbdesk.service.clock import Clock
-from vbdesk.service.db.session import Database
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.last_used import LastUsedWriter
+from vbdesk.service.ports.identity import Account
 
 RETRY_S = 60.0
 
@@ -14,7 +15,7 @@ class KeyUses:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._clock = clock
         self._accounts = AccountService(clock)
-        self._notes: BackgroundNotes[str] = BackgroundNotes(database, self._accounts.note_uses, "API keys", RETRY_S)
+        self._notes: LastUsedWriter[str] = LastUsedWriter(database, self._accounts.note_uses, "API keys", RETRY_S)
 
     def note(self, account: Account, api_key: str) -> None:
         """Have the key noted as used now, unless it was noted lately. Returns at once and never fails."""

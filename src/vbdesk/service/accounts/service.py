@@ -3,36 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts import credentials, repository
-from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
-from vbdesk.service.errors import NotFound, Unauthorized
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
+from vbdesk.service.kernel.errors import NotFound, Unauthorized
+from vbdesk.service.ports.identity import Account, Credential
 
 NOTED_FOR = timedelta(hours=1)
 """How long a noted use of a key stands before the next is written down."""
-
-
-class Credential(StrEnum):
-    """What a route is opened with."""
-
-    API_KEY = "api_key"
-    SECRET_KEY = "secret_key"  # noqa: S105  (a kind, not a secret)
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Who asks; `key_last_used_at` is that of the API key, where one was shown that was used before."""
-
-    account_id: str
-    plan: Plan
-    key_last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName, SignName
 from vbdesk.contract.errors import ErrorDetail
-from vbdesk.service.errors import NotFound, ValidationFailed
+from vbdesk.service.kernel.errors import NotFound, ValidationFailed
 
 
 def known_model(name: str) -> ModelName:

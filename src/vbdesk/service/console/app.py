@@ -14,11 +14,11 @@ from vbdesk.resource_files import resource
 from vbdesk.service.console import keys_routes, overview_routes, sign_in_routes, webhook_routes
 from vbdesk.service.console.forms import FormRefused
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.visits import SESSION_COOKIE, SignInNeeded
-from vbdesk.service.context import Context
-from vbdesk.service.disk_space import is_disk_full
-from vbdesk.service.errors import NotFound, OutOfSpace, ProcessingFailed, ServiceError
-from vbdesk.service.http.protection import Protected
+from vbdesk.service.console.signed_in import SESSION_COOKIE, SignInNeeded
+from vbdesk.service.http.security_headers import Protected
+from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.errors import NotFound, OutOfSpace, ProcessingFailed, ServiceError
+from vbdesk.service.ports.context import Context
 
 _FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
 

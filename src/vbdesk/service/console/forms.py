@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
 
-from vbdesk.service.errors import InvalidRequest
-from vbdesk.service.secret_box import SecretBox
+from vbdesk.service.kernel.errors import InvalidRequest
+from vbdesk.service.kernel.secret_box import SecretBox
 
 TOKEN_FIELD = "form_token"  # noqa: S105  (a field's name, not a secret)
 

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Response
 
 from vbdesk.service.accounts.service import AccountService, KeyListed
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.visits import CurrentVisit, OwnForm, Visit
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentContext
-from vbdesk.service.errors import NotFound
+from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
+from vbdesk.service.http.guard import CurrentContext
+from vbdesk.service.kernel.errors import NotFound
+from vbdesk.service.ports.context import Context
 
 MAX_NAME_LENGTH = 200
 

@@ -1,4 +1,4 @@
-"""SQL of the console's sessions, and of an account's use."""
+"""SQL of an account's use."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -7,50 +7,8 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobType
-from vbdesk.service.db.accounts import ACTIVE, accounts
-from vbdesk.service.db.console import console_sessions
-from vbdesk.service.db.credits import credit_entries
-from vbdesk.service.db.jobs import jobs
-
-
-def insert_session(connection: Connection, token_hash: bytes, account_id: str, now: datetime) -> None:
-    """Store a session that begins now."""
-    connection.execute(
-        sa.insert(console_sessions).values(
-            token_hash=token_hash, account_id=account_id, created_at=now, last_seen_at=now
-        )
-    )
-
-
-def find_session(connection: Connection, token_hash: bytes, begun_after: datetime) -> Row[str, str, datetime] | None:
-    """`(account_id, plan, last_seen_at)` of a session that is not too old, of an active account."""
-    query = (
-        sa.select(accounts.c.account_id, accounts.c.plan, console_sessions.c.last_seen_at)
-        .join_from(console_sessions, accounts)
-        .where(
-            console_sessions.c.token_hash == token_hash,
-            accounts.c.state == ACTIVE,
-            console_sessions.c.created_at > begun_after,
-        )
-    )
-    return connection.execute(query).one_or_none()
-
-
-def touch_session(connection: Connection, token_hash: bytes, now: datetime) -> None:
-    """Note that the session is being used."""
-    mine = console_sessions.c.token_hash == token_hash
-    connection.execute(sa.update(console_sessions).where(mine).values(last_seen_at=now))
-
-
-def delete_session(connection: Connection, token_hash: bytes) -> None:
-    """Forget a session."""
-    connection.execute(sa.delete(console_sessions).where(console_sessions.c.token_hash == token_hash))
-
-
-def delete_past_sessions(connection: Connection, begun_before: datetime, seen_before: datetime) -> None:
-    """Forget sessions that are over."""
-    over = (console_sessions.c.created_at <= begun_before) | (console_sessions.c.last_seen_at <= seen_before)
-    connection.execute(sa.delete(console_sessions).where(over))
+from vbdesk.service.kernel.db.credits import credit_entries
+from vbdesk.service.kernel.db.jobs import jobs
 
 
 def list_use(

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from vbdesk.service.accounts.service import Credential
+from vbdesk.service.accounts.sessions import SessionService
 from vbdesk.service.console.forms import Cookie, FormRefused, check_token, form_token, new_visit, read_form
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.sessions import SessionService
-from vbdesk.service.console.visits import SESSION_COOKIE, CurrentVisit, OwnForm
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentContext, authenticate
-from vbdesk.service.errors import RateLimited, ServiceError, Unauthorized
+from vbdesk.service.console.signed_in import SESSION_COOKIE, CurrentVisit, OwnForm
+from vbdesk.service.http.guard import CurrentContext, authenticate
+from vbdesk.service.kernel.errors import RateLimited, ServiceError, Unauthorized
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Credential
 
 _VISITOR_COOKIE = Cookie("vbdesk-visitor")
 """Ties the sign-in form to the browser. Another cookie than the session's, which a page may be asked for without."""

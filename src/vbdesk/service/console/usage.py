@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.accounts.service import Account
 from vbdesk.service.console import repository
-from vbdesk.service.context import Context
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 
 DAYS = 30
 

@@ -10,13 +10,13 @@ from starlette.concurrency import run_in_threadpool
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.visits import CurrentVisit, OwnForm, Visit
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentContext
-from vbdesk.service.errors import Conflict, NotFound
-from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
+from vbdesk.service.http.guard import CurrentContext
+from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks import setup
-from vbdesk.service.webhooks.guard import AddressRefused
+from vbdesk.service.webhooks.service import WebhookService
 
 DELIVERIES_ON_A_PAGE = 20
 
@@ -60,7 +60,7 @@ async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnF
 def ask_before_removing(visit: CurrentVisit, context: CurrentContext) -> Response:
     """Ask whether the webhook is to be removed."""
     with context.database.reading() as connection:
-        webhook = webhooks_of(context).current(connection, visit.account.account_id)
+        webhook = WebhookService.of(context).current(connection, visit.account.account_id)
     if webhook is None:
         raise NotFound("There is no webhook to remove.")
     return page("webhook_remove.html", visit=visit, here="webhook", webhook=webhook)
@@ -70,7 +70,7 @@ def ask_before_removing(visit: CurrentVisit, context: CurrentContext) -> Respons
 def remove_webhook(visit: CurrentVisit, context: CurrentContext, _fields: OwnForm) -> Response:
     """Report nothing more."""
     with context.database.writing() as connection:
-        webhooks_of(context).remove(connection, visit.account.account_id)
+        WebhookService.of(context).remove(connection, visit.account.account_id)
     return go_to("/webhook", "webhook-removed")
 
 
@@ -79,7 +79,7 @@ def redeliver(delivery_id: UUID, visit: CurrentVisit, context: CurrentContext, _
     """Begin a delivery anew."""
     try:
         with context.database.writing() as connection:
-            webhooks_of(context).redeliver(connection, visit.account.account_id, str(delivery_id))
+            WebhookService.of(context).redeliver(connection, visit.account.account_id, str(delivery_id))
     except Conflict as refusal:
         return _webhook_page(visit, context, 409, error=refusal.message)
     return go_to("/webhook", "redelivering")
@@ -88,7 +88,7 @@ def redeliver(delivery_id: UUID, visit: CurrentVisit, context: CurrentContext, _
 def _webhook_page(
     visit: Visit, context: Context, status: int = 200, *, before: str | None = None, **values: Any
 ) -> Response:
-    webhooks, account_id = webhooks_of(context), visit.account.account_id
+    webhooks, account_id = WebhookService.of(context), visit.account.account_id
     with context.database.reading() as connection:
         webhook = webhooks.current(connection, account_id)
         deliveries = webhooks.list_deliveries(connection, account_id, before, DELIVERIES_ON_A_PAGE + 1)

@@ -1,15 +1,13 @@
 """SQL of the credit ledger."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.db.credits import credit_balances, credit_entries
-from vbdesk.service.db.facts import CreditsMoved, tell
+from vbdesk.service.kernel.db.credits import Ledger, credit_balances, credit_entries
+from vbdesk.service.kernel.db.events import CreditsMoved, publish
 
 
 def balance(connection: Connection, account_id: str) -> int | None:
@@ -51,20 +49,7 @@ def append(
             created_at=created_at,
         )
     )
-    tell(connection, CreditsMoved(kind, amount))
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What the ledger adds up to.
-
-    Attributes:
-        moved: tokens by kind of entry.
-        mismatch: all balances together less the sum of what changed them; anything but 0 is a fault.
-    """
-
-    moved: Mapping[str, int]
-    mismatch: int
+    publish(connection, CreditsMoved(kind, amount))
 
 
 def read_ledger(connection: Connection) -> Ledger:

@@ -1,13 +1,17 @@
 """Credits: granted by the operator, held at submit, captured when done, released when not."""
 
-from sqlalchemy import Connection
+from typing import Any
 
-from vbdesk.service.clock import Clock
+from sqlalchemy import Connection, Row
+
+from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.credits import repository
-from vbdesk.service.errors import InsufficientCredits, NotFound
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.errors import InsufficientCredits, NotFound
+from vbdesk.service.ports.job_events import JobSubscriber
 
 
-class CreditsService:
+class CreditsService(JobSubscriber):
     """Rules of the ledger. Every method works in the caller's transaction, so money moves exactly when the job does."""
 
     def __init__(self, clock: Clock) -> None:
@@ -47,6 +51,10 @@ class CreditsService:
     def release(self, connection: Connection, job_id: str) -> bool:
         """Give back what the job held; False when it was settled before."""
         return self._settle(connection, job_id, captured=False)
+
+    def job_ended(self, connection: Connection, job: Row[Any], status: JobStatus) -> None:
+        """Capture what a finished job held; release what another held."""
+        self._settle(connection, job.job_id, captured=status is JobStatus.DONE)
 
     def _settle(self, connection: Connection, job_id: str, *, captured: bool) -> bool:
         held = repository.find_open_hold(connection, job_id)

@@ -12,19 +12,18 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 import sqlalchemy as sa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Connection
 
-from vbdesk.service.db.encryption import data_keys, encryption_state
-from vbdesk.service.db.schema import schema_floor
-from vbdesk.service.db.session import Database
-from vbdesk.service.db.upsert import insert_into
-from vbdesk.service.encryption.columns import PREFIX
-from vbdesk.service.encryption.keys import NO_KEY, EncryptionKey, EncryptionKeys, KeyUnusable
+from vbdesk.service.encryption.keys import EncryptionKey, EncryptionKeys, KeyUnusable
+from vbdesk.service.kernel.db.encryption import data_keys, encryption_state
+from vbdesk.service.kernel.db.schema import schema_floor
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.encrypted_text import NO_KEY, PREFIX
 
 KEY_ID_BYTES = 8
 NONCE_BYTES = 12
@@ -50,41 +49,33 @@ class _DataKey:
     files: AESGCM
 
 
-class Keys(Protocol):
-    """What encrypts and decrypts."""
-
-    def encrypt_text(self, text: str, purpose: str) -> str:
-        """`text` encrypted for a column, which its `purpose` names."""
-        ...
-
-    def decrypt_text(self, stored: str, purpose: str) -> str:
-        """What `encrypt_text` made for the same purpose. Raises Damaged."""
-        ...
-
-    def wrap(self, file_key: bytes) -> bytes:
-        """A file's own key, encrypted: `WRAPPED_BYTES` bytes."""
-        ...
-
-    def unwrap(self, wrapped: bytes) -> bytes:
-        """What `wrap` was given. Raises Damaged."""
-        ...
-
-
 class DataKeys:
-    """Encrypts and decrypts with the data keys of one database. Safe to use from several threads."""
+    """Encrypts and decrypts with the data keys of one database. Safe to use from several threads.
 
-    def __init__(self, database: Database, keys: EncryptionKeys) -> None:
-        """Read what the database has. `open_data_keys` is the way to make one."""
+    The first use asks for the key-encryption keys and reads the database. Every method may then raise KeyUnusable.
+    """
+
+    def __init__(self, database: Database, find_keys: Callable[[], EncryptionKeys]) -> None:
         self._database = database
-        self._keys = keys
+        self._find_keys = find_keys
+        self._keys: EncryptionKeys = ()
         self._lock = threading.Lock()
         self._by_id: dict[bytes, _DataKey] = {}
-        self._newest = self._load()
+        self._newest: _DataKey | None = None
+
+    def open(self) -> _DataKey:
+        """Read the data keys unless that was done; the newest. Raises KeyUnusable."""
+        if self._newest is None:
+            with self._lock:
+                if self._newest is None:
+                    self._keys = self._find_keys()
+                    self._newest = self._load()
+        return self._newest
 
     def encrypt_text(self, text: str, purpose: str) -> str:
         """`text` encrypted for a column, which its `purpose` names."""
         nonce = os.urandom(NONCE_BYTES)
-        key = self._newest
+        key = self.open()
         encrypted = key.texts.encrypt(nonce, text.encode(), purpose.encode())
         return PREFIX + base64.b64encode(key.key_id + nonce + encrypted).decode("ascii")
 
@@ -101,7 +92,7 @@ class DataKeys:
     def wrap(self, file_key: bytes) -> bytes:
         """A file's own key, encrypted: `WRAPPED_BYTES` bytes."""
         nonce = os.urandom(NONCE_BYTES)
-        key = self._newest
+        key = self.open()
         return key.key_id + nonce + key.files.encrypt(nonce, file_key, None)
 
     def unwrap(self, wrapped: bytes) -> bytes:
@@ -113,6 +104,7 @@ class DataKeys:
             raise Damaged("The key of a stored file cannot be decrypted.") from None
 
     def _find(self, key_id: bytes) -> _DataKey:
+        self.open()
         if key_id not in self._by_id:
             with self._lock:
                 self._newest = self._load()  # another process may have made one
@@ -151,7 +143,9 @@ def open_data_keys(database: Database, keys: EncryptionKeys, now: Callable[[], d
         _begin(database, keys[0], now())
     if not keys:
         raise KeyUnusable(f"{NO_KEY} Nothing was changed.")
-    return DataKeys(database, keys)
+    opened = DataKeys(database, lambda: keys)
+    opened.open()
+    return opened
 
 
 def rewrap(database: Database, keys: EncryptionKeys, now: datetime) -> int:

@@ -16,7 +16,8 @@ from typing import BinaryIO
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from vbdesk.service.encryption.data_keys import DATA_KEY_BYTES, TAG_BYTES, WRAPPED_BYTES, Damaged, Keys
+from vbdesk.service.encryption.data_keys import DATA_KEY_BYTES, TAG_BYTES, WRAPPED_BYTES, Damaged
+from vbdesk.service.kernel.encrypted_text import Keys
 
 MAGIC = b"\x93VBENC1\n"
 HEADER_BYTES = len(MAGIC) + WRAPPED_BYTES

@@ -15,20 +15,17 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import sqlalchemy as sa
 
 from vbdesk.privacy import FILE_MODE
-
-if TYPE_CHECKING:
-    from vbdesk.service.settings import Settings
+from vbdesk.service.kernel.encrypted_text import KEY_WAYS
+from vbdesk.service.kernel.settings import Settings
 
 KEY_BYTES = 32
 COMMAND_LIMIT_S = 60.0
 MOST_KEYS = 20
-WAYS = "--key-stdin, key_file or key_command"
-NO_KEY = f"The data of this service is encrypted, and no key was given: give it by {WAYS}."
 _LINE = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _NAMING = b"name of the key"
 _LONGEST = MOST_KEYS * 100
@@ -69,7 +66,7 @@ def read_stdin(stream: TextIO) -> EncryptionKeys:
     return _parsed(stream.read(_LONGEST + 1), "Standard input")
 
 
-def find_keys(settings: "Settings", given: EncryptionKeys = ()) -> EncryptionKeys:
+def find_keys(settings: Settings, given: EncryptionKeys = ()) -> EncryptionKeys:
     """The keys of a process: those `given` to it, or else those that the settings name; none without either.
 
     Raises:
@@ -77,7 +74,7 @@ def find_keys(settings: "Settings", given: EncryptionKeys = ()) -> EncryptionKey
     """
     places = [bool(given), settings.key_file is not None, settings.key_command is not None]
     if sum(places) > 1:
-        raise KeyUnusable(f"Give the encryption key in one way only: by {WAYS}.")
+        raise KeyUnusable(f"Give the encryption key in one way only: by {KEY_WAYS}.")
     if given:
         return given
     if settings.key_file is not None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from vbdesk.service.encryption.columns import KeyMissing
-from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.file_format import (
     MAGIC,
     DecryptingReader,
@@ -19,7 +17,7 @@ from vbdesk.service.encryption.file_format import (
     destroy_key,
     is_encrypted_file,
 )
-from vbdesk.service.encryption.keys import NO_KEY
+from vbdesk.service.kernel.encrypted_text import NO_KEY, KeyMissing, Keys
 
 _COPY_BYTES = 1024 * 1024
 

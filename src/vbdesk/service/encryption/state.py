@@ -4,13 +4,14 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 
-from vbdesk.service.db.session import Database
-from vbdesk.service.encryption.columns import data_keys_of, use_data_keys
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted, open_data_keys
-from vbdesk.service.encryption.existing_data import completed_at
-from vbdesk.service.encryption.keys import NO_KEY, EncryptionKeys, KeyUnusable, find_keys
-from vbdesk.service.settings import Settings
+from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable, find_keys
+from vbdesk.service.encryption.progress import completed_at
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.encrypted_text import NO_KEY, data_keys_of, use_data_keys
+from vbdesk.service.kernel.settings import Settings
 
 
 class EncryptionState(StrEnum):
@@ -67,8 +68,8 @@ def open_encryption(
 def require_key(database: Database) -> None:
     """See that what is written now can be encrypted, if the database is. Raises KeyUnusable."""
     keys = data_keys_of(database.engine)
-    if isinstance(keys, KeysWhenNeeded):
-        keys.opened()
+    if isinstance(keys, DataKeys):
+        keys.open()
     elif keys is None and is_encrypted(database):
         raise KeyUnusable(NO_KEY)
 
@@ -84,38 +85,8 @@ def unlock(settings: Settings, database: Database, given: EncryptionKeys) -> Non
     """
     if not is_encrypted(database):
         return
-    if given:
-        use_data_keys(database.engine, DataKeys(database, find_keys(settings, given)))
-    elif settings.key_file is not None or settings.key_command is not None:
-        use_data_keys(database.engine, KeysWhenNeeded(settings, database))
-
-
-class KeysWhenNeeded:
-    """Data keys that are opened at their first use. Every method may raise KeyUnusable."""
-
-    def __init__(self, settings: Settings, database: Database) -> None:
-        self._settings = settings
-        self._database = database
-        self._keys: DataKeys | None = None
-
-    def opened(self) -> DataKeys:
-        """The data keys."""
-        if self._keys is None:
-            self._keys = DataKeys(self._database, find_keys(self._settings))
-        return self._keys
-
-    def encrypt_text(self, text: str, purpose: str) -> str:
-        """See DataKeys."""
-        return self.opened().encrypt_text(text, purpose)
-
-    def decrypt_text(self, stored: str, purpose: str) -> str:
-        """See DataKeys."""
-        return self.opened().decrypt_text(stored, purpose)
-
-    def wrap(self, file_key: bytes) -> bytes:
-        """See DataKeys."""
-        return self.opened().wrap(file_key)
-
-    def unwrap(self, wrapped: bytes) -> bytes:
-        """See DataKeys."""
-        return self.opened().unwrap(wrapped)
+    if given or settings.key_file is not None or settings.key_command is not None:
+        keys = DataKeys(database, partial(find_keys, settings, given))
+        if given:
+            keys.open()
+        use_data_keys(database.engine, keys)

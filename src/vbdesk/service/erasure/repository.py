@@ -7,16 +7,14 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.service.db.accounts import DELETED, DELETING, accounts, api_keys
-from vbdesk.service.db.console import console_sessions
-from vbdesk.service.db.erasures import erasures
-from vbdesk.service.db.groups import cohort_snapshots, groups, memberships
-from vbdesk.service.db.jobs import idempotency_keys, job_days, jobs
-from vbdesk.service.db.stores import erased_objects, quarantined_objects
-from vbdesk.service.db.uploads import uploads
-from vbdesk.service.db.upsert import insert_into
-from vbdesk.service.db.webhooks import account_webhooks, webhook_deliveries
 from vbdesk.service.jobs.repository import AnyRow
+from vbdesk.service.kernel.db.accounts import DELETED, DELETING, accounts, api_keys
+from vbdesk.service.kernel.db.console import console_sessions
+from vbdesk.service.kernel.db.erasures import erasures
+from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
+from vbdesk.service.kernel.db.jobs import idempotency_keys, job_days, jobs
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
 
 _KEPT_OF_A_JOB = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
 
@@ -42,11 +40,6 @@ def list_uploads(connection: Connection, account_id: str, upload_refs: Collectio
         uploads.c.upload_ref.in_(upload_refs), uploads.c.account_id == account_id
     )
     return list(connection.execute(query).scalars())
-
-
-def list_owed(connection: Connection) -> list[str]:
-    """Every object that erasures still have to remove, or to keep from being put again."""
-    return list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
 
 
 def list_group_jobs(connection: Connection, group_key: str) -> Sequence[AnyRow]:
@@ -150,26 +143,6 @@ def add_erased_jobs(connection: Connection, account_id: str, count: int) -> None
 def delete_uploads(connection: Connection, upload_refs: Collection[str]) -> None:
     """Forget the uploads."""
     connection.execute(sa.delete(uploads).where(uploads.c.upload_ref.in_(upload_refs)))
-
-
-def owe_removal(connection: Connection, object_keys: Collection[str], erased_at: datetime) -> None:
-    """Remember objects that must go, until they are gone."""
-    for key in object_keys:
-        insert = insert_into(connection, erased_objects).values(object_key=key, erased_at=erased_at)
-        connection.execute(insert.on_conflict_do_nothing())
-
-
-def list_owed_later(connection: Connection, object_keys: Collection[str], now: datetime) -> set[str]:
-    """Which of these objects are owed beyond this moment, since something may still be put to their addresses."""
-    later = erased_objects.c.object_key.in_(object_keys) & (erased_objects.c.erased_at > now)
-    return set(connection.execute(sa.select(erased_objects.c.object_key).where(later)).scalars())
-
-
-def forget_removed(connection: Connection, object_keys: Collection[str], now: datetime) -> None:
-    """Forget objects that are gone, except where a file may still be put to an address that was signed before."""
-    still_open = erased_objects.c.erased_at > now
-    connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key.in_(object_keys), ~still_open))
-    connection.execute(sa.delete(quarantined_objects).where(quarantined_objects.c.object_key.in_(object_keys)))
 
 
 def forget_in_snapshot(connection: Connection, account_id: str, group_keys: Collection[str]) -> None:

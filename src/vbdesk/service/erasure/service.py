@@ -10,19 +10,20 @@ from sqlalchemy import Connection
 from vbdesk.contract.ids import new_id
 from vbdesk.service.accounts import repository as accounts
 from vbdesk.service.accounts.credentials import NO_HASH
-from vbdesk.service.clock import Clock
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.accounts import DELETED, DELETING
-from vbdesk.service.db.session import Database
 from vbdesk.service.erasure import repository
-from vbdesk.service.errors import Conflict, NotFound
 from vbdesk.service.groups import repository as groups
+from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.jobs import repository as jobs
-from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.jobs.orphans import SweptStore
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
-from vbdesk.service.jobs.retention import remove_erased_audio
 from vbdesk.service.jobs.service import AUDIO_FOLDER
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.accounts import DELETED, DELETING
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.maintenance.orphans import SweptStore
+from vbdesk.service.maintenance.retention import remove_erased_audio
+from vbdesk.service.storage import removals
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.storage.withdrawal import is_withdrawn, withdraw
@@ -74,10 +75,10 @@ class Eraser:
     addresses of uploads are withdrawn, and remembered until they have ended.
     """
 
-    def __init__(self, database: Database, storage: ObjectStore, lifecycle: JobLifecycle, clock: Clock) -> None:
+    def __init__(self, database: Database, storage: ObjectStore, histories: GroupHistories, clock: Clock) -> None:
         self._database = database
         self._storage = storage
-        self._lifecycle = lifecycle
+        self._histories = histories
         self._credits = CreditsService(clock)
         self._clock = clock
 
@@ -209,7 +210,7 @@ class Eraser:
             # by their names, since the rows have forgotten the recordings after the first time
             keys.update(f"{AUDIO_FOLDER}/{row.job_id}" for row in found)
             jobs.forget_audio(connection, [row.job_id for row in found])
-            repository.owe_removal(connection, keys - set(map(upload_key, uploads)), self._clock.now())
+            removals.owe_removal(connection, keys - set(map(upload_key, uploads)), self._clock.now())
             self._delete_uploads(connection, sorted(uploads))
             return len(found), sorted({*keys, *map(upload_key, uploads)})
 
@@ -226,7 +227,7 @@ class Eraser:
     def count_left(self) -> int:
         """How many recordings and uploads of all erasures are still stored, since the store did not let them go."""
         with self._database.reading() as connection:
-            owed = repository.list_owed(connection)
+            owed = removals.list_owed(connection)
         return sum(self._storage.exists(key) and not is_withdrawn(self._storage, key) for key in owed)
 
     def _erase(
@@ -242,7 +243,7 @@ class Eraser:
             groups.touch_history(connection, group_key)
             groups.touch(connection, group_key, now)
         repository.forget_in_snapshot(connection, account_id, concerned)
-        self._lifecycle.settle(connection, concerned)  # analyses may have waited for one that is gone
+        self._histories.settle(connection, concerned)  # analyses may have waited for one that is gone
         erasure = Erasure(new_id(), account_id, kind, len(job_ids), now)
         repository.insert(
             connection,
@@ -261,7 +262,7 @@ class Eraser:
         for job_id in job_ids:
             self._credits.release(connection, job_id)
         count = repository.delete_jobs(connection, job_ids)
-        repository.owe_removal(connection, [row.audio_key for row in found if row.audio_key], self._clock.now())
+        removals.owe_removal(connection, [row.audio_key for row in found if row.audio_key], self._clock.now())
         self._delete_uploads(connection, [row.upload_ref for row in found if row.upload_ref])
         return count
 
@@ -273,7 +274,7 @@ class Eraser:
         for upload_ref in upload_refs:
             ends_at = ends.get(upload_ref, now)
             owed_until = ends_at + PUT_LASTS if ends_at >= now else now
-            repository.owe_removal(connection, [upload_key(upload_ref)], owed_until)
+            removals.owe_removal(connection, [upload_key(upload_ref)], owed_until)
 
     def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
         self._database.scrub()
@@ -287,7 +288,7 @@ class Eraser:
         """
         removed: list[str] = []
         with self._database.reading() as connection:
-            signed = repository.list_owed_later(connection, objects, self._clock.now())
+            signed = removals.list_owed_later(connection, objects, self._clock.now())
         for key in objects:
             try:
                 (withdraw if key in signed else delete_everywhere)(self._storage, key)
@@ -297,7 +298,7 @@ class Eraser:
                 break
             removed.append(key)
         with self._database.writing() as connection:
-            repository.forget_removed(connection, removed, self._clock.now())
+            removals.forget_removed(connection, removed, self._clock.now())
 
 
 def _objects_of(found: Sequence[AnyRow]) -> list[str]:

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import JobStatus
-from vbdesk.service.db.groups import group_states, groups, memberships
-from vbdesk.service.db.jobs import jobs
-from vbdesk.service.db.upsert import insert_into
-from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
+from vbdesk.service.kernel.db.groups import group_states, groups, memberships
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.paging import Page
 
 _DONE = jobs.c.status == JobStatus.DONE.value
 _LISTED = tuple(jobs.c[name] for name in GroupJobItem.model_fields)

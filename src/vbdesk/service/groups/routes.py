@@ -21,21 +21,21 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
-from vbdesk.longitudinal import only_signs
+from vbdesk.longitudinal import select_signs
 from vbdesk.longitudinal.parameters import Parameters
-from vbdesk.service.accounts.service import Account
 from vbdesk.service.catalog.service import require_sign
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.errors import InvalidRequest, NotFound
 from vbdesk.service.groups import repository
+from vbdesk.service.groups.computed_states import StateKind, states_of
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
-from vbdesk.service.groups.states import StateKind, states_of
-from vbdesk.service.http.bare_plus import with_plus
-from vbdesk.service.http.description import refusals
-from vbdesk.service.http.paging import PageNumber
-from vbdesk.service.jobs.wiring import lifecycle_of
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
+from vbdesk.service.http.json_body import json_body
+from vbdesk.service.http.openapi_parts import refusals
+from vbdesk.service.http.unescaped_plus import with_plus
+from vbdesk.service.kernel.errors import InvalidRequest, NotFound
+from vbdesk.service.kernel.paging import PageNumber
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 
 RECOMPUTE_WAIT_S = 0.2
 RETRY_AFTER_S = 2
@@ -58,34 +58,43 @@ CurrentGroup = Annotated[Any, Depends(_given_group)]
 """The group as it was when the request was let in; for reading, which need not ask for it again."""
 
 
-router = guarded_router(Bucket.GENERAL)
-group_router = guarded_router(Bucket.GENERAL, check=_group_exists)
+GENERAL = guard(Bucket.GENERAL)
+router = APIRouter()
+OF_GROUP = guard(Bucket.GENERAL, check=_group_exists)
+group_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
 ROUTERS: tuple[APIRouter, ...] = (router, group_router)
 
 FilterStatus = Annotated[Literal["queued", "running", "done", "failed", "timed-out"] | None, Query(alias="status")]
 
 
-@router.post("/v2/groups", status_code=201, responses=refusals(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT))
-def create_group(body: GroupCreate, account: CurrentAccount, context: CurrentContext) -> GroupCreated:
+@router.post(
+    "/v2/groups",
+    status_code=201,
+    responses=refusals(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT),
+    dependencies=GENERAL,
+)
+def create_group(
+    body: Annotated[GroupCreate, json_body(GroupCreate)], account: CurrentAccount, context: CurrentContext
+) -> GroupCreated:
     """Create an empty group; 409 if the id is taken, 400 if it breaks the id rules."""
     with context.database.writing() as connection:
-        return _groups(context).create(connection, account, body.group_id)
+        return GroupService.of(context).create(connection, account, body.group_id)
 
 
-@router.get("/v2/groups")
+@router.get("/v2/groups", dependencies=GENERAL)
 def list_groups(account: CurrentAccount, context: CurrentContext, page: PageNumber = 0) -> GroupList:
     """One page of groups, newest first."""
     with context.database.reading() as connection:
-        return _groups(context).list_groups(connection, account, page)
+        return GroupService.of(context).list_groups(connection, account, page)
 
 
-@group_router.delete("/v2/groups/{group_id}")
+@group_router.delete("/v2/groups/{group_id}", dependencies=OF_GROUP)
 def delete_group(group_id: str, account: CurrentAccount, context: CurrentContext) -> GroupDeleted:
     """Remove the group and what was computed from it; its jobs stay readable."""
-    return context.database.write(lambda connection: _groups(context).delete(connection, account, group_id))
+    return context.database.write(lambda connection: GroupService.of(context).delete(connection, account, group_id))
 
 
-@group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
+@group_router.get("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=OF_GROUP)
 def list_group_jobs(
     group_id: str,
     group: CurrentGroup,
@@ -98,24 +107,28 @@ def list_group_jobs(
     """One page of the group's jobs in the order of their recordings; bounds on recording time are inclusive."""
     wanted = JobFilter(_moment("from", recorded_from), _moment("to", recorded_to), status and JobStatus(status))
     with context.database.reading() as connection:
-        return _groups(context).list_jobs(connection, group, wanted, page)
+        return GroupService.of(context).list_jobs(connection, group, wanted, page)
 
 
-@group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST))
-def add_jobs(group_id: str, body: AddJobs, account: CurrentAccount, context: CurrentContext) -> JobsAdded:
+@group_router.post("/v2/groups/{group_id}/jobs", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=OF_GROUP)
+def add_jobs(
+    group_id: str, body: Annotated[AddJobs, json_body(AddJobs)], account: CurrentAccount, context: CurrentContext
+) -> JobsAdded:
     """Put existing jobs into the group; each id lands in exactly one of added, skipped, not_found."""
     return context.database.write(
-        lambda connection: _groups(context).add_jobs(connection, account, group_id, body.job_ids)
+        lambda connection: GroupService.of(context).add_jobs(connection, account, group_id, body.job_ids)
     )
 
 
-@group_router.delete("/v2/groups/{group_id}/jobs/{job_id}")
+@group_router.delete("/v2/groups/{group_id}/jobs/{job_id}", dependencies=OF_GROUP)
 def remove_job(group_id: str, job_id: str, account: CurrentAccount, context: CurrentContext) -> JobRemoved:
     """Take a job out of the group; the job itself is kept."""
-    return context.database.write(lambda connection: _groups(context).remove_job(connection, account, group_id, job_id))
+    return context.database.write(
+        lambda connection: GroupService.of(context).remove_job(connection, account, group_id, job_id)
+    )
 
 
-@group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory)
+@group_router.get("/v2/groups/{group_id}/longitudinal", response_model=Trajectory, dependencies=OF_GROUP)
 def read_trajectory(
     group_id: str,
     group: CurrentGroup,
@@ -133,14 +146,10 @@ def read_trajectory(
     return Response(_only(sign, body, context.parameters) if sign else body, media_type=JSON)
 
 
-@group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead)
+@group_router.get("/v2/groups/{group_id}/aggregate", response_model=AggregateRead, dependencies=OF_GROUP)
 def read_aggregate(group_id: str, group: CurrentGroup, context: CurrentContext) -> Response:
     """The group's jobs as a cohort."""
     return Response(_state(context, group, StateKind.AGGREGATE, None), media_type=JSON)
-
-
-def _groups(context: Context) -> GroupService:
-    return GroupService(context.clock, lifecycle_of(context), context.settings.page_size)
 
 
 def _moment(name: str, text: str | None) -> datetime | None:
@@ -158,10 +167,10 @@ def _state(context: Context, group: Row[Any], kind: StateKind, wait_s: float | N
 
 def _running(context: Context, account: Account, group_id: str) -> TrajectoryRunning:
     with context.database.reading() as connection:
-        group_key = _groups(context).require(connection, account, group_id)
+        group_key = GroupService.of(context).require(connection, account, group_id)
         done = repository.count_done(connection, group_key)
     return TrajectoryRunning(group_id=group_id, retry_after_seconds=RETRY_AFTER_S, done_job_count=done)
 
 
 def _only(names: list[str], body: str, parameters: Parameters) -> str:
-    return only_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()
+    return select_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()

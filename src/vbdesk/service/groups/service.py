@@ -17,22 +17,28 @@ from vbdesk.contract.groups import (
     group_id_fault,
 )
 from vbdesk.contract.ids import new_id
-from vbdesk.service.accounts.service import Account
-from vbdesk.service.clock import Clock
-from vbdesk.service.errors import Conflict, InvalidRequest, NotFound
 from vbdesk.service.groups import repository
+from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.groups.repository import JobFilter
-from vbdesk.service.http.paging import Page
-from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.errors import Conflict, InvalidRequest, NotFound
+from vbdesk.service.kernel.paging import Page
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 
 
 class GroupService:
     """Groups of an account and their members."""
 
-    def __init__(self, clock: Clock, lifecycle: JobLifecycle, page_size: int) -> None:
+    def __init__(self, clock: Clock, histories: GroupHistories, page_size: int) -> None:
         self._clock = clock
-        self._lifecycle = lifecycle
+        self._histories = histories
         self._page_size = page_size
+
+    @classmethod
+    def of(cls, context: Context) -> "GroupService":
+        """The rules of a running service's groups."""
+        return cls(context.clock, GroupHistories.of(context), context.settings.page_size)
 
     def create(self, connection: Connection, account: Account, group_id: str) -> GroupCreated:
         """Create an empty group.
@@ -80,7 +86,7 @@ class GroupService:
         """Remove the group; its jobs are kept. Raises NotFound."""
         group_key = self.require(connection, account, group_id, to_edit=True)
         repository.delete(connection, group_key)
-        self._lifecycle.settle(connection, [group_key])
+        self._histories.settle(connection, [group_key])
         return GroupDeleted(group_id=group_id)
 
     def list_jobs(self, connection: Connection, group: Row[Any], wanted: JobFilter, page_number: int) -> GroupJobList:
@@ -120,7 +126,7 @@ class GroupService:
             raise NotFound("The group has no job with this id.")
         repository.clear_states(connection, group_key)
         self._edited(connection, group_key)
-        self._lifecycle.settle(connection, [group_key])
+        self._histories.settle(connection, [group_key])
         return JobRemoved(removed=job_id)
 
     def _edited(self, connection: Connection, group_key: str) -> None:

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager, contextmanager
 
 from fastapi import Request
 
-from vbdesk.service.accounts.service import Account
-from vbdesk.service.context import Context
 from vbdesk.service.http.multipart import Form, received_form
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 from vbdesk.service.storage.spool import TakeBytes
 
 

@@ -2,7 +2,7 @@
 
 from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.service.errors import InvalidRequest, ValidationFailed
+from vbdesk.service.kernel.errors import InvalidRequest, ValidationFailed
 
 FORM_FIELDS = frozenset(
     {

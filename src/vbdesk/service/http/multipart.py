@@ -15,9 +15,9 @@ from starlette.requests import ClientDisconnect
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.http.form_fields import FORM_FIELDS, MAX_BODY_BYTES, FormFields, invalid_field
 from vbdesk.service.http.urlencoded import URLENCODED, read_urlencoded
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 
 _MAX_PREAMBLE_BYTES = 8 * 1024

@@ -6,9 +6,9 @@ from urllib.parse import unquote_to_bytes
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest
-from vbdesk.service.http.bare_plus import with_plus
 from vbdesk.service.http.form_fields import FORM_FIELDS, MAX_BODY_BYTES, MAX_FIELD_BYTES, FormFields, invalid_field
+from vbdesk.service.http.unescaped_plus import with_plus
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 
 URLENCODED = "application/x-www-form-urlencoded"
 

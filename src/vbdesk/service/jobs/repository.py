@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
-from vbdesk.service.db.jobs import executors, idempotency_keys, job_days, jobs
-from vbdesk.service.http.paging import Page
+from vbdesk.service.kernel.db.jobs import executors, idempotency_keys, job_days, jobs
+from vbdesk.service.kernel.paging import Page
 
 AnyRow = Row[*tuple[Any, ...]]
 

@@ -5,42 +5,64 @@ import hmac
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
-from vbdesk.contract.idempotency import KEPT_S
+from vbdesk.contract.idempotency import RETENTION_S
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
-from vbdesk.service.accounts.service import Account, require_active
-from vbdesk.service.context import Context
+from vbdesk.service.accounts.service import require_active
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.db.facts import JobAccepted, tell
-from vbdesk.service.disk_space import is_disk_full
 from vbdesk.service.encryption.recording_files import Recording
-from vbdesk.service.erasure.repository import owe_removal
-from vbdesk.service.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
-from vbdesk.service.groups.service import GroupService
-from vbdesk.service.http.paging import Page
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.audio import AudioFacts
-from vbdesk.service.jobs.form import AnalyzeForm
-from vbdesk.service.jobs.order import next_tag
+from vbdesk.service.jobs.analyze_form import AnalyzeForm
+from vbdesk.service.jobs.queue_order import next_tag
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import as_submitted, shown_status
-from vbdesk.service.jobs.wiring import lifecycle_of, webhooks_of
-from vbdesk.service.observe.tracing import trace_parent
+from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.db.events import JobAccepted, publish
+from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
+from vbdesk.service.kernel.paging import Page
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET
+from vbdesk.service.observability.tracing import trace_parent
+from vbdesk.service.ports.audio_inspector import AudioFacts
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
+from vbdesk.service.storage.removals import owe_removal
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
 from vbdesk.service.uploads import repository as uploads
-from vbdesk.service.uploads.wiring import uploads_of
-from vbdesk.service.webhooks.guard import AddressRefused
+from vbdesk.service.uploads.service import UploadService
 
-IDEMPOTENCY_WINDOW = timedelta(seconds=KEPT_S)
+IDEMPOTENCY_WINDOW = timedelta(seconds=RETENTION_S)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
 _KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."
+
+
+class JobGroup(Protocol):
+    """The group that a new job joins."""
+
+    @property
+    def group_id(self) -> str:
+        """The id that the caller gave the group."""
+        ...
+
+    @property
+    def longitudinal(self) -> bool:
+        """Whether the job is scored against the group's history."""
+        ...
+
+    def ensure(self, connection: Connection) -> str:
+        """Create the group if it is new; its key."""
+        ...
+
+    def register(self, connection: Connection, group_key: str, job_id: str) -> None:
+        """Put the job into the group."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +70,7 @@ class Submission:
     """One analyze call, its form read.
 
     Attributes:
-        group_id: the group it registers into, if any.
-        longitudinal: scored against that group's history.
+        group: the group it joins, if any.
         idempotency_key: of the optional header.
         recording_digest: SHA-256 of the audio bytes, as hexadecimal text; None until it is needed. Where v1 names the
             recording by its address, that of the address: a repeat fetches nothing.
@@ -59,8 +80,7 @@ class Submission:
     account: Account
     target: Target
     form: AnalyzeForm
-    group_id: str | None = None
-    longitudinal: bool = False
+    group: JobGroup | None = None
     idempotency_key: str | None = None
     recording_digest: str | None = None
     api_version: str = "v2"
@@ -68,8 +88,9 @@ class Submission:
     @property
     def request(self) -> str:
         """Digest of the route and of what it is asked for; a group's id is not kept with a key in the clear."""
-        target = self.target
-        asked = [self.api_version, target.job_type, target.name, self.form.diarize, self.group_id, self.longitudinal]
+        target, group = self.target, self.group
+        group_id, longitudinal = (group.group_id, group.longitudinal) if group else (None, False)
+        asked = [self.api_version, target.job_type, target.name, self.form.diarize, group_id, longitudinal]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -88,8 +109,6 @@ class JobService:
         self._context = context
         self._clock = context.clock
         self._credits = CreditsService(context.clock)
-        self._webhooks = webhooks_of(context)
-        self._groups = GroupService(context.clock, lifecycle_of(context), context.settings.page_size)
 
     def list_jobs(self, connection: Connection, account: Account, page_number: int) -> JobList:
         """One page, newest first."""
@@ -130,7 +149,7 @@ class JobService:
         form = submission.form
         if form.audio is not None:
             return digest_of(form.audio.recording)
-        upload = uploads_of(self._context).resolve(submission.account, form.upload_ref or "")
+        upload = UploadService.of(self._context).resolve(submission.account, form.upload_ref or "")
         try:
             with self._context.storage.local_copy(upload.key) as copy:
                 return digest_of(copy)
@@ -143,7 +162,7 @@ class JobService:
         if webhook is None:
             return
         try:
-            await self._webhooks.check_address(webhook.url, submission.account.account_id)
+            await self._context.guard.check_url(webhook.url, submission.account.account_id)
         except AddressRefused as refusal:
             raise InvalidRequest(str(refusal)) from None
 
@@ -157,7 +176,7 @@ class JobService:
         """
         form, account = submission.form, submission.account
         context = self._context
-        upload = None if form.upload_ref is None else uploads_of(context).resolve(account, form.upload_ref)
+        upload = None if form.upload_ref is None else UploadService.of(context).resolve(account, form.upload_ref)
         with context.database.reading() as connection:
             if self._credits.balance(connection, account.account_id) < self._cost(submission):
                 raise InsufficientCredits
@@ -233,9 +252,9 @@ class JobService:
         require_active(connection, account.account_id)
         if form.upload_ref is not None:
             uploads.settle(connection, {form.upload_ref: 0})
-        group_key = None
-        if submission.group_id is not None:  # before the credits: whoever ends a job takes them in this order too
-            group_key = self._groups.ensure(connection, account, submission.group_id)
+        group, group_key = submission.group, None
+        if group is not None:  # before the credits: the end of a job locks them in this order too
+            group_key = group.ensure(connection)
         self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
         queue_tag = next_tag(connection, account.account_id, audio.duration_s, diarize=form.diarize)
         repository.insert(
@@ -254,18 +273,18 @@ class JobService:
             audio_size_bytes=audio.size_bytes,
             audio_duration_seconds=audio.duration_s,
             audio_sample_rate=audio.sample_rate,
-            history_key=group_key if submission.longitudinal else None,
+            history_key=group_key if group is not None and group.longitudinal else None,
             queue_tag=queue_tag,
             trace_parent=trace_parent(),
             webhook_url=form.webhook and form.webhook.url,
-            webhook_secret=form.webhook and self._webhooks.seal(form.webhook.secret_key),
+            webhook_secret=form.webhook and self._context.secrets.seal(form.webhook.secret_key, WEBHOOK_SECRET),
         )
-        if group_key is not None:
-            self._groups.register(connection, group_key, job_id)
+        if group is not None and group_key is not None:
+            group.register(connection, group_key, job_id)
         if submission.idempotency_key is not None:
             self._remember(connection, submission, job_id, now)
         self._context.queue.enqueue(connection, job_id, queue_tag)
-        tell(connection, JobAccepted())
+        publish(connection, JobAccepted())
 
     def _remember(self, connection: Connection, submission: Submission, job_id: str, now: datetime) -> None:
         repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)

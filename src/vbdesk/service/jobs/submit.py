@@ -8,18 +8,17 @@ from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.idempotency import KEY_HEADER
-from vbdesk.contract.jobs import GroupJob, Job
-from vbdesk.service.accounts.service import Account
-from vbdesk.service.context import Context
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest, ServiceError
-from vbdesk.service.groups.service import require_valid_id
+from vbdesk.contract.jobs import Job
 from vbdesk.service.http.account_form import account_form
-from vbdesk.service.jobs.audio import AudioFacts
-from vbdesk.service.jobs.form import read_analyze_form
+from vbdesk.service.jobs.analyze_form import read_analyze_form
 from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of
 from vbdesk.service.jobs.target import Target
-from vbdesk.service.observe.metrics import ACCEPTED
-from vbdesk.service.observe.tracing import traced
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, ServiceError
+from vbdesk.service.observability.metrics import ACCEPTED
+from vbdesk.service.observability.tracing import traced
+from vbdesk.service.ports.audio_inspector import AudioFacts
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 from vbdesk.service.storage.store import ObjectMissing
 
 
@@ -38,18 +37,6 @@ async def submit(request: Request, context: Context, account: Account, target: T
         asked = read_analyze_form(form)
         submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
         return (await submit_form(context, submission)).job
-
-
-async def submit_to_group(
-    request: Request, context: Context, account: Account, target: Target, group_id: str, *, longitudinal: bool
-) -> GroupJob:
-    """The same, registering the job into a group, which is created if new."""
-    require_valid_id(group_id)
-    async with account_form(request, context, account) as form:
-        asked = read_analyze_form(form, in_group=True)
-        key = idempotency_key(request)
-        submitted = await submit_form(context, Submission(account, target, asked, group_id, longitudinal, key))
-    return GroupJob(**dict(submitted.job), group_id=group_id, recorded_at=submitted.recorded_at)
 
 
 async def submit_form(context: Context, submission: Submission) -> Submitted:

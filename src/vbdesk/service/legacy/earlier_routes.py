@@ -8,17 +8,18 @@ from sqlalchemy import Connection
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.accounts.service import Account
-from vbdesk.service.context import Context
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
+from vbdesk.service.groups.membership import submit_to_group
 from vbdesk.service.http.account_form import account_form
-from vbdesk.service.http.description import AUDIO_REFUSALS, analyze_form, refusals
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.multipart import Form
-from vbdesk.service.jobs.form import read_analyze_form
+from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
+from vbdesk.service.jobs.analyze_form import read_analyze_form
 from vbdesk.service.jobs.service import Submission
-from vbdesk.service.jobs.submit import idempotency_key, submit_form, submit_to_group
+from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.jobs.target import Target
-from vbdesk.service.legacy.names import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
+from vbdesk.service.legacy.targets import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 
 
 def _name_is_known(request: Request, _connection: Connection, _account: Account) -> None:
@@ -28,8 +29,10 @@ def _name_is_known(request: Request, _connection: Connection, _account: Account)
         condition_in_path(request.path_params["condition_name"])
 
 
-router = guarded_router(Bucket.ANALYZE)
-group_router = guarded_router(Bucket.ANALYZE, check=_name_is_known)
+ANALYZE = guard(Bucket.ANALYZE)
+router = APIRouter()
+ANALYZE_NAMED = guard(Bucket.ANALYZE, check=_name_is_known)
+group_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
 ROUTERS: tuple[APIRouter, ...] = (router, group_router)
 
 
@@ -37,6 +40,7 @@ ROUTERS: tuple[APIRouter, ...] = (router, group_router)
     "/v2/use-case/analyze",
     openapi_extra=analyze_form(target="use_case"),
     responses=refusals(ErrorCode.INVALID_USE_CASE, *AUDIO_REFUSALS),
+    dependencies=ANALYZE,
 )
 async def analyze_use_case(request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
     """Analyse a recording for the signs of a use case; an unknown `use_case` is 400 `INVALID_USE_CASE`."""
@@ -44,7 +48,10 @@ async def analyze_use_case(request: Request, account: CurrentAccount, context: C
 
 
 @router.post(
-    "/v2/condition/analyze", openapi_extra=analyze_form(target="condition"), responses=refusals(*AUDIO_REFUSALS)
+    "/v2/condition/analyze",
+    openapi_extra=analyze_form(target="condition"),
+    responses=refusals(*AUDIO_REFUSALS),
+    dependencies=ANALYZE,
 )
 async def analyze_condition(request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
     """Analyse a recording for one condition; an unknown `condition` is 400 `INVALID_REQUEST`."""
@@ -55,6 +62,7 @@ async def analyze_condition(request: Request, account: CurrentAccount, context: 
     "/v2/use-cases/{use_case_name}/groups/{group_id}/analyze",
     openapi_extra=analyze_form(recorded_at=True),
     responses=refusals(*AUDIO_REFUSALS),
+    dependencies=ANALYZE_NAMED,
 )
 async def analyze_use_case_in_group(
     use_case_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
@@ -68,6 +76,7 @@ async def analyze_use_case_in_group(
     "/v2/conditions/{condition_name}/groups/{group_id}/analyze",
     openapi_extra=analyze_form(recorded_at=True),
     responses=refusals(*AUDIO_REFUSALS),
+    dependencies=ANALYZE_NAMED,
 )
 async def analyze_condition_in_group(
     condition_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
@@ -13,20 +13,21 @@ from vbdesk.contract.errors import ErrorCode, ErrorDetail
 from vbdesk.contract.jobs import JobList
 from vbdesk.contract.legacy import V1AudioUrl, V1Job, V1Submitted
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.accounts.service import Account, Credential
-from vbdesk.service.context import Context
 from vbdesk.service.credits.routes import read_credits
-from vbdesk.service.dependencies import CurrentAccount, CurrentContext, guarded_router
-from vbdesk.service.errors import ValidationFailed
 from vbdesk.service.http.account_form import account_form, taking_bytes
-from vbdesk.service.http.description import AUDIO, AUDIO_REFUSALS, form, refusals
-from vbdesk.service.http.paging import PageNumber
-from vbdesk.service.jobs.form import AnalyzeForm
+from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
+from vbdesk.service.http.json_body import json_body
+from vbdesk.service.http.openapi_parts import AUDIO, AUDIO_REFUSALS, form, refusals
+from vbdesk.service.jobs.analyze_form import AnalyzeForm
 from vbdesk.service.jobs.service import JobService, Submission, require
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
-from vbdesk.service.legacy.fetch import AudioFetcher
-from vbdesk.service.legacy.names import v1_condition_in_path
+from vbdesk.service.kernel.errors import ValidationFailed
+from vbdesk.service.kernel.paging import PageNumber
+from vbdesk.service.legacy.audio_fetch import AudioFetcher
+from vbdesk.service.legacy.targets import v1_condition_in_path
 from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account, Credential
 from vbdesk.service.webhooks.routes import configure_webhook
 
 
@@ -34,25 +35,31 @@ def _condition_is_known(request: Request, _connection: Connection, _account: Acc
     v1_condition_in_path(request.path_params["condition"])
 
 
-router = guarded_router(Bucket.GENERAL, Credential.SECRET_KEY)
-analyze_router = guarded_router(Bucket.ANALYZE, Credential.SECRET_KEY, check=_condition_is_known)
+GENERAL = guard(Bucket.GENERAL, Credential.SECRET_KEY)
+router = APIRouter()
+ANALYZE = guard(Bucket.ANALYZE, Credential.SECRET_KEY, check=_condition_is_known)
+analyze_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
 ROUTERS: tuple[APIRouter, ...] = (router, analyze_router)
 
 _FORM: dict[str, Any] = {"openapi_extra": form({"audio": AUDIO}, ["audio"]), "responses": refusals(*AUDIO_REFUSALS)}
 _URL: dict[str, Any] = {"responses": refusals(*AUDIO_REFUSALS)}
 
-router.get("/api/v1/account/credits")(read_credits)
-router.post("/api/v1/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST))(configure_webhook)
+router.get("/api/v1/account/credits", dependencies=GENERAL)(read_credits)
+router.post("/api/v1/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=GENERAL)(
+    configure_webhook
+)
 
 
-@router.get("/api/v1/account/jobs")
+@router.get("/api/v1/account/jobs", dependencies=GENERAL)
 def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber = 0) -> JobList:
     """One page of the account's jobs, newest first, whichever version they came by."""
     with context.database.reading() as connection:
         return v1_job_list(JobService(context).list_jobs(connection, account, page))
 
 
-@router.get("/api/v1/account/jobs/{job_id}", response_model=V1Job, responses=refusals(ErrorCode.NOT_FOUND))
+@router.get(
+    "/api/v1/account/jobs/{job_id}", response_model=V1Job, responses=refusals(ErrorCode.NOT_FOUND), dependencies=GENERAL
+)
 def read_job(job_id: UUID, account: CurrentAccount, context: CurrentContext) -> Response:
     """One job; an id that is not a UUID is 422, an unknown one 404."""
     with context.database.reading() as connection:
@@ -60,7 +67,7 @@ def read_job(job_id: UUID, account: CurrentAccount, context: CurrentContext) -> 
     return Response(v1_job_json(row), media_type="application/json")
 
 
-@analyze_router.post("/api/v1/{condition}/analyze-audio", **_FORM)
+@analyze_router.post("/api/v1/{condition}/analyze-audio", **_FORM, dependencies=ANALYZE)
 async def analyze_audio(
     condition: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> V1Submitted:
@@ -68,15 +75,19 @@ async def analyze_audio(
     return await _submit_audio(request, context, account, condition, diarize=False)
 
 
-@analyze_router.post("/api/v1/{condition}/analyze-audio-url", **_URL)
+@analyze_router.post("/api/v1/{condition}/analyze-audio-url", **_URL, dependencies=ANALYZE)
 async def analyze_audio_url(
-    condition: str, body: V1AudioUrl, request: Request, account: CurrentAccount, context: CurrentContext
+    condition: str,
+    body: Annotated[V1AudioUrl, json_body(V1AudioUrl)],
+    request: Request,
+    account: CurrentAccount,
+    context: CurrentContext,
 ) -> V1Submitted:
     """Analyse the recording at a public HTTPS address."""
     return await _submit_audio_url(request, context, account, condition, str(body.url), diarize=False)
 
 
-@analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio", **_FORM)
+@analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio", **_FORM, dependencies=ANALYZE)
 async def analyze_and_diarize_audio(
     condition: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> V1Submitted:
@@ -84,9 +95,13 @@ async def analyze_and_diarize_audio(
     return await _submit_audio(request, context, account, condition, diarize=True)
 
 
-@analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio-url", **_URL)
+@analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio-url", **_URL, dependencies=ANALYZE)
 async def analyze_and_diarize_audio_url(
-    condition: str, body: V1AudioUrl, request: Request, account: CurrentAccount, context: CurrentContext
+    condition: str,
+    body: Annotated[V1AudioUrl, json_body(V1AudioUrl)],
+    request: Request,
+    account: CurrentAccount,
+    context: CurrentContext,
 ) -> V1Submitted:
     """Analyse each speaker of the recording at a public HTTPS address."""
     return await _submit_audio_url(request, context, account, condition, str(body.url), diarize=True)

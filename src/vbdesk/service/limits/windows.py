@@ -8,8 +8,8 @@ import psycopg
 import sqlalchemy as sa
 
 from vbdesk.contract.limits import RATE_WINDOW_S
-from vbdesk.service.db.session import Database
-from vbdesk.service.disk_space import is_disk_full
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 _LOCK_NUMBER = 0x7662_7261_7465  # "vbrate"; advisory locks have numbers for names

@@ -18,7 +18,7 @@ from google.cloud.storage.retry import DEFAULT_RETRY
 from requests.adapters import HTTPAdapter
 
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
-from vbdesk.service.storage.remote import Patience
+from vbdesk.service.storage.remote import StoreTimeouts
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
 
 _MARK = "vbdesk-write"
@@ -58,7 +58,7 @@ def _read_refusal(response: requests.Response, **_how: Any) -> None:
 class GcsBucket:
     """A bucket, by the calls of Google Cloud Storage."""
 
-    def __init__(self, client: Client, bucket: str, patience: Patience) -> None:
+    def __init__(self, client: Client, bucket: str, patience: StoreTimeouts) -> None:
         self._client = client
         self._bucket = client.bucket(bucket)
         retry = None

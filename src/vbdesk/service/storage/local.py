@@ -11,10 +11,11 @@ from typing import BinaryIO
 from filelock import FileLock
 
 from vbdesk.privacy import FILE_MODE, make_private
-from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles, remove_for_good
+from vbdesk.service.kernel.encrypted_text import Keys
+from vbdesk.service.kernel.store_location import checked_key
 from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, clear_abandoned
-from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable, checked_key
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable
 
 _INCOMING = ".incoming"
 

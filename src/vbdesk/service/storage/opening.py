@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from vbdesk.service.encryption.data_keys import Keys
-from vbdesk.service.settings import Settings
+from vbdesk.service.kernel.encrypted_text import Keys
+from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.kernel.store_location import Location
 from vbdesk.service.storage.addresses import EmbeddedAddresses, UploadAddresses
 from vbdesk.service.storage.local import LocalObjectStore
-from vbdesk.service.storage.location import Location
-from vbdesk.service.storage.remote import PROBING_PATIENCE, USUAL_PATIENCE, RemoteObjectStore
+from vbdesk.service.storage.remote import PROBING_TIMEOUTS, USUAL_TIMEOUTS, RemoteObjectStore
 from vbdesk.service.storage.signing import UploadSigner
 from vbdesk.service.storage.store import ObjectStore, StoreUnusable
 
@@ -49,7 +49,7 @@ def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> R
 
         bucket, probing = (
             s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, patience), location.bucket)
-            for patience in (USUAL_PATIENCE, PROBING_PATIENCE)
+            for patience in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
         )
         return RemoteObjectStore(bucket, probing, location.prefix, incoming, keys)
     try:
@@ -59,7 +59,7 @@ def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> R
 
     client = gcs.make_client(settings.storage_endpoint)
     patient, impatient = (
-        gcs.GcsBucket(client, location.bucket, patience) for patience in (USUAL_PATIENCE, PROBING_PATIENCE)
+        gcs.GcsBucket(client, location.bucket, patience) for patience in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
     )
     return RemoteObjectStore(patient, impatient, location.prefix, incoming, keys)
 
@@ -69,7 +69,7 @@ def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddr
     if location.kind == "s3":
         from vbdesk.service.storage import s3
 
-        client = s3.make_client(settings.storage_region, endpoint, USUAL_PATIENCE)
+        client = s3.make_client(settings.storage_region, endpoint, USUAL_TIMEOUTS)
         return s3.S3Addresses(client, location.bucket, location.prefix)
     from vbdesk.service.storage import gcs
 

@@ -10,18 +10,19 @@ from typing import BinaryIO, Protocol
 from uuid import uuid4
 
 from vbdesk.privacy import make_private
-from vbdesk.service.disk_space import is_disk_full
-from vbdesk.service.encryption.data_keys import Keys
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
+from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.encrypted_text import Keys
+from vbdesk.service.kernel.store_location import checked_key
 from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, clear_abandoned
-from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable, checked_key
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable
 
 PROBES_FOLDER = "probes"
 _PROBE = b"Written to see whether the store takes, keeps and gives back files."
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class StoreTimeouts:
     """How long a request to the store may take: seconds to connect, seconds without a byte, tries in all."""
 
     connect_s: float
@@ -29,8 +30,8 @@ class Patience:
     attempts: int
 
 
-USUAL_PATIENCE = Patience(3, 10, 4)
-PROBING_PATIENCE = Patience(2, 2, 2)
+USUAL_TIMEOUTS = StoreTimeouts(3, 10, 4)
+PROBING_TIMEOUTS = StoreTimeouts(2, 2, 2)
 
 
 class Bucket(Protocol):

@@ -13,7 +13,7 @@ from botocore.loaders import Loader, create_loader
 from botocore.session import get_session
 
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
-from vbdesk.service.storage.remote import Patience
+from vbdesk.service.storage.remote import StoreTimeouts
 from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable, StoreUnusable
 
 _WITHOUT_CREDENTIALS = "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give a role."
@@ -26,7 +26,7 @@ _LENGTH_RANGE = "content-length-range"
 _FULL = frozenset({"XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"})  # of MinIO, Ceph, OpenStack
 
 
-def make_client(region: str | None, endpoint: str | None, patience: Patience) -> Any:
+def make_client(region: str | None, endpoint: str | None, patience: StoreTimeouts) -> Any:
     """A client of the store at `endpoint`, or of the maker's own.
 
     Raises:

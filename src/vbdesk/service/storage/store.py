@@ -1,6 +1,5 @@
 """The port of an object store: bytes under keys."""
 
-import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,8 +7,6 @@ from typing import BinaryIO, Protocol
 
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.storage.incoming import ABANDONED_AFTER_S
-
-_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
 class ObjectExists(Exception):
@@ -104,14 +101,3 @@ class ObjectStore(Protocol):
     def close(self) -> None:
         """Let go of connections; the store is not used afterwards."""
         ...
-
-
-def checked_key(key: str) -> str:
-    """The key itself, if it is plain segments joined by slashes.
-
-    Raises:
-        ValueError: it is not; such a key could point outside the store.
-    """
-    if not _KEY.fullmatch(key):
-        raise ValueError("An object key is made of letters, digits, dots, dashes and underscores.")
-    return key

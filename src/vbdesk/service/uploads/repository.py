@@ -6,8 +6,8 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from vbdesk.service.db.accounts import ACTIVE, accounts
-from vbdesk.service.db.uploads import uploads
+from vbdesk.service.kernel.db.accounts import ACTIVE, accounts
+from vbdesk.service.kernel.db.uploads import uploads
 
 
 def insert(

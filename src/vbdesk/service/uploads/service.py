@@ -11,11 +11,13 @@ from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
 from vbdesk.contract.uploads import UploadGrant, UploadRequest
-from vbdesk.service.accounts.service import Account, require_active
-from vbdesk.service.clock import Clock
-from vbdesk.service.db.facts import UploadMinted, tell
-from vbdesk.service.db.session import Database
-from vbdesk.service.errors import AudioTooLarge, InvalidRequest, QuotaExceeded
+from vbdesk.service.accounts.service import require_active
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.events import UploadMinted, publish
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, QuotaExceeded
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account
 from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddresses
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
@@ -58,6 +60,13 @@ class UploadService:
         self._clock = clock
         self._valid_s = valid_s
 
+    @classmethod
+    def of(cls, context: Context) -> "UploadService":
+        """The rules of a running service's uploads."""
+        settings = context.settings
+        quotas = {plan: settings.quota_bytes(plan) for plan in settings.upload_quota_mb}
+        return cls(context.database, context.storage, context.addresses, context.clock, settings.upload_valid_s, quotas)
+
     def mint(self, account: Account, body: UploadRequest) -> UploadGrant:
         """Grant one upload. The file's name is not kept: it may name a person.
 
@@ -89,7 +98,7 @@ class UploadService:
                     usable_until=address.expires_at + USABLE,
                     held_bytes=length.most,
                 )
-                tell(connection, UploadMinted())
+                publish(connection, UploadMinted())
 
         # Addresses that expired unused are looked up with every mint, so that few are ever left.
         self._settle(account, now, A_FEW, only_expired=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpcore
 
-from vbdesk.service.webhooks.guard import AddressGuard
+from vbdesk.service.kernel.address_guard import AddressGuard
 
 TIMEOUT_S = 10.0
 

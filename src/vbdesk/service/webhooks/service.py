@@ -7,14 +7,15 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.clock import Clock
-from vbdesk.service.errors import Conflict, NotFound
-from vbdesk.service.secret_box import SecretBox
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.errors import Conflict, NotFound
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.job_events import JobSubscriber
 from vbdesk.service.webhooks import repository
-from vbdesk.service.webhooks.guard import AddressGuard
 from vbdesk.service.webhooks.sender import TIMEOUT_S
-
-PURPOSE = "webhook secret"
 
 CLAIM = timedelta(seconds=3 * TIMEOUT_S)
 """How long a claimed delivery is left to the process that claimed it; longer than any attempt takes."""
@@ -57,13 +58,18 @@ class DeliveryListed:
     repeatable: bool
 
 
-class WebhookService:
-    """Who hears of a job."""
+class WebhookService(JobSubscriber):
+    """Webhooks of accounts and jobs; subscribes to the ends of jobs."""
 
     def __init__(self, secrets: SecretBox, clock: Clock, guard: AddressGuard) -> None:
         self._secrets = secrets
         self._clock = clock
         self._guard = guard
+
+    @classmethod
+    def of(cls, context: Context) -> "WebhookService":
+        """The rules of a running service's webhooks."""
+        return cls(context.secrets, context.clock, context.guard)
 
     async def check_address(self, url: str, account_id: str) -> None:
         """Check an address that an account names, which may ask the network. Raises AddressRefused."""
@@ -71,14 +77,14 @@ class WebhookService:
 
     def seal(self, secret_key: str) -> bytes:
         """A signing secret as it is stored."""
-        return self._secrets.seal(secret_key, PURPOSE)
+        return self._secrets.seal(secret_key, WEBHOOK_SECRET)
 
     def configure(self, connection: Connection, account_id: str, url: str, secret_key: str) -> None:
         """Set the account's webhook; `check_address` comes first."""
         repository.store_webhook(connection, account_id, url, self.seal(secret_key), self._clock.now())
 
-    def schedule(self, connection: Connection, job: Row[Any]) -> None:
-        """Owe the report of a finished job: to the job's own webhook, else to the account's, else to none."""
+    def job_ended(self, connection: Connection, job: Row[Any], status: JobStatus) -> None:
+        """Schedule the report of a finished job: to the job's own webhook, else to the account's, else to none."""
         url, secret = job.webhook_url, job.webhook_secret
         if url is None:
             webhook = repository.find_webhook(connection, job.account_id)

@@ -5,8 +5,8 @@ from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
 
-from vbdesk.service.context import Context
-from vbdesk.service.jobs.wiring import webhooks_of
+from vbdesk.service.ports.context import Context
+from vbdesk.service.webhooks.service import WebhookService
 
 # Calls whose names are not resolved end all at once. Their writes would fill the threads that all requests share.
 _turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -14,7 +14,7 @@ _turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 async def set_webhook(context: Context, account_id: str, url: str, secret_key: str) -> None:
     """Check the address and store the webhook in place of the last one. Raises AddressRefused."""
-    webhooks = webhooks_of(context)
+    webhooks = WebhookService.of(context)
     await webhooks.check_address(url, account_id)
 
     def store() -> None:

@@ -1,0 +1,126 @@
+"""The API as one ASGI application."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
+
+from vbdesk.contract.errors import ErrorCode
+from vbdesk.service.catalog.routes import router as catalog_router
+from vbdesk.service.console.app import console_routes
+from vbdesk.service.credits.routes import router as credits_router
+from vbdesk.service.groups import analyze_routes
+from vbdesk.service.groups import routes as groups_routes
+from vbdesk.service.health import operations_app
+from vbdesk.service.health.readiness import api_readiness
+from vbdesk.service.http.cors import api_with_cors
+from vbdesk.service.http.docs_page import reference_routes
+from vbdesk.service.http.error_responses import install_error_handlers
+from vbdesk.service.http.idempotency_header import AnnouncesIdempotency
+from vbdesk.service.http.openapi_document import INTERFACE_VERSION, complete
+from vbdesk.service.http.openapi_parts import refusals
+from vbdesk.service.jobs import routes as jobs_routes
+from vbdesk.service.legacy import earlier_routes, v1_routes
+from vbdesk.service.observability.request_metrics import MeasureRequests
+from vbdesk.service.observability.tracing import TraceRequests
+from vbdesk.service.ports.context import Context
+from vbdesk.service.uploads.routes import router as uploads_router
+from vbdesk.service.webhooks import routes as webhooks_routes
+
+_EVERYWHERE = (
+    ErrorCode.UNAUTHORIZED,
+    ErrorCode.VALIDATION_ERROR,
+    ErrorCode.RATE_LIMIT_EXCEEDED,
+    ErrorCode.PROCESSING_ERROR,
+)
+"""Refusals that any route may give; the others are named at the routes."""
+
+_health = APIRouter(include_in_schema=False)
+
+ROUTERS: tuple[APIRouter, ...] = (
+    *jobs_routes.ROUTERS,  # first, for they are asked most and routers are asked in turn
+    analyze_routes.router,
+    _health,
+    catalog_router,
+    credits_router,
+    uploads_router,
+    *groups_routes.ROUTERS,
+    *webhooks_routes.ROUTERS,
+    *earlier_routes.ROUTERS,
+    *v1_routes.ROUTERS,
+)
+
+
+def _api_routes() -> Iterator[APIRoute]:
+    for router in ROUTERS:
+        yield from (route for route in router.routes if isinstance(route, APIRoute))
+
+
+class Api(FastAPI):
+    """The application with a whole description of itself.
+
+    Attributes:
+        cors_origins: whose pages may use it.
+    """
+
+    cors_origins: tuple[str, ...] = ()
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The stack; cross-origin rules stand around FastAPI's own handler of crashes."""
+        stack = super().build_middleware_stack()
+        return api_with_cors(stack, self.cors_origins) if self.cors_origins else stack
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, made once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = complete(super().openapi(), _api_routes())
+        return self.openapi_schema
+
+
+def _operation_id(route: APIRoute) -> str:
+    return f"v1_{route.name}" if route.path.startswith("/api/v1/") else route.name
+
+
+def described_app() -> Api:
+    """The API's routes without anything behind them, enough for their description."""
+    app = Api(
+        title="Voice Biomarker Analysis Service",
+        version=INTERFACE_VERSION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=refusals(*_EVERYWHERE),
+        generate_unique_id_function=_operation_id,
+    )
+    install_error_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+def create_app(context: Context) -> Api:
+    """The API over `context`."""
+    app = described_app()
+    app.cors_origins = context.settings.cors_origins
+    app.state.context = context
+    app.state.readiness = api_readiness(context)
+    app.router.routes.extend([*console_routes(context), *reference_routes(app)])
+    app.add_middleware(AnnouncesIdempotency)
+    app.add_middleware(MeasureRequests, metrics=context.metrics)
+    if context.tracing.on:
+        app.add_middleware(TraceRequests, tracer=context.tracing.tracer)
+    return app
+
+
+@_health.api_route("/healthz", methods=["GET", "HEAD"])
+async def healthz(request: Request) -> Response:
+    """Whether the process answers."""
+    return await operations_app.healthz(request)
+
+
+@_health.api_route("/readyz", methods=["GET", "HEAD"])
+async def readyz(request: Request) -> Response:
+    """Whether requests can be served, and if not, why."""
+    return await operations_app.readiness_answer(request.app.state.readiness, request.app.state.context.encryption)

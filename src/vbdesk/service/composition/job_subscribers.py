@@ -1,0 +1,28 @@
+"""Who subscribes to the events of jobs."""
+
+from vbdesk.longitudinal.parameters import Parameters
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.secret_box import SecretBox
+from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.ports.job_events import JobEvents
+from vbdesk.service.webhooks.service import WebhookService
+
+
+def subscribe(
+    job_events: JobEvents,
+    *,
+    settings: Settings,
+    clock: Clock,
+    secrets: SecretBox,
+    guard: AddressGuard,
+    parameters: Parameters,
+) -> GroupHistories:
+    """Let credits, webhooks and groups follow every job, in this order; the histories of groups."""
+    histories = GroupHistories(JobLifecycle(clock, job_events), settings.narrative_language, parameters)
+    for subscriber in (CreditsService(clock), WebhookService(secrets, clock, guard), histories):
+        job_events.subscribe(subscriber)
+    return histories

@@ -1,0 +1,315 @@
+"""What every process of the service needs, whatever it does: lock, signals, an open context, a ready file."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import ASGIApp
+
+from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
+from vbdesk.service.composition.open_context import close_context, open_context
+from vbdesk.service.composition.servers import bind, origin_of, run_servers
+from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
+from vbdesk.service.engine.dbos_engine import DbosQueue
+from vbdesk.service.engine.plugin_signs import offered_signs
+from vbdesk.service.engine.supervisor import RuntimeSupervisor
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
+from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.parent_process import parent_gone
+from vbdesk.service.kernel.secret_box import SecretsDamaged
+from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.observability.tracing import TracingMissing
+from vbdesk.service.ports.audio_inspector import AudioInspector
+from vbdesk.service.ports.context import Context
+from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, ABANDONED_ALONE_AFTER_S
+from vbdesk.service.storage.store import StoreUnusable
+
+log = logging.getLogger(__name__)
+
+NOTICE_S = 5.0
+"""For how long a process that was told to stop goes on answering, so that balancers learn of it first."""
+
+_LOCK_FILE = "serve.lock"
+OWN_FILES = (
+    "vbdesk.db*",
+    "secrets",
+    "objects",
+    "incoming",
+    "*.lock",
+    "service.log",
+    "ready-*.json",
+    "vbdesk.toml",
+    "desk-*",
+)
+"""In the data folder."""
+_LOOK_EVERY_S = 0.1
+
+
+class StartRefused(Exception):
+    """The process cannot start here; one sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationsPort:
+    """Where metrics and health are told."""
+
+    app: ASGIApp
+    socket: socket.socket
+
+    @property
+    def url(self) -> str:
+        """Its address on this computer."""
+        return origin_of(self.socket)
+
+
+@contextmanager
+def bound(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket to listen on, closed after the block.
+
+    Raises:
+        StartRefused: the port cannot be had.
+    """
+    try:
+        listening = bind(host, port)
+    except OSError as error:
+        raise StartRefused(
+            f"Cannot listen on {host} port {port}: {error.strerror}. Choose another port or address."
+        ) from None
+    with listening:
+        yield listening
+
+
+@contextmanager
+def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
+    """The socket of the operations port; None without one. Raises StartRefused."""
+    if settings.ops_port is None:
+        yield None
+        return
+    with bound(settings.ops_host, settings.ops_port) as listening:
+        yield listening
+
+
+@contextmanager
+def opened(
+    settings: Settings,
+    inspector: AudioInspector,
+    storage_origin: str,
+    keys: EncryptionKeys = (),
+    *,
+    is_api: bool = True,
+) -> Iterator[tuple[Context, DbosQueue]]:
+    """What a process leans on, over a database brought up to date; closed after the block.
+
+    Args:
+        settings: What the process runs.
+        inspector: Looks at recordings.
+        storage_origin: Where callers put recordings into the embedded store.
+        keys: Key-encryption keys that came with the command.
+        is_api: Whether callers bring recordings to this process.
+
+    Raises:
+        StartRefused: the stored data cannot be opened.
+    """
+    with ExitStack() as stack:
+        database = _migrated_database(settings)
+        stack.callback(database.close)
+        signs = offered_signs(settings)
+        try:
+            queue = DbosQueue(settings.resolved_database_url)
+            stack.callback(queue.close)
+            clock = SystemClock()
+            context = open_context(
+                settings, database, queue, inspector, clock, storage_origin, signs, keys, is_api=is_api
+            )
+            alone = settings.storage_location is None and not settings.database_url.startswith("postgresql")
+            context.storage.clear_incoming(ABANDONED_ALONE_AFTER_S if alone else ABANDONED_AFTER_S)
+        except (SecretsDamaged, KeyUnusable, StoreUnusable, TracingMissing) as error:
+            raise StartRefused(str(error)) from None
+        except (SQLAlchemyError, OSError) as error:
+            if is_disk_full(error):
+                raise _disk_full(settings) from None
+            raise
+        stack.callback(close_context, context)
+        yield context, queue
+
+
+def start_work(runtime: RuntimeSupervisor, settings: Settings) -> None:
+    """Start what works in the background. Raises StartRefused when the disk is full."""
+    try:
+        runtime.start()
+    except (SQLAlchemyError, OSError) as error:
+        if is_disk_full(error):
+            raise _disk_full(settings) from None
+        raise
+
+
+def _disk_full(settings: Settings) -> StartRefused:
+    place = settings.data_dir if not settings.database_url else f"{settings.data_dir} or of the database"
+    return StartRefused(f"The disk of {place} is full. Make room, then start again.")
+
+
+def _migrated_database(settings: Settings) -> Database:
+    try:
+        database = open_database(settings)
+    except OSError as error:
+        raise StartRefused(f"The folder {settings.data_dir} cannot be used: {error.strerror}.") from None
+    restrict_to_owner(own_files(settings.data_dir))  # an earlier release left their rights to the umask
+    try:
+        upgrade(database, settings.data_dir)
+    except MigrationFailed as error:
+        database.close()
+        raise StartRefused(str(error)) from None
+    except SQLAlchemyError as error:
+        database.close()
+        if is_disk_full(error):
+            raise _disk_full(settings) from None
+        kind = type(error).__name__  # the message itself may show the database's address and password
+        raise StartRefused(
+            f"The database cannot be opened or brought up to date ({kind}). See that it runs, and that database_url "
+            "and the password are right; what is damaged is restored from a backup."
+        ) from None
+    return database
+
+
+def own_files(data_dir: Path) -> list[Path]:
+    """What the service writes into its folder; the folder itself, unless an operator keeps other things there."""
+    own = {path for pattern in OWN_FILES for path in data_dir.glob(pattern)}
+    return [data_dir] if own == set(data_dir.iterdir()) else sorted(own)
+
+
+@contextmanager
+def locked(data_dir: Path) -> Iterator[None]:
+    """The folder's lock: two engines with one identity would take each other's jobs.
+
+    Raises:
+        StartRefused: another process has it, or the folder cannot be used.
+    """
+    try:
+        make_private(data_dir)
+        lock = FileLock(data_dir / _LOCK_FILE, timeout=0, mode=FILE_MODE)
+        lock.acquire()
+    except Timeout:
+        raise StartRefused(f"Another vbdesk serve is using {data_dir}. Stop it or choose another --data-dir.") from None
+    except OSError as error:
+        raise StartRefused(f"The folder {data_dir} cannot be used: {error.strerror}.") from None
+    with lock:
+        yield
+
+
+@contextmanager
+def signals_raise() -> Iterator[None]:
+    """While starting and stopping, SIGTERM unwinds the stack as Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, _raise_exit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _raise_exit(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+async def live(
+    context: Context,
+    runtime: RuntimeSupervisor,
+    drain_s: float,
+    parent_pid: int | None,
+    attend: Callable[[asyncio.Event], Awaitable[None]],
+    operations: OperationsPort | None = None,
+) -> None:
+    """Run `attend(leave)` until the order to stop, then let the jobs under way end while it does.
+
+    The order is a signal or the end of the process `parent_pid`; a second signal makes haste. Where there is an
+    operations port it tells at once that the process is not ready any more; `attend` is asked to leave a moment later,
+    when balancers have had time to read that, and the port itself is the last to close.
+
+    Args:
+        context: Is told that the process drains.
+        runtime: Has been started.
+        drain_s: How long jobs under way may go on after the order.
+        parent_pid: Process whose end is ours.
+        attend: What else the process does until its argument is set.
+        operations: Port for those who run the service.
+    """
+    stop, haste, leave, drained = asyncio.Event(), threading.Event(), asyncio.Event(), asyncio.Event()
+    _heed_signals(stop, haste)
+    follower = asyncio.create_task(_follow(parent_pid, stop)) if parent_pid is not None else None
+
+    async def wind_down() -> None:
+        await stop.wait()
+        context.draining.set()
+        drain = asyncio.create_task(asyncio.to_thread(runtime.drain, drain_s, haste))
+        notice_ends = time.monotonic() + (min(NOTICE_S, drain_s) if operations else 0)
+        while time.monotonic() < notice_ends and not haste.is_set():
+            await asyncio.sleep(_LOOK_EVERY_S)
+        leave.set()
+        await drain
+        drained.set()
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(wind_down())
+            if operations is not None:
+                answers = asyncio.Event()
+                served = [(operations.app, operations.socket)]
+                tasks.create_task(run_servers(served, drained, answers.set))
+                await answers.wait()
+            await attend(leave)
+    finally:
+        if follower is not None:
+            follower.cancel()
+
+
+async def _follow(parent_pid: int, stop: asyncio.Event) -> None:
+    await parent_gone(parent_pid)
+    log.info("The process that started this one is gone; stopping.")
+    stop.set()
+
+
+def _heed_signals(stop: asyncio.Event, haste: threading.Event) -> None:
+    def heed() -> None:
+        (haste if stop.is_set() else stop).set()
+
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(name, heed)
+        except NotImplementedError:  # Windows
+            signal.signal(name, lambda *_: loop.call_soon_threadsafe(heed))
+
+
+@contextmanager
+def announced(ready_file: Path | None, facts: dict[str, Any]) -> Iterator[None]:
+    """The ready file, written whole, there for the length of the block."""
+    if ready_file is None:
+        yield
+        return
+    _write_whole(ready_file, json.dumps(facts))
+    try:
+        yield
+    finally:
+        ready_file.unlink(missing_ok=True)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}-")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(temporary).replace(path)

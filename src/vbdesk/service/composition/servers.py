@@ -1,0 +1,106 @@
+"""The API and the object store's origin on two ports of one event loop."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from ipaddress import IPv4Network, IPv6Network
+
+import uvicorn
+from pydantic import IPvAnyNetwork
+from starlette.types import ASGIApp
+
+from vbdesk.service.http.malformed_requests import protocol_for
+from vbdesk.service.http.no_store import NoStore
+from vbdesk.service.http.refused_bodies import DrainRefusedBodies
+from vbdesk.service.http.request_target import PlainRequestTargets
+from vbdesk.service.http.slow_clients import ClientTimeouts
+
+_GRACE_S = 3
+_BACKLOG = 512
+
+LOOPBACK = (IPv4Network("127.0.0.1"), IPv6Network("::1"))
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening-ready socket; port 0 picks a free one.
+
+    Raises:
+        OSError: the port is taken or the address is not this computer's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Naming TCP matters: asyncio sends small answers at once (TCP_NODELAY) only on sockets that say they are TCP.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows, where reuse would share the port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def origin_of(bound: socket.socket) -> str:
+    """The address at which this computer reaches the socket."""
+    host, port = bound.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (compared, not bound)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to whoever runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def run_servers(
+    apps: list[tuple[ASGIApp, socket.socket]],
+    stop: asyncio.Event,
+    on_ready: Callable[[], None],
+    patience: ClientTimeouts = ClientTimeouts(),
+    trusted_proxies: Sequence[IPvAnyNetwork] = LOOPBACK,
+) -> None:
+    """Serve every app on its socket until `stop` is set; `on_ready` is called once all of them answer.
+
+    What `X-Forwarded-For` and `-Proto` say counts from `trusted_proxies` alone: refused credentials are counted by the
+    caller's address. No access log: paths carry group ids, and signed addresses are secrets.
+    """
+    servers = [_Server(_configuration(app, patience, trusted_proxies)) for app, _ in apps]
+    running = [asyncio.ensure_future(server.serve([bound])) for server, (_, bound) in zip(servers, apps, strict=True)]
+    try:
+        while not all(server.started for server in servers):
+            _raise_failures(running)
+            await asyncio.sleep(0.01)
+        on_ready()
+        await stop.wait()
+    finally:
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*running)
+
+
+def _configuration(app: ASGIApp, patience: ClientTimeouts, trusted_proxies: Sequence[IPvAnyNetwork]) -> uvicorn.Config:
+    return uvicorn.Config(
+        NoStore(DrainRefusedBodies(PlainRequestTargets(app))),
+        lifespan="off",
+        ws="none",
+        http=protocol_for(app, patience),
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        forwarded_allow_ips=[str(network) for network in trusted_proxies],
+        backlog=_BACKLOG,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+
+
+def _raise_failures(running: Sequence[asyncio.Future[None]]) -> None:
+    for future in running:
+        if future.done():
+            future.result()

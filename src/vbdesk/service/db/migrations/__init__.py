@@ -1,1 +1,0 @@
-"""Migrations of the database, in order; applied by `vbdesk.service.db.migrate`."""

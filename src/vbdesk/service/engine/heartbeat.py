@@ -1,0 +1,82 @@
+"""The sign of life of a process that runs jobs; a thread of its own, which nothing else may hold up."""
+
+import logging
+import threading
+import time
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from vbdesk.service.engine import executors
+from vbdesk.service.engine.shared_clock import SharedTime
+from vbdesk.service.kernel.db.session import Database
+
+BEAT_EVERY_S = 5.0  # each is a write to the disk
+
+log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """Signs an executor on, says again and again that it lives, and signs it off.
+
+    Attributes:
+        last_beat: when the last heartbeat was written, by `time.monotonic`.
+    """
+
+    def __init__(self, database: Database, executor_id: str, slots: int, shared_time: SharedTime) -> None:
+        self._database = database
+        self._executor_id = executor_id
+        self._slots = slots
+        self._time = shared_time
+        self.last_beat: float | None = None
+        self._taken_for_dead = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="vbdesk-heartbeat", daemon=True)
+
+    @property
+    def taken_for_dead(self) -> bool:
+        """Whether another process has struck this executor out."""
+        return self._taken_for_dead.is_set()
+
+    def start(self) -> None:
+        """Sign on; from now on the executor may take jobs."""
+        with self._database.writing() as connection:
+            executors.sign_on(connection, self._executor_id, self._slots, self._time.now(connection))
+        self.last_beat = time.monotonic()
+        self._thread.start()
+
+    def set_draining(self) -> None:
+        """Let the others know that this executor takes no more jobs."""
+        try:
+            with self._database.writing() as connection:
+                executors.set_draining(connection, self._executor_id)
+        except SQLAlchemyError as error:  # nobody could read it either
+            log.warning("That this executor drains cannot be written down (%s).", type(error).__name__)
+
+    def beat(self) -> None:
+        """Say once that the executor lives, or learn that it was taken for dead."""
+        with self._database.writing() as connection:
+            alive = executors.beat(connection, self._executor_id, self._time.now(connection))
+        if alive:
+            self.last_beat = time.monotonic()
+        else:
+            self._taken_for_dead.set()
+
+    def stop(self) -> None:
+        """Sign off, when nothing of the executor runs any more."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        try:
+            with self._database.writing() as connection:
+                executors.sign_off(connection, self._executor_id)
+        except SQLAlchemyError as error:
+            log.warning("The database is away (%s); the others will notice the silence.", type(error).__name__)
+
+    def _work(self) -> None:
+        while not self._stopping.wait(BEAT_EVERY_S) and not self.taken_for_dead:
+            try:
+                self.beat()
+            except SQLAlchemyError as error:
+                log.warning("A heartbeat could not be written (%s).", type(error).__name__)
+            except Exception:  # whatever it was, the next must come
+                log.exception("A heartbeat could not be written.")

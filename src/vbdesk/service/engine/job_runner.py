@@ -1,0 +1,265 @@
+"""Running one job: take a slot, analyse, write the end down."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Concatenate, Literal, ParamSpec
+
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
+
+from vbdesk.contract.catalog import ModelName
+from vbdesk.service.engine.analysis import Analysed, Analysis, AnalysisRequest
+from vbdesk.service.engine.job_engine import HandedBack
+from vbdesk.service.engine.run_observation import ANALYSE, FETCH, SETTLE, RunStages, observed_run
+from vbdesk.service.engine.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
+from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.lifecycle import JobLifecycle, Run
+from vbdesk.service.jobs.repository import Hold
+from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.ports.context import Context
+from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable
+
+LOOK_EVERY_S = 0.2
+FIRST_RETRY_S = 0.5
+LONGEST_RETRY_S = 30.0
+STORE_PATIENCE = timedelta(hours=24)
+"""Age of a job that fails, because its recording cannot be had, for all that it may be there."""
+
+CHILD_PATIENCE_S = 600.0
+"""How long a job waits, uncounted, for a computer on which no child gets ready: others have time to take it over."""
+
+DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
+
+P = ParamSpec("P")
+
+log = logging.getLogger(__name__)
+
+
+class HeldElsewhere(Exception):
+    """Another executor, alive as far as anyone knows, is at the job."""
+
+
+class NoChildStarts(Exception):
+    """The computer cannot start what analyses; that is no fault of the job."""
+
+
+WAITED_FOR = (SQLAlchemyError, StoreUnavailable, HeldElsewhere, NoChildStarts)
+"""Faults that end by themselves or by somebody's hand; a full disk is one more."""
+
+
+@dataclass
+class _Attempt:
+    """A job being tried, since when, and the hold on it that the latest start gave."""
+
+    job_id: str
+    began: float = field(default_factory=time.monotonic)
+    hold: Hold | None = None
+
+
+class JobRunner:
+    """Runs jobs in the slots of this process; `run` is what the engine calls, from as many threads as it likes.
+
+    Attributes:
+        children_start: whether the newest child became ready, as far as one was wanted.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        slots: SlotPool,
+        analysis: Analysis,
+        executor_id: str,
+        child_patience_s: float = CHILD_PATIENCE_S,
+    ) -> None:
+        self._context = context
+        self._child_patience_s = child_patience_s
+        self._lifecycle = JobLifecycle.of(context)
+        self._histories = GroupHistories.of(context)
+        self._slots = slots
+        self._analysis = analysis
+        self._executor_id = executor_id
+        self.children_start = True
+        self._stopping = threading.Event()
+        self._closing = threading.Event()
+        self._under_way = 0
+        self._idle = threading.Condition()
+
+    def run(self, job_id: str) -> None:
+        """Run the job to its end, through crashes of the child and outages of the database and the store.
+
+        Raises:
+            HandedBack: this process stops first.
+        """
+        with self._idle:
+            self._under_way += 1
+        try:
+            self._run(job_id)
+        finally:
+            with self._idle:
+                self._under_way -= 1
+                self._idle.notify_all()
+
+    def drain(self, grace_s: float, haste: threading.Event) -> None:
+        """Take no new job, and wait for those under way, until the grace or `haste` ends that."""
+        self._stopping.set()
+        ends_at = time.monotonic() + grace_s
+        with self._idle:
+            while self._under_way and time.monotonic() < ends_at and not haste.is_set():
+                self._idle.wait(LOOK_EVERY_S)
+
+    def stop(self) -> None:
+        """Take no new job; end the children of those under way and hand them back."""
+        self._stopping.set()
+        self._closing.set()
+        self._slots.close()
+        with self._idle:
+            self._idle.wait_for(lambda: self._under_way == 0)
+
+    def _run(self, job_id: str) -> None:
+        pauses = _growing_pauses()
+        attempt = _Attempt(job_id)
+        while True:
+            if self._stopping.is_set():
+                raise HandedBack
+            try:
+                ended = self._try(attempt)
+            except SlotClosed:
+                raise HandedBack from None
+            except Exception as error:
+                if isinstance(error, WAITED_FOR) or is_disk_full(error):
+                    log.warning("Job %s waits for what it needs (%s).", job_id, type(error).__name__)
+                    self._stopping.wait(next(pauses))
+                    continue
+                log.exception("Job %s met a fault of the service; it failed.", job_id)
+                self._record(self._lifecycle.fail, job_id, attempt.hold)
+                ended = True
+            if ended:
+                return
+
+    def _try(self, attempt: _Attempt) -> bool:
+        """One start of the job; whether that ended it."""
+        job_id = attempt.job_id
+        with self._slots.borrow() as slot:
+            try:
+                slot.wait_ready()
+                self.children_start = True
+            except ChildCrashed as crash:
+                self.children_start = False
+                log.error("The analysis process ends before it is ready. %s", crash)
+                if time.monotonic() - attempt.began < self._child_patience_s:
+                    raise NoChildStarts from None
+                # Counts, lest it be tried for ever.
+                return self._start(attempt) is None and self._conclude(job_id)
+            run = self._start(attempt)
+            if run is None:
+                return self._conclude(job_id)
+            with observed_run(self._context, run) as stages:
+                return self._try_to_end(attempt, run, slot, stages)
+
+    def _try_to_end(self, attempt: _Attempt, run: Run, slot: Slot, stages: RunStages) -> bool:
+        """Analyse and write the end down; whether that ended the job."""
+        job_id = attempt.job_id
+        try:
+            analysed = self._analyse(slot, run, stages)
+        except (SlotClosed, StoreUnavailable, OSError) as cut_short:
+            if isinstance(cut_short, OSError) and not is_disk_full(cut_short):
+                raise
+            if isinstance(cut_short, StoreUnavailable) and self._is_too_old(run, cut_short):
+                self._record(self._lifecycle.fail, job_id, run.hold)
+                return True
+            self._record(self._lifecycle.hand_back, job_id, run.hold)
+            attempt.hold = None
+            raise
+        except ChildCrashed as crash:
+            self._context.metrics.children_crashed.inc()
+            log.warning("Job %s: %s It is started again.", job_id, crash)
+            return False
+        except TaskTimedOut:
+            self._record(self._lifecycle.time_out, job_id, run.hold)
+        except (TaskFailed, ObjectMissing) as failure:
+            log.warning("Job %s failed: %s", job_id, failure)
+            self._record(self._lifecycle.fail, job_id, run.hold)
+        else:
+            self._context.metrics.analysed_audio.inc(run.audio_s)
+            with stages(SETTLE):
+                self._record(self._lifecycle.analysed, job_id, analysed.result, run.hold)
+        self._require_over(job_id)
+        return True
+
+    def _is_too_old(self, run: Run, fault: StoreUnavailable) -> bool:
+        """Whether the job has waited for its recording for too long; for disk space it waits as long as it takes."""
+        return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_PATIENCE
+
+    def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write down how a run ended, as soon as the database lets us: it should not have run in vain."""
+        pauses = _growing_pauses()
+        while True:
+            try:
+                return self._context.database.write(lambda connection: change(connection, *args, **kwargs))
+            except DATABASE_AWAY as error:
+                if self._closing.is_set():
+                    raise
+                log.warning("The end of a run cannot be written down yet (%s).", type(error).__name__)
+                self._closing.wait(next(pauses))
+
+    def _start(self, attempt: _Attempt) -> Run | None:
+        timeout_s = self._context.settings.job_timeout_s
+        with self._context.database.writing() as connection:
+            run = self._lifecycle.start(connection, attempt.job_id, self._executor_id, timeout_s)
+        attempt.hold = None if run is None else run.hold
+        return run
+
+    def _analyse(self, slot: Slot, run: Run, stages: RunStages) -> Analysed:
+        target, settings = run.target.analysed, self._context.settings
+        kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
+        with ExitStack() as stack:
+            with stages(FETCH):
+                copy = stack.enter_context(self._context.storage.local_copy(run.audio_key))
+            request = AnalysisRequest(
+                kind,
+                str(target),
+                run.diarize,
+                settings.plugin_source,
+                settings.narrative_language,
+                settings.norms_file,
+            )
+            with stages(ANALYSE):
+                began_ns = time.time_ns()
+                timeout_s = settings.job_timeout_s
+                analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=copy)
+                stages.add(analysed.laps, began_ns)
+        return analysed
+
+    def _conclude(self, job_id: str) -> bool:
+        """Nothing is left to analyse; an analysis that was set aside may have its turn now. Raises HeldElsewhere."""
+        row = self._require_over(job_id)
+        if row is not None and row.analysis is not None:
+            self._record(self._histories.settle, [row.history_key])
+        return True
+
+    def _require_over(self, job_id: str) -> Row[Any] | None:
+        """The job, if there still is one, as its analysis ended.
+
+        Raises:
+            HeldElsewhere: it has not ended. What this run found did not count then; and whoever has the job may yet
+                hand it back, so that this call, by which the engine knows of it, must not end before.
+        """
+        with self._context.database.reading() as connection:
+            row = repository.find(connection, job_id)
+        if row is not None and row.analysis is None and row.status in repository.UNFINISHED:
+            raise HeldElsewhere
+        return row
+
+
+def _growing_pauses() -> Iterator[float]:
+    pause_s = FIRST_RETRY_S
+    while True:
+        yield pause_s
+        pause_s = min(2 * pause_s, LONGEST_RETRY_S)

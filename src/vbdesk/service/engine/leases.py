@@ -1,0 +1,26 @@
+"""Leases: which of several processes does a task that one must do for all."""
+
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.service.kernel.db.jobs import leases
+from vbdesk.service.kernel.db.upsert import insert_into
+
+DURATION = timedelta(seconds=30)
+"""Longer than the holder takes between two renewals; how long the task may rest when the holder dies."""
+
+
+def take(connection: Connection, task: str, holder: str, now: datetime) -> bool:
+    """Take or renew the lease of a task; False while another holds it."""
+    values = {"holder": holder, "expires_at": now + DURATION}
+    statement = insert_into(connection, leases).values(task=task, **values)
+    free = sa.or_(leases.c.holder == holder, leases.c.expires_at <= now)
+    statement = statement.on_conflict_do_update(index_elements=[leases.c.task], set_=values, where=free)
+    return connection.execute(statement.returning(leases.c.task)).one_or_none() is not None
+
+
+def give_up(connection: Connection, task: str, holder: str) -> None:
+    """Let another take the task at once."""
+    connection.execute(sa.delete(leases).where(leases.c.task == task, leases.c.holder == holder))

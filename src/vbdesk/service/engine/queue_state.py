@@ -1,0 +1,65 @@
+"""How long the queue is, and who works on it: what autoscaling and operators look at."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.service.engine.executors import DEAD_AFTER
+from vbdesk.service.jobs.repository import UNFINISHED
+from vbdesk.service.kernel.db.jobs import executors, jobs
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """The queue at one moment.
+
+    Attributes:
+        waiting: jobs that no process is at.
+        waiting_audio_s: how much was recorded for them.
+        oldest_wait_s: how long the oldest of them has waited; 0 when none waits.
+        running: jobs that a process is at.
+        set_aside: jobs that are analysed and wait for earlier ones of their group.
+        executors: processes that run jobs and are alive.
+        draining: those of them that take no new job.
+        slots: analyses that they can run at once, those that drain left out.
+    """
+
+    waiting: int
+    waiting_audio_s: float
+    oldest_wait_s: float
+    running: int
+    set_aside: int
+    executors: int
+    draining: int
+    slots: int
+
+
+def read_queue_state(connection: Connection, now: datetime) -> QueueState:
+    """Look at the queue; every query keeps to unfinished jobs and living executors."""
+    set_aside = jobs.c.analysis.is_not(None)
+    running = jobs.c.executor_id.is_not(None)
+    waiting = ~set_aside & ~running  # those that were handed back too
+    found = connection.execute(
+        sa.select(
+            sa.func.count().filter(waiting).label("waiting"),
+            sa.func.coalesce(sa.func.sum(jobs.c.audio_duration_seconds).filter(waiting), 0.0).label("audio_s"),
+            sa.func.min(jobs.c.created_at).filter(waiting).label("oldest"),
+            sa.func.count().filter(running).label("running"),
+            sa.func.count().filter(set_aside).label("set_aside"),
+        ).where(jobs.c.status.in_(UNFINISHED))
+    ).one()
+    living = connection.execute(
+        sa.select(executors.c.draining, executors.c.slots).where(executors.c.seen_at >= now - DEAD_AFTER)
+    ).all()
+    return QueueState(
+        waiting=found.waiting,
+        waiting_audio_s=float(found.audio_s),
+        oldest_wait_s=0.0 if found.oldest is None else max(0.0, (now - found.oldest).total_seconds()),
+        running=found.running,
+        set_aside=found.set_aside,
+        executors=len(living),
+        draining=sum(row.draining for row in living),
+        slots=sum(row.slots or 0 for row in living if not row.draining),
+    )

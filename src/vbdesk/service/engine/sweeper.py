@@ -1,0 +1,228 @@
+"""The sweeper: what no single job can see to. One process at a time does it for all, by a lease."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from vbdesk.contract.ids import new_id
+from vbdesk.service.credits.repository import read_ledger
+from vbdesk.service.engine import executors, leases
+from vbdesk.service.engine.job_engine import JobEngine
+from vbdesk.service.engine.shared_clock import ProcessTime, SharedTime
+from vbdesk.service.erasure.service import Eraser
+from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
+from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.maintenance import orphans, retention
+from vbdesk.service.maintenance.store_identity import may_remove
+from vbdesk.service.ports.context import Context
+from vbdesk.service.storage.store import StoreUnavailable
+
+SWEEP_EVERY_S = 5.0  # each is a write to the disk, also when nothing happens
+LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds of a process that sees how the others are
+TIDY_EVERY_S = 600.0
+SEARCH_EVERY_S = 86_400.0  # to look for what belongs to nothing lists the whole store
+FORGOTTEN_AFTER_S = 300.0  # who took a job begins it within seconds, unless the store or a child keeps it waiting
+KEEP_RUNS = timedelta(days=1)
+KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
+TASK = "sweep"
+
+log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Recovery of dead executors' jobs, overdue runs, and tidying up; one thread.
+
+    Every process has one; the one that holds the lease does it all. Processes that run jobs come first, lest answers of
+    the others be slow meanwhile.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        engine: JobEngine,
+        shared_time: SharedTime | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        runs_jobs: bool = True,
+    ) -> None:
+        """Prepare; leases are measured by the context's clock where no other time is given."""
+        self._runs_jobs = runs_jobs
+        self._monotonic = monotonic
+        self._context = context
+        self._engine = engine
+        self._holder = new_id()
+        self._lifecycle = JobLifecycle.of(context)
+        self._histories = GroupHistories.of(context)
+        self._eraser = Eraser(context.database, context.storage, self._histories, context.clock)
+        self._snapshots = CohortSnapshots(context.database, context.clock, context.parameters)
+        self._time = shared_time or ProcessTime(context.clock)
+        self._steady_since = self._last_round = -math.inf
+        self._last_time: datetime | None = None
+        self._overdue_since: dict[str, float] = {}
+        self._unheld_since: dict[str, float] = {}
+        self._next_tidy = self._next_search = self._monotonic()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and leave the rest to another."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        try:
+            with self._context.database.writing() as connection:
+                leases.give_up(connection, TASK, self._holder)
+        except SQLAlchemyError as error:
+            log.warning("The database is away (%s); another will sweep once it is back.", type(error).__name__)
+
+    def sweep(self) -> bool:
+        """One round of what must happen within seconds; False when another process sees to it."""
+        ours = self._claim()
+        self._context.metrics.sweep_held.set(ours)
+        if not ours:
+            self._overdue_since.clear()
+            self._unheld_since.clear()
+            self._context.metrics.ledger = None  # the one who holds the sweep does
+            return False
+        if self._monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
+            self._strike_out_dead()
+        with self._context.database.reading() as connection:
+            overdue = repository.list_overdue(
+                connection, self._context.clock.now(), executors.list_signed_on(connection)
+            )
+            waiting = repository.list_set_aside(connection)
+        recovered = self._engine.recover(self._list_signed_on, self._find_forgotten)
+        if recovered:
+            log.warning("%d jobs of executors that died, or forgot them, are run again.", recovered)
+        self._end_overdue(overdue)
+        if waiting:
+            with self._context.database.writing() as connection:
+                self._histories.settle(connection, waiting)
+        return True
+
+    def tidy(self) -> None:
+        """One round of what may happen within the hour: deletions, old audio, keys, runs, snapshots; daily, orphans."""
+        context, now = self._context, self._context.clock.now()
+        with context.database.writing() as connection:
+            repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
+        try:
+            self._tidy_store()
+        except StoreUnavailable as error:  # the rest needs no store
+            log.warning("Recordings could not be tidied (%s); the next round tries again.", type(error).__name__)
+        self._engine.purge(KEEP_RUNS)
+        self._snapshots.take_due()
+        self._audit_ledger()
+
+    def _tidy_store(self) -> None:
+        if not may_remove(self._context):
+            return
+        self._eraser.finish_accounts()
+        retention.remove_erased_audio(self._context)
+        retention.remove_old_audio(self._context, self._stopping.is_set)
+        if self._monotonic() >= self._next_search:
+            self._sweep_orphans()
+            self._next_search = self._monotonic() + SEARCH_EVERY_S
+
+    def _sweep_orphans(self) -> None:
+        swept = orphans.sweep_orphans(self._context, self._stopping.is_set)
+        self._context.metrics.orphans_quarantined.inc(swept.quarantined)
+        self._context.metrics.orphans_left.set(swept.left)
+        if swept.quarantined:
+            log.warning("%d objects that belong to no job or upload were quarantined.", swept.quarantined)
+        if swept.put_back:
+            log.warning("%d objects came back from quarantine: a job or an upload has them.", swept.put_back)
+        if swept.removed:
+            log.warning("%d objects were removed after 14 days in quarantine.", swept.removed)
+
+    def _audit_ledger(self) -> None:
+        """Tell what the ledger adds up to, and whether balances agree with it."""
+        with self._context.database.reading() as connection:
+            self._context.metrics.ledger = read_ledger(connection)
+
+    def _end_overdue(self, job_ids: Collection[str]) -> None:
+        """End runs that their slots did not end in time.
+
+        A computer that slept finds every run overdue when it wakes, while the slots count only the time awake. So a
+        run is left alone until it was seen overdue for as long as a run may take. While disk space is short none is
+        ended: the outcome of a run may be waiting for room.
+        """
+        if self._context.disk.is_reached():
+            self._overdue_since.clear()
+            return
+        now = self._monotonic()
+        self._overdue_since = {job_id: self._overdue_since.get(job_id, now) for job_id in job_ids}
+        for job_id, since in self._overdue_since.items():
+            if now - since >= self._context.settings.job_timeout_s:
+                with self._context.database.writing() as connection:
+                    self._lifecycle.time_out(connection, job_id)
+
+    def _find_forgotten(self, taken: Collection[str]) -> Collection[str]:
+        """Which of the jobs that living executors took have been held by none of them for long.
+
+        Whoever only waits with one may go on: a job that another has meanwhile is left to that one.
+        """
+        now = self._monotonic()
+        with self._context.database.reading() as connection:
+            unheld = repository.list_unheld(connection, taken)
+        self._unheld_since = {job_id: self._unheld_since.get(job_id, now) for job_id in unheld}
+        forgotten = [job_id for job_id, since in self._unheld_since.items() if now - since >= FORGOTTEN_AFTER_S]
+        for job_id in forgotten:
+            del self._unheld_since[job_id]
+        return forgotten
+
+    def _list_signed_on(self) -> Collection[str]:
+        with self._context.database.reading() as connection:
+            return executors.list_signed_on(connection)
+
+    def _strike_out_dead(self) -> None:
+        """Take the jobs of silent executors from them, so that nothing they still do changes any.
+
+        Who has not seen the others for as long as that must not judge them: after an outage of the database, or of
+        this process, all look silent.
+        """
+        with self._context.database.writing() as connection:
+            dead = executors.remove_dead(connection, self._time.now(connection))
+            if dead:
+                repository.take_from(connection, dead)
+        for executor_id in dead:
+            log.warning("Executor %s gave no sign of life; its jobs are run again.", executor_id)
+
+    def _claim(self) -> bool:
+        """Whether the sweep is ours; note how steadily these rounds come."""
+        with self._context.database.writing() as connection:
+            now = self._time.now(connection)
+            if self._runs_jobs or not executors.any_alive(connection, now):
+                ours = leases.take(connection, TASK, self._holder, now)
+            else:
+                leases.give_up(connection, TASK, self._holder)
+                ours = False
+        before, self._last_round = self._last_round, self._monotonic()
+        time_before, self._last_time = self._last_time or now, now
+        # A computer that slept counts only the time awake, while heartbeats grew old.
+        pause_s = max(self._last_round - before, (now - time_before).total_seconds())
+        if pause_s > LONGEST_PAUSE_S:
+            self._steady_since = self._last_round
+        return ours
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if self.sweep() and self._monotonic() >= self._next_tidy:
+                    self._next_tidy = self._monotonic() + TIDY_EVERY_S  # also after one that a store holds up
+                    self.tidy()
+            except SQLAlchemyError as error:
+                log.warning("A sweep was interrupted (%s); the next one goes on.", type(error).__name__)
+            except Exception:  # whatever it was, the next round must come
+                log.exception("A sweep was interrupted; the next one goes on.")
+            self._stopping.wait(SWEEP_EVERY_S)

@@ -1,0 +1,90 @@
+"""The account's groups as each other's population: one snapshot a day, never across accounts."""
+
+import json
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.longitudinal import CohortReference, cohort_reference, cohort_values, snapshot
+from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
+from vbdesk.service.groups import history_entries
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.groups import cohort_snapshots, groups
+from vbdesk.service.kernel.db.session import Database
+
+SNAPSHOT_EVERY = timedelta(days=1)
+
+
+def references(connection: Connection, account_id: str, group_key: str) -> dict[str, CohortReference]:
+    """Population reference by sign, from the account's other groups; signs with too few groups are left out.
+
+    A deleted group stays in the snapshot until the next, so that comparing the days tells nothing of it; but as soon as
+    too few of the snapshot's groups exist, nothing is said.
+    """
+    query = sa.select(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return {}
+    existing = _group_keys(connection, account_id)
+    levels: dict[str, list[float]] = defaultdict(list)
+    present: Counter[str] = Counter()
+    for other_key, level_by_sign in json.loads(row.body).items():
+        if other_key != group_key:
+            for sign, level in level_by_sign.items():
+                levels[sign].append(level)
+                present[sign] += other_key in existing
+    least = shipped_parameters().cohort.min_groups
+    found = {sign: cohort_reference(values) for sign, values in levels.items() if present[sign] >= least}
+    return {sign: snapshot(reference, row.taken_at) for sign, reference in found.items() if reference is not None}
+
+
+class CohortSnapshots:
+    """Takes the snapshots that are due; the work of a background thread."""
+
+    def __init__(self, database: Database, clock: Clock, parameters: Parameters) -> None:
+        self._database = database
+        self._clock = clock
+        self._parameters = parameters
+
+    def take_due(self) -> int:
+        """Take a snapshot of every account that has enough groups and none of today; how many."""
+        due_before = self._clock.now() - SNAPSHOT_EVERY
+        with self._database.reading() as connection:
+            account_ids = _accounts_due(connection, due_before)
+        for account_id in account_ids:
+            self._take(account_id)
+        return len(account_ids)
+
+    def _take(self, account_id: str) -> None:
+        """One group at a time: a large account must not hold up the database."""
+        now = self._clock.now()
+        with self._database.reading() as connection:
+            group_keys = _group_keys(connection, account_id)
+        levels = {}
+        for group_key in sorted(group_keys):
+            with self._database.reading() as connection:
+                values = cohort_values(history_entries.load(connection, group_key, now), now, self._parameters)
+            if values:
+                levels[group_key] = values
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id))
+            connection.execute(
+                sa.insert(cohort_snapshots).values(account_id=account_id, taken_at=now, body=json.dumps(levels))
+            )
+
+
+def _group_keys(connection: Connection, account_id: str) -> set[str]:
+    return set(connection.execute(sa.select(groups.c.group_key).where(groups.c.account_id == account_id)).scalars())
+
+
+def _accounts_due(connection: Connection, due_before: datetime) -> list[str]:
+    query = (
+        sa.select(groups.c.account_id)
+        .outerjoin(cohort_snapshots, cohort_snapshots.c.account_id == groups.c.account_id)
+        .where(sa.or_(cohort_snapshots.c.taken_at.is_(None), cohort_snapshots.c.taken_at <= due_before))
+        .group_by(groups.c.account_id)
+        .having(sa.func.count(groups.c.group_key) > shipped_parameters().cohort.min_groups)
+    )
+    return list(connection.execute(query).scalars())

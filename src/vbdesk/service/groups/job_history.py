@@ -1,0 +1,28 @@
+"""What a job's own group says of it."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.longitudinal import LongitudinalFields
+from vbdesk.longitudinal import job_estimates, unconfirmed_changes, wire_fields
+from vbdesk.longitudinal.parameters import Parameters
+from vbdesk.service.groups import cohort_snapshots, history_entries
+from vbdesk.service.jobs.history_record import history_entry
+
+
+def read_job(
+    connection: Connection, job: Row[Any], reading: str, parameters: Parameters
+) -> tuple[dict[str, LongitudinalFields], frozenset[str]]:
+    """The longitudinal fields, by sign, of a job that is just being finished with `reading`.
+
+    Beside them the slow signs whose change waits for a second timepoint. The job counts into its own history even if
+    it was taken out of the group meanwhile.
+    """
+    members = history_entries.load(connection, job.history_key, job.recorded_at)
+    others = [entry for entry in members if entry.job_id != job.job_id]
+    history = [*others, history_entry(job, reading, JobStatus.DONE.value)]
+    references = cohort_snapshots.references(connection, job.account_id, job.history_key)
+    estimates = job_estimates(history, job.job_id, parameters)
+    return wire_fields(estimates, references), unconfirmed_changes(estimates)

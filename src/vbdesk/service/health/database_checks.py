@@ -1,0 +1,69 @@
+"""The database: reachable, of a schema that fits, with connections to spare and a clock like this machine's."""
+
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.kernel.db.migrate import SchemaState, status
+from vbdesk.service.kernel.db.session import Database
+
+OLDEST_POSTGRESQL = 13
+MOST_SKEW_S = 2.0
+"""Signed addresses and heartbeats bear more; a clock that is kept in time stays far below."""
+FEW_CONNECTIONS = 40
+"""About what one more process may open."""
+
+
+def look_at_database(database: Database) -> list[Finding]:
+    """Findings about the database. Raises SQLAlchemyError when it does not answer."""
+    with database.reading() as connection:
+        findings = [_look_at_version(connection), _look_at_schema(connection)]
+        if connection.dialect.name == "postgresql":
+            findings += [_look_at_connections(connection), _look_at_clock(connection)]
+    return findings
+
+
+def _look_at_version(connection: Connection) -> Finding:
+    parts = connection.dialect.server_version_info or ()
+    version = ".".join(map(str, parts))
+    if connection.dialect.name == "postgresql" and int(parts[0]) < OLDEST_POSTGRESQL:
+        return mend("database", f"It is PostgreSQL {version}: upgrade it to {OLDEST_POSTGRESQL} or newer.")
+    return ok("database", f"It answers: {connection.dialect.name} {version}.")
+
+
+def _look_at_schema(connection: Connection) -> Finding:
+    found = status(connection)
+    match found.state:
+        case SchemaState.EMPTY | SchemaState.BEHIND:
+            at = found.revision or "none"
+            return mend("schema", f"It is {at}, this vbdesk's is {found.code_revision}: vbdesk admin database upgrade.")
+        case SchemaState.AHEAD:
+            return note("schema", f"It is {found.revision}, newer than this vbdesk's, and still serves it.")
+        case SchemaState.TOO_NEW:
+            return mend("schema", f"It is {found.revision} and serves this vbdesk no more: start a newer one.")
+    return ok("schema", f"It is {found.revision}, and serves vbdesk from {found.oldest_revision} on.")
+
+
+def _look_at_connections(connection: Connection) -> Finding:
+    # unlike the list of sessions this shows other roles' too
+    used = connection.execute(sa.text("SELECT sum(numbackends)::int FROM pg_stat_database"))
+    most = int(connection.execute(sa.text("SHOW max_connections")).scalar_one())
+    reserved = int(connection.execute(sa.text("SHOW superuser_reserved_connections")).scalar_one())
+    free = most - reserved - used.scalar_one()
+    words = f"{free} of {most} are free"
+    if free < FEW_CONNECTIONS:
+        return mend("connections", f"{words}, one more process may want {FEW_CONNECTIONS}: raise max_connections.")
+    return ok("connections", f"{words}.")
+
+
+def _look_at_clock(connection: Connection) -> Finding:
+    before = datetime.now(UTC)
+    theirs: datetime = connection.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
+    after = datetime.now(UTC)
+    skew_s = (theirs - before - (after - before) / 2).total_seconds()
+    words = f"The database's clock is {abs(skew_s):.1f} s {'ahead of' if skew_s > 0 else 'behind'} this machine's"
+    if abs(skew_s) > MOST_SKEW_S:
+        return mend("clock", f"{words}: let both follow a time server.")
+    return ok("clock", f"{words}.")

@@ -1,0 +1,122 @@
+"""The whole examination of a service from one of its machines."""
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from vbdesk.service.encryption.keys import EncryptionKeys
+from vbdesk.service.health.audio_reconciliation import reconcile_audio
+from vbdesk.service.health.database_checks import look_at_database
+from vbdesk.service.health.encryption_checks import look_at_encryption
+from vbdesk.service.health.endpoint_checks import look_at_address
+from vbdesk.service.health.findings import Finding, mend
+from vbdesk.service.health.host_checks import (
+    look_at_disk,
+    look_at_extras,
+    look_at_sandbox,
+    look_at_sealed,
+    look_at_secrets,
+    look_at_settings,
+)
+from vbdesk.service.health.ledger_checks import look_at_audio, look_at_ledger
+from vbdesk.service.health.queue_checks import look_at_work
+from vbdesk.service.health.storage_checks import (
+    look_at_orphans,
+    look_at_pairing,
+    look_at_signed_addresses,
+    look_at_store,
+)
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.migrate import SchemaState, status
+from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.secret_box import SecretsDamaged, key_file_of, open_secrets
+from vbdesk.service.kernel.settings import Settings, SettingsInvalid, load_settings
+from vbdesk.service.maintenance.orphans import SweptStore
+from vbdesk.service.storage.opening import open_store
+from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnusable
+
+_USABLE = (SchemaState.CURRENT, SchemaState.AHEAD)
+
+
+def examine(
+    data_dir: Path, address: str | None = None, *, whole: bool = True, keys: EncryptionKeys = ()
+) -> list[Finding]:
+    """Everything that can be looked at from here; what cannot be looked at is a finding too.
+
+    Args:
+        data_dir: folder of a process of the service.
+        address: the public one, to be tried as well.
+        whole: also what reads every job, ledger entry and file.
+        keys: encryption keys that came with the command.
+    """
+    try:
+        settings = load_settings(data_dir)
+    except SettingsInvalid as error:
+        return [mend("settings", str(error))]
+    if not settings.data_dir.is_dir():
+        return [mend("settings", f"There is no service in {data_dir}: check --data-dir.")]
+    findings = [
+        look_at_settings(settings),
+        look_at_secrets(settings),
+        look_at_extras(settings),
+        *look_at_disk(settings),
+        look_at_sandbox(),
+        *_look_inside(settings, keys, whole=whole),
+    ]
+    return findings if address is None else [*findings, *look_at_address(address, settings)]
+
+
+def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> Iterable[Finding]:
+    """Store and database, as far as they answer."""
+    with ExitStack() as stack:
+        store: ObjectStore | None = None
+        try:
+            store = stack.enter_context(closing(open_store(settings)))
+        except (StoreUnusable, OSError) as error:
+            yield mend("object store", str(error))
+        if store is not None:
+            yield look_at_store(store)
+            if key_file_of(settings).path.exists():  # else they are not made by the way
+                with suppress(SecretsDamaged):  # found already
+                    yield look_at_signed_addresses(settings, open_secrets(settings), store)
+        database = stack.enter_context(closing(open_database(settings)))
+        yield from _guarded(lambda: _look_at_content(settings, database, store, keys, whole=whole))
+
+
+def _look_at_content(
+    settings: Settings, database: Database, store: ObjectStore | None, keys: EncryptionKeys, *, whole: bool
+) -> list[Finding]:
+    """What the database says; of its content only where its schema is one that this code knows."""
+    findings = look_at_database(database)
+    with database.reading() as connection:
+        if status(connection).state not in _USABLE:
+            return findings
+    findings.append(look_at_encryption(settings, database, store if whole else None, keys))
+    with database.reading() as connection:
+        findings += look_at_work(connection, settings, SystemClock().now())
+        if whole:
+            findings += look_at_ledger(connection)
+    if whole:
+        findings += look_at_sealed(settings, database)
+    if store is None:
+        return findings
+    findings.append(look_at_pairing(database, store))
+    if whole:
+        try:
+            findings += look_at_orphans(SweptStore(database, store, SystemClock()))
+            findings.append(look_at_audio(reconcile_audio(database, store)))
+        except StoreUnavailable as error:
+            findings.append(mend("audio", f"It cannot be compared with the jobs: {error}"))
+    return findings
+
+
+def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
+    try:
+        return look()
+    except SQLAlchemyError as error:  # its text may show the address and the password in it
+        kind = type(error).__name__
+        return [
+            mend("database", f"The database does not answer ({kind}): see that it runs and that its address is right.")
+        ]

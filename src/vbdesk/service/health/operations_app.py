@@ -1,0 +1,87 @@
+"""The operations port: metrics and health, for those who run the service and nobody else."""
+
+import asyncio
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from vbdesk.service.encryption.state import Encryption, EncryptionState
+from vbdesk.service.health.readiness import Readiness
+from vbdesk.service.health.state_metrics import State, StateCollector, read_state
+from vbdesk.service.observability.cached_probe import CachedProbe
+from vbdesk.service.ports.context import Context
+
+STATE_GOOD_FOR_S = 5.0
+STATE_LIMIT_S = 1.5
+
+
+def create_ops_app(context: Context, readiness: Readiness) -> Starlette:
+    """`/metrics`, `/healthz` and `/readyz` of one process."""
+    port = _OperationsPort(context, readiness)
+    return Starlette(
+        routes=[
+            Route("/metrics", port.metrics, methods=["GET"]),
+            Route("/healthz", healthz, methods=["GET"]),
+            Route("/readyz", port.readyz, methods=["GET"]),
+        ]
+    )
+
+
+async def healthz(_request: Request) -> Response:
+    """Whether the process answers: its event loop turns. It must not be ended for the fault of another."""
+    return JSONResponse({"status": "ok"})
+
+
+async def readiness_answer(readiness: Readiness, encryption: Encryption) -> Response:
+    """200, or 503 with the reasons; and how far what is stored is encrypted."""
+    reasons, state = await asyncio.gather(readiness.reasons(), run_in_threadpool(_state_of, encryption))
+    if not reasons:
+        return JSONResponse({"status": "ok", "encryption": state})
+    told = [{"check": reason.check, "reason": reason.reason} for reason in reasons]
+    return JSONResponse({"status": "not ready", "reasons": told, "encryption": state}, status_code=503)
+
+
+def _state_of(encryption: Encryption) -> EncryptionState:
+    """What is not known to be complete is not said to be."""
+    try:
+        return encryption.state
+    except SQLAlchemyError:
+        return EncryptionState.UNDER_WAY
+
+
+class _OperationsPort:
+    def __init__(self, context: Context, readiness: Readiness) -> None:
+        self._registry = context.metrics.registry
+        self._readiness = readiness
+        self._encryption = context.encryption
+        self._collector = StateCollector(context)
+        self._registry.register(self._collector)
+
+        def look() -> State:
+            with context.database.reading() as connection:
+                return read_state(connection, context.clock.now())
+
+        self._state = CachedProbe(look, good_for_s=STATE_GOOD_FOR_S, limit_s=STATE_LIMIT_S)
+
+    async def metrics(self, _request: Request) -> Response:
+        """Everything, in the text form of Prometheus; what the database does not tell in time is left out."""
+        self._collector.state, reasons = await asyncio.gather(self._state_or_none(), self._readiness.reasons())
+        failing = {reason.check for reason in reasons}
+        self._collector.failing = {check: check in failing for check in self._readiness.checks}
+        body = await run_in_threadpool(generate_latest, self._registry)
+        return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+    async def _state_or_none(self) -> State | None:
+        try:
+            return await self._state.get()
+        except Exception:  # away, slow, or in the middle of a migration: the process's own numbers still count
+            return None
+
+    async def readyz(self, _request: Request) -> Response:
+        """Whether the process can do its part."""
+        return await readiness_answer(self._readiness, self._encryption)

@@ -1,0 +1,142 @@
+"""The guard of the API: what every route checks before a body is read, and what a route may ask for."""
+
+import ipaddress
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from fastapi import Depends, Request, Security, params
+from fastapi.security import APIKeyHeader
+from sqlalchemy import Connection
+
+from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
+from vbdesk.contract.limits import Bucket
+from vbdesk.service.kernel.errors import NotFound, RateLimited, Unauthorized
+from vbdesk.service.ports.context import Context
+from vbdesk.service.ports.identity import Account, Credential
+
+MAX_UNAUTHORIZED_PER_WINDOW = 60
+"""401 answers that one address gets within the window before it is told to wait; of IPv6, one network."""
+
+IPV6_NETWORK_BITS = 64
+"""The smallest network that providers give to a caller, who has every address in it."""
+
+_CREDENTIAL_HEADERS = {Credential.API_KEY: API_KEY_HEADER, Credential.SECRET_KEY: SECRET_KEY_HEADER}
+
+Check = Callable[[Request, Connection, Account], None]
+"""Looks at names in the path, before the body is read; raises NotFound."""
+
+
+def _context(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+async def _given_context(request: Request) -> Context:
+    return _context(request)
+
+
+async def _given_account(request: Request) -> Account:
+    account: Account = request.state.account
+    return account
+
+
+# Coroutines, though they wait for nothing: FastAPI sends plain functions to a thread, which costs more than they do.
+CurrentContext = Annotated[Context, Depends(_given_context)]
+CurrentAccount = Annotated[Account, Depends(_given_account)]
+
+
+class Guard:
+    """Lets a request in before its body is read: 401, 503 of a full disk or queue, 429, then 404 for its path."""
+
+    def __init__(self, bucket: Bucket, credential: Credential, check: Check | None) -> None:
+        self._bucket = bucket
+        self._credential = credential
+        self._check = check
+
+    def __call__(self, request: Request) -> None:
+        """Check the request, and keep its account for the route. Raises ServiceError."""
+        context = _context(request)
+        account_id = request.headers.get(ACCOUNT_HEADER, "")
+        token = request.headers.get(_CREDENTIAL_HEADERS[self._credential], "")
+        account = None
+        try:
+            with context.database.reading() as connection:
+                account = _authenticate(connection, request, context, self._credential, account_id, token)
+                request.state.account = account
+                self._admit(request, connection, context, account)
+        finally:
+            if account is not None and self._credential is Credential.API_KEY:
+                context.key_uses.note(account, token)
+
+    def _admit(self, request: Request, connection: Connection, context: Context, account: Account) -> None:
+        if self._bucket is Bucket.ANALYZE:
+            context.disk.require()
+            context.admission.check(connection, account.account_id)
+        limit = context.settings.rate_limits[account.plan][self._bucket]
+        retry_after_s = context.rates.hit(account.account_id, self._bucket.value, limit, context.clock.now())
+        if retry_after_s:
+            context.metrics.rate_limited.labels(self._bucket.value).inc()
+            raise RateLimited(retry_after_s)
+        if self._bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
+            raise NotFound  # PostgreSQL cannot be asked for such a name; analyze routes check theirs themselves
+        if self._check is not None:
+            self._check(request, connection, account)
+
+
+def guard(
+    bucket: Bucket, credential: Credential = Credential.API_KEY, check: Check | None = None
+) -> Sequence[params.Depends]:
+    """The `dependencies` of a route that needs `credential`, counts in `bucket` and then passes `check`.
+
+    FastAPI parses a body that a route declares before it runs dependencies. So a route reads its body itself, or by
+    `json_body`, which comes after the guard.
+    """
+    described = [  # for the API description alone
+        Security(APIKeyHeader(name=name, scheme_name=name, auto_error=False))
+        for name in (ACCOUNT_HEADER, _CREDENTIAL_HEADERS[credential])
+    ]
+    return [Depends(Guard(bucket, credential, check)), *described]
+
+
+def authenticate(request: Request, context: Context, credential: Credential, account_id: str, token: str) -> Account:
+    """The account that `token` opens; what opens none counts against the caller's address.
+
+    Raises:
+        Unauthorized: no such account, or not its credential.
+        RateLimited: the same, from an address that tried too often.
+    """
+    with context.database.reading() as connection:
+        return _authenticate(connection, request, context, credential, account_id, token)
+
+
+def _authenticate(
+    connection: Connection, request: Request, context: Context, credential: Credential, account_id: str, token: str
+) -> Account:
+    try:
+        return context.accounts.authenticate(connection, credential, account_id, token)
+    except Unauthorized:
+        source = source_of(request.client.host if request.client else "unknown")
+        retry_after_s = context.rates.hit(
+            f"address {source}", "unauthorized", MAX_UNAUTHORIZED_PER_WINDOW, context.clock.now()
+        )
+        if retry_after_s:
+            context.metrics.rate_limited.labels("unauthorized").inc()
+            raise RateLimited(retry_after_s) from None
+        raise
+
+
+def source_of(address: str) -> str:
+    """The one who counts as the sender of what comes from an address.
+
+    An IPv6 address counts as its network, and an IPv4 address that is written as IPv6 counts as IPv4. A text that is no
+    address, which a proxy may send, counts as itself.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])  # without the name of the network interface
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, IPV6_NETWORK_BITS), strict=False))

@@ -1,0 +1,100 @@
+"""Admission: who is told to come back later when more waits than the service can soon do."""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.service.jobs.queue_order import queue_figures
+from vbdesk.service.kernel.db.jobs import executors, jobs
+from vbdesk.service.kernel.errors import ServiceBusy
+
+LOOK_AGAIN_S = 1.0
+"""How old a look at the queue may be; submits come many in that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The queue at one look.
+
+    Attributes:
+        waiting: queued jobs of each account that has any.
+        work_s: what all of them take, in seconds of audio.
+        slots: analyses that may run at once.
+    """
+
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    work_s: float = 0.0
+    slots: int = 0
+
+    def excess(self, limit: int) -> int:
+        """Jobs beyond the limit."""
+        return max(0, sum(self.waiting.values()) - limit)
+
+    def has_more_than_its_share(self, account_id: str, limit: int) -> bool:
+        """Whether an account has more waiting than the limit divided by the accounts that wait."""
+        return self.waiting.get(account_id, 0) * max(1, len(self.waiting)) > limit
+
+    def drain_s(self, limit: int) -> int:
+        """Whole seconds until no more than the limit will wait, as far as can be told; 1 at least."""
+        figures = queue_figures()
+        excess_s = self.work_s * self.excess(limit) / max(1, sum(self.waiting.values()))
+        estimate_s = excess_s / (max(1, self.slots) * figures.audio_seconds_per_second)
+        return math.ceil(min(max(1.0, estimate_s), figures.longest_wait_s))
+
+
+class QueueAdmission:
+    """Keeps the queue within its limit by turning away those who fill it; one a process."""
+
+    def __init__(self, limit: int, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Prepare; `limit` is how many jobs may wait before anyone is turned away."""
+        self._limit = limit
+        self._monotonic = monotonic
+        self._load = Load()
+        self._look_again_at = -math.inf
+        self._looking = threading.Lock()
+
+    def check(self, connection: Connection, account_id: str) -> None:
+        """Let a submit of this account pass.
+
+        Raises:
+            ServiceBusy: too much waits, and the account has more than its fair share of it.
+        """
+        self._refresh(connection)
+        load = self._load
+        if load.excess(self._limit) and load.has_more_than_its_share(account_id, self._limit):
+            raise ServiceBusy(load.drain_s(self._limit))
+
+    def _refresh(self, connection: Connection) -> None:
+        if self._monotonic() < self._look_again_at or not self._looking.acquire(blocking=False):
+            return  # fresh enough, or somebody is looking
+        try:
+            self._load = read_load(connection)
+            self._look_again_at = self._monotonic() + LOOK_AGAIN_S
+        finally:
+            self._looking.release()
+
+
+def read_load(connection: Connection) -> Load:
+    """Look at the queue."""
+    waiting = connection.execute(
+        sa.select(
+            jobs.c.account_id,
+            sa.func.count().label("jobs"),
+            sa.func.sum(jobs.c.audio_duration_seconds).label("audio_s"),
+        )
+        .where(jobs.c.status == JobStatus.QUEUED.value)
+        .group_by(jobs.c.account_id)
+    ).all()
+    slots = sa.select(sa.func.coalesce(sa.func.sum(executors.c.slots), 0)).where(~executors.c.draining)
+    start_seconds = queue_figures().start_seconds
+    return Load(
+        waiting={row.account_id: row.jobs for row in waiting},
+        work_s=sum(row.audio_s + row.jobs * start_seconds for row in waiting),
+        slots=connection.execute(slots).scalar_one(),
+    )

@@ -1,0 +1,59 @@
+"""The little of a result that a group's history needs, kept beside the full result so that histories load fast."""
+
+import json
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json
+from sqlalchemy import Row
+
+from vbdesk.contract.levels import Level
+from vbdesk.contract.results import ModelResult, Result, Signal, signals_of
+from vbdesk.longitudinal.history import HistoryEntry, SignReading
+
+_RESULT: TypeAdapter[Result] = TypeAdapter(Result)
+
+
+def parse_result(text: str) -> Result:
+    """The result that a stored text is."""
+    return _RESULT.validate_json(text)
+
+
+def record_of(result: Result) -> str:
+    """The reading of a result, as JSON."""
+    quality = result.audio_quality
+    return json.dumps(
+        {
+            "voice_percentage": quality.voice_percentage,
+            "audio_clarity": quality.audio_clarity,
+            "issues": quality.issues,
+            "recommended_action": result.summary.recommended_action if isinstance(result, ModelResult) else None,
+            "signs": {
+                signal.name: [_measured_score(signal), signal.level, signal.flagged, signal.score_interval]
+                for signal in signals_of(result)
+            },
+        },
+        separators=(",", ":"),
+    )
+
+
+def history_entry(row: Row[Any], reading: str | None, status: str) -> HistoryEntry:
+    """One job of a group's history; `row` has `job_id`, `recorded_at` and `audio_duration_seconds`."""
+    values = {} if reading is None else from_json(reading)
+    return HistoryEntry(
+        job_id=row.job_id,
+        recorded_at=row.recorded_at,
+        status=status,
+        duration_s=row.audio_duration_seconds,
+        voice_percentage=values.get("voice_percentage"),
+        audio_clarity=values.get("audio_clarity"),
+        issues=tuple(values.get("issues", ())),
+        recommended_action=values.get("recommended_action"),
+        signs={name: SignReading(*value) for name, value in values.get("signs", {}).items()},
+    )
+
+
+def _measured_score(signal: Signal) -> float | None:
+    """The score, unless nothing was measurable: then it is a placeholder without an interval."""
+    unmeasured = signal.level is Level.INCONCLUSIVE and signal.score_interval is None
+    return None if unmeasured else signal.score

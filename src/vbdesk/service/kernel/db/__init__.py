@@ -1,0 +1,33 @@
+"""Tables, engines, transactions and migrations. Importing it registers every table."""
+
+from vbdesk.service.kernel.db import (
+    accounts,
+    console,
+    count_triggers,
+    credits,
+    encryption,
+    erasures,
+    groups,
+    jobs,
+    schema,
+    stores,
+    uploads,
+    webhooks,
+)
+from vbdesk.service.kernel.db.metadata import metadata
+
+__all__ = [
+    "accounts",
+    "console",
+    "count_triggers",
+    "credits",
+    "encryption",
+    "erasures",
+    "groups",
+    "jobs",
+    "metadata",
+    "schema",
+    "stores",
+    "uploads",
+    "webhooks",
+]

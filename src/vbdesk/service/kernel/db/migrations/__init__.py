@@ -1,0 +1,1 @@
+"""Migrations of the database, in order; applied by `vbdesk.service.kernel.db.migrate`."""

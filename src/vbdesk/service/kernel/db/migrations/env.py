@@ -1,0 +1,17 @@
+"""Alembic's entry: migrates the connection it is handed, and sees our tables only."""
+
+from alembic import context
+
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.migrations.filters import is_ours
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    include_object=is_ours,
+    render_as_batch=True,
+    compare_type=True,
+    transaction_per_migration=True,  # where the connection comes without one
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,29 @@
+"""Table of minted upload references."""
+
+import sqlalchemy as sa
+
+from vbdesk.service.kernel.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
+
+uploads = sa.Table(
+    "uploads",
+    metadata,
+    sa.Column("upload_ref", sa.String(ID_LENGTH), primary_key=True),
+    account_reference(),
+    sa.Column("content_type", sa.String(100), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("usable_until", UtcDateTime, nullable=False),
+    sa.Column("held_bytes", sa.BigInteger),
+    sa.Column("settled", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Index("ix_uploads_usable_until", "usable_until"),
+    sa.Index(
+        "ix_uploads_held",
+        "account_id",
+        sqlite_where=sa.text("held_bytes > 0"),
+        postgresql_where=sa.text("held_bytes > 0"),
+    ),
+)
+"""`held_bytes` counts against the account's quota: at first the most that the address takes, and 0 once a job has taken
+the file. It is `settled` when it is 0 for good or the size of the file in the store. NULL in rows of older releases,
+which count nothing.
+"""

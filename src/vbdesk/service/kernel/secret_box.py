@@ -1,0 +1,271 @@
+"""The service's own keys: made at first start, kept beside the database, never in it, and changed without a stop.
+
+The file holds one root key, `{"root_key": HEX}`, or several, `{"root_keys": [{"key": HEX, "seals_from": TIME}, ...]}`.
+All of them unseal. Of those whose time has come the youngest seals: so a key can be given to every machine before the
+first of them uses it.
+"""
+
+import hmac
+import json
+import logging
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.service.kernel.settings import Settings
+
+SECRETS_FILE = "secrets"
+WEBHOOK_SECRET = "webhook secret"  # noqa: S105  (a purpose, not a secret)
+"""The purpose for which the secrets of webhooks are sealed."""
+_NONCE_BYTES = 12
+_ROOT_KEY_BYTES = 32
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
+_NAMING = b"name of the key"
+
+log = logging.getLogger(__name__)
+
+
+class SecretsDamaged(Exception):
+    """The key file cannot be read; one sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootKey:
+    """A root key and the moment from which it seals."""
+
+    key: bytes
+    seals_from: datetime = _EVER
+
+    @property
+    def name(self) -> str:
+        """Tells keys apart and gives nothing away, so that it may stand in reports."""
+        return hmac.digest(self.key, _NAMING, "sha256").hex()[:12]
+
+
+RootKeys = tuple[RootKey, ...]
+"""Youngest first."""
+
+
+class SecretBox:
+    """Seals what the service must read again, and derives its signing keys.
+
+    Every key is derived from a root key for one purpose, so that a sealed text of one kind cannot pass for another.
+    """
+
+    def __init__(self, root_keys: Callable[[], RootKeys], now: Callable[[], datetime]) -> None:
+        """Ask `root_keys` at every use: they may change."""
+        self._root_keys = root_keys
+        self._now = now
+
+    def key_for(self, purpose: str) -> bytes:
+        """The 32-byte key that signs and seals for `purpose` now."""
+        return self.keys_for(purpose)[0]
+
+    def keys_for(self, purpose: str) -> tuple[bytes, ...]:
+        """Every key that holds for `purpose`, first the one that signs and seals now."""
+        return tuple(hmac.digest(root.key, purpose.encode(), "sha256") for root in sealing_first(*self._both()))
+
+    def seal(self, text: str, purpose: str) -> bytes:
+        """Encrypt `text` (AES-256-GCM)."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + AESGCM(self.key_for(purpose)).encrypt(nonce, text.encode(), None)
+
+    def unseal(self, sealed: bytes, purpose: str) -> str:
+        """Decrypt what `seal` made for the same purpose, with whichever key.
+
+        Raises:
+            ValueError: it was sealed with another key or for another purpose, or it was altered.
+        """
+        for key in self.keys_for(purpose):
+            with suppress(InvalidTag):
+                return _decrypt(key, sealed)
+        raise ValueError("A stored secret cannot be read with the keys of this service.")
+
+    def is_sealed_now(self, sealed: bytes, purpose: str) -> bool:
+        """Whether it is the present key that sealed it."""
+        try:
+            _decrypt(self.key_for(purpose), sealed)
+        except InvalidTag:
+            return False
+        return True
+
+    def _both(self) -> tuple[RootKeys, datetime]:
+        return self._root_keys(), self._now()
+
+
+def sealing_first(keys: RootKeys, now: datetime) -> RootKeys:
+    """The keys, the one that seals at `now` before the others."""
+    sealing = next((key for key in keys if key.seals_from <= now), keys[-1])
+    return (sealing, *(key for key in keys if key is not sealing))
+
+
+class KeyFile:
+    """Root keys in a file for its owner alone; a changed file is noticed at the next use."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._keys: RootKeys = ()
+
+    def read(self) -> RootKeys:
+        """The keys as they are in the file now.
+
+        Raises:
+            SecretsDamaged: the file is damaged or cannot be read.
+        """
+        try:
+            return _parsed(json.loads(self.path.read_text("utf-8")))
+        except OSError as error:
+            raise SecretsDamaged(
+                f"The key file {self.path} cannot be read: {error.strerror}. Put it there, or see who may read it."
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise SecretsDamaged(f"The key file {self.path} is damaged. Restore it from a backup.") from error
+
+    def current(self) -> RootKeys:
+        """The keys, read anew when the file has changed; those known before while it cannot be read.
+
+        Raises:
+            SecretsDamaged: the file could not be read from the beginning.
+        """
+        seen = self._state()
+        if seen != self._seen or not self._keys:
+            try:
+                self._keys = self.read()
+            except SecretsDamaged as damage:
+                if not self._keys:
+                    raise
+                log.error("%s The keys known before are used on.", damage)
+            self._seen = seen
+        return self._keys
+
+    def create(self) -> None:
+        """Make a file with one key, unless there is one; whoever is first wins."""
+        if not self.path.exists():
+            self._write({"root_key": secrets.token_hex(_ROOT_KEY_BYTES)}, first=True)
+
+    def rotate(self, seals_from: datetime) -> RootKey:
+        """Add a key that seals from that moment on."""
+        added = RootKey(secrets.token_bytes(_ROOT_KEY_BYTES), seals_from)
+        self.replace((added, *self.read()))
+        return added
+
+    def replace(self, keys: RootKeys) -> None:
+        """Put these keys in place of those in the file."""
+        listed = [{"key": key.key.hex(), "seals_from": format_timestamp(key.seals_from)} for key in keys]
+        self._write({"root_keys": listed})
+
+    def others_may_read(self) -> bool:
+        """Whether the file's mode lets more than its owner at it; never so on Windows, which has no modes.
+
+        Nor among the credentials that systemd hands to a service: what looks like a group there is an access list.
+        """
+        if os.name == "nt" or os.environ.get("CREDENTIALS_DIRECTORY") == str(self.path.parent):
+            return False
+        return bool(stat.S_IMODE(self.path.stat().st_mode) & 0o077)
+
+    def _state(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _write(self, content: dict[str, Any], *, first: bool = False) -> None:
+        """Write a complete file under another name, then put it into place; `first` never replaces one."""
+        descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".secrets-")  # mode 0600
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            if first:
+                with suppress(FileExistsError):
+                    os.link(temporary, self.path)
+                return
+            if os.name != "nt" and os.geteuid() == 0:  # root rotates for the service's user, who must go on reading
+                before = self.path.stat()
+                os.chown(temporary, before.st_uid, before.st_gid)
+            Path(temporary).replace(self.path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def key_file_of(settings: Settings) -> KeyFile:
+    """The key file of these settings: their own place for it, or the data folder."""
+    return KeyFile(settings.secrets_file or settings.data_dir / SECRETS_FILE)
+
+
+def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
+    """The keys of `settings`.
+
+    In the data folder the first caller makes them. A file that several processes share is never made by the way: each
+    would make its own, and none could read what another sealed.
+
+    Args:
+        settings: where the file is.
+        is_needed: whether the database holds anything that only the keys of a missing file open; it is then not made.
+
+    Raises:
+        SecretsDamaged: the file is damaged, or it is missing where it was named or is needed.
+    """
+    file = key_file_of(settings)
+    if settings.secrets_file is None:
+        if not file.path.exists() and is_needed():
+            raise SecretsDamaged(missing_but_needed(file.path))
+        file.create()
+    elif not file.path.exists():
+        raise SecretsDamaged(
+            f"The key file {file.path} is missing. Copy that of the other processes there; for a new service make one "
+            "with vbdesk admin secrets create."
+        )
+    file.current()
+    if file.others_may_read():
+        log.warning("Others than its owner may read the key file %s: chmod 600 it.", file.path)
+    return SecretBox(file.current, lambda: datetime.now(UTC))
+
+
+def missing_but_needed(path: Path) -> str:
+    """The sentence about a key file that is missing while the database holds what its keys sealed."""
+    return (
+        f"The key file {path} is missing, and the database holds webhook secrets that only its keys open. Restore it "
+        "from a backup, or, if it is lost for good, make a new one with vbdesk admin secrets create --forget-webhooks."
+    )
+
+
+def _parsed(content: Any) -> RootKeys:
+    """Raises ValueError, KeyError, TypeError."""
+    if "root_key" in content:
+        return (RootKey(_root_key(content["root_key"])),)
+    keys = [
+        RootKey(_root_key(entry["key"]), datetime.fromisoformat(entry["seals_from"])) for entry in content["root_keys"]
+    ]
+    if not keys or any(key.seals_from.tzinfo is None for key in keys):
+        raise ValueError
+    return tuple(sorted(keys, key=lambda key: key.seals_from, reverse=True))
+
+
+def _root_key(text: str) -> bytes:
+    key = bytes.fromhex(text)
+    if len(key) != _ROOT_KEY_BYTES:
+        raise ValueError
+    return key
+
+
+def _decrypt(key: bytes, sealed: bytes) -> str:
+    """Raises InvalidTag."""
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None).decode()
+    except ValueError:  # too short to be anything sealed
+        raise InvalidTag from None

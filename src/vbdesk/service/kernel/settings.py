@@ -1,0 +1,383 @@
+"""Settings of the service: flags before environment (`VBDESK_*`) before `DIR/vbdesk.toml`."""
+
+import re
+import tomllib
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from vbdesk.contract.limits import MAX_AUDIO_BYTES, PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
+from vbdesk.data_files import read_toml
+from vbdesk.resource_files import resource
+from vbdesk.service.kernel.store_location import Location, is_cloud, read_location
+from vbdesk.signs.plugins.source import PluginSource
+
+SETTINGS_FILE = "vbdesk.toml"
+MIB = 1024**2
+
+UPLOAD_QUOTA_MB = {Plan.STANDARD: 512, Plan.ENTERPRISE: 16_384}
+"""Room for 16 and for 512 of the largest recordings."""
+
+_WEB_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:(?P<port>[1-9][0-9]{0,4}))?"
+)
+
+
+class TokenCosts(BaseModel):
+    """Prices in tokens: one sign, and the flat surcharge for telling speakers apart."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sign: NonNegativeInt
+    diarize: NonNegativeInt
+
+    def of(self, sign_count: int, *, diarize: bool) -> int:
+        """Tokens for one recording analysed for `sign_count` signs."""
+        return self.sign * sign_count + (self.diarize if diarize else 0)
+
+
+def _shipped_costs() -> TokenCosts:
+    return TokenCosts.model_validate(read_toml(resource("service", "costs.toml")))
+
+
+def _shipped_rate_limits() -> dict[Plan, dict[Bucket, PositiveInt]]:
+    return {plan: dict(buckets) for plan, buckets in REQUESTS_PER_WINDOW.items()}
+
+
+def _shipped_quotas() -> dict[Plan, PositiveInt]:
+    return dict(UPLOAD_QUOTA_MB)
+
+
+class Settings(BaseSettings):
+    """Everything an operator may choose.
+
+    Attributes:
+        data_dir: Folder of the database, the audio and the service's own keys.
+        host: Address both ports listen on.
+        port: Port of the API; 0 picks a free one.
+        trusted_proxies: Addresses or networks of proxies whose word on the caller's address and scheme counts; those of
+            this computer by default.
+        cors_origins: Origins of web pages that may use the API and the embedded object store; none by default.
+        storage_port: Port of the embedded object store; 0 picks a free one.
+        storage_url: Where audio lies: `s3://bucket/prefix` or `gs://bucket/prefix`; otherwise files under `data_dir`,
+            and this is the public origin of the embedded store when a proxy stands before it.
+        storage_endpoint: Address of an S3- or GCS-compatible store that is not its maker's own.
+        storage_public_endpoint: Address at which callers reach that store, if it is another.
+        storage_region: Region of the bucket, where the store knows regions.
+        workers: Analyses run at once; 0 is the API alone.
+        database_url: SQLAlchemy URL; empty means SQLite under `data_dir`.
+        object_store: Kind of store, `local`, `s3` or `gcs`; follows from `storage_url`, and must not contradict it.
+        secrets_file: The service's own keys; `secrets` under `data_dir` by default. The same for every process of one
+            database.
+        key_file: Key-encryption keys, one a line, outside `data_dir`; recordings and results are then encrypted.
+        key_command: The command that prints them instead, such as that of a vault, as a list of its words.
+        ops_host: Address on which metrics and health are told.
+        ops_port: Its port; 0 picks a free one, None tells nobody.
+        drain_s: How long jobs under way may go on after the order to stop; None is 5 s for `serve`, the job time-out
+            for `worker`.
+        queue_limit: Waiting jobs beyond which accounts with more than their share are told to wait.
+        log_format: `text` for people, `json` for machines.
+        otlp_endpoint: Address of an OpenTelemetry collector that takes traces; None traces nothing.
+        job_timeout_s: Running time after which a job is `timed-out`.
+        upload_valid_s: How long a minted upload address may be used.
+        page_size: Entries on one page of a list.
+        allow_private_addresses: Lets webhooks and audio addresses point into private networks.
+        rate_limits: Requests in 60 s, per plan and bucket.
+        token_costs: Prices of analyses.
+        signs_dir: Folder of signs of the lab's own; `signs` under `data_dir` by default.
+        allow_pickled_signs: Lets such a sign be a pickle, which runs code as it is opened.
+        norms_file: Norms of the site's own, in place of those that ship; results name their version.
+        narrative_language: Language of the summaries, as a BCP 47 tag.
+        audio_retention_days: Days that raw audio is kept; results stay.
+        disk_reserve_mb: Free disk space, in MiB, below which no new recordings are taken; 0 holds back nothing.
+        upload_quota_mb: MiB that an account's uploads may take until jobs take them, per plan.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="VBDESK_", frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = (IPv4Network("127.0.0.1"), IPv6Network("::1"))
+    cors_origins: tuple[str, ...] = ()
+    storage_port: int = Field(default=8081, ge=0, le=65535)
+    storage_url: str | None = None
+    storage_endpoint: str | None = None
+    storage_public_endpoint: str | None = None
+    storage_region: str | None = None
+    secrets_file: Path | None = None
+    key_file: Path | None = None
+    key_command: tuple[str, ...] | None = None
+    ops_host: str = "127.0.0.1"
+    ops_port: int | None = Field(default=None, ge=0, le=65535)
+    drain_s: PositiveFloat | None = None
+    queue_limit: PositiveInt = 10_000
+    log_format: Literal["text", "json"] = "text"
+    otlp_endpoint: str | None = None
+    workers: NonNegativeInt = 1
+    database_url: str = ""
+    object_store: Literal["local", "s3", "gcs"] | None = None
+    job_timeout_s: PositiveFloat = 120.0
+    upload_valid_s: PositiveFloat = 900.0
+    page_size: PositiveInt = PAGE_SIZE
+    allow_private_addresses: bool = False
+    rate_limits: dict[Plan, dict[Bucket, PositiveInt]] = Field(default_factory=_shipped_rate_limits)
+    token_costs: TokenCosts = Field(default_factory=_shipped_costs)
+    signs_dir: Path | None = None
+    allow_pickled_signs: bool = False
+    norms_file: Path | None = None
+    narrative_language: str = "en"
+    audio_retention_days: PositiveFloat = 30.0
+    disk_reserve_mb: NonNegativeInt = 512
+    upload_quota_mb: dict[Plan, PositiveInt] = Field(default_factory=_shipped_quotas)
+
+    @field_validator("database_url", mode="after")
+    @classmethod
+    def _require_known_database(cls, given: str) -> str:
+        if not given:
+            return given
+        if not given.startswith(("sqlite:///", "postgresql+psycopg://")):
+            raise ValueError("Give postgresql+psycopg://user:password@host/name")
+        try:
+            url = sa.make_url(given)
+        except (ValueError, sa.exc.ArgumentError):  # whose words may be a part of the password
+            raise ValueError(
+                "Give postgresql+psycopg://user:password@host/name; a port is a number, and an @ in a password is "
+                "written %40"
+            ) from None
+        if not (url.database or given.startswith("sqlite")):
+            raise ValueError("Give postgresql+psycopg://user:password@host/name, with the name of the database")
+        return given
+
+    @field_validator("storage_url", mode="after")
+    @classmethod
+    def _require_place(cls, given: str | None) -> str | None:
+        if given is None:
+            return None
+        if is_cloud(given):
+            read_location(given)
+        else:
+            _require_origin(given)
+        return given.rstrip("/")
+
+    @field_validator("storage_endpoint", "storage_public_endpoint", "otlp_endpoint", mode="after")
+    @classmethod
+    def _require_endpoint(cls, given: str | None) -> str | None:
+        if given is None:
+            return None
+        _require_origin(given)
+        return given.rstrip("/")
+
+    @field_validator("cors_origins", mode="after")
+    @classmethod
+    def _require_web_origins(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_web_origin(origin) for origin in given))
+
+    @model_validator(mode="after")
+    def _require_one_store(self) -> Self:
+        location = self.storage_location
+        kind = "local" if location is None else location.kind
+        if self.object_store not in {None, kind}:
+            raise ValueError(f"object_store contradicts storage_url, which names a store of the kind {kind}")
+        if location is None and (self.storage_endpoint or self.storage_public_endpoint or self.storage_region):
+            raise ValueError(
+                "storage_endpoint, storage_public_endpoint and storage_region belong to a bucket: give one"
+            )
+        if self.storage_region and kind != "s3":
+            raise ValueError("storage_region belongs to a store that speaks S3")
+        return self
+
+    @field_validator("key_command", mode="before")
+    @classmethod
+    def _require_words_of_command(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            raise ValueError('give the command as a list of its words, such as ["vault", "read", "key"]')
+        return given
+
+    @field_validator("key_file", mode="after")
+    @classmethod
+    def _require_absolute(cls, given: Path | None) -> Path | None:
+        return None if given is None else given.expanduser().absolute()
+
+    @model_validator(mode="after")
+    def _require_keys_apart(self) -> Self:
+        if self.key_file is not None and self.key_command is not None:
+            raise ValueError("give key_file or key_command, not both")
+        if self.key_command is not None and not self.key_command:
+            raise ValueError("key_command is empty: give the command and its arguments as a list")
+        if self.key_file is not None:
+            place = self.key_file.resolve()
+            if place.is_relative_to(self.data_dir.expanduser().resolve()):
+                raise ValueError("key_file lies in data_dir: keep the key apart from the data that it protects")
+        return self
+
+    @field_validator("narrative_language", mode="after")
+    @classmethod
+    def _require_words(cls, given: str) -> str:
+        from vbdesk.signs.narrative_texts import UnknownLanguage, find_language
+
+        try:
+            return find_language(given)
+        except UnknownLanguage as error:
+            raise ValueError(str(error)) from None
+
+    @field_validator("norms_file", mode="after")
+    @classmethod
+    def _require_norms(cls, given: Path | None) -> Path | None:
+        if given is None:
+            return None
+        from vbdesk.data_files import DataFileError
+        from vbdesk.signs.reference_data import load_reference_data
+
+        path = given.expanduser().absolute()
+        try:
+            load_reference_data(norms_file=path)
+        except DataFileError as error:
+            raise ValueError(str(error)) from None
+        return path
+
+    @field_validator("rate_limits", mode="after")
+    @classmethod
+    def _fill_rate_limits(cls, given: dict[Plan, dict[Bucket, int]]) -> dict[Plan, dict[Bucket, int]]:
+        """A limit that the operator does not name keeps the interface's value."""
+        return {plan: {**buckets, **given.get(plan, {})} for plan, buckets in REQUESTS_PER_WINDOW.items()}
+
+    @field_validator("upload_quota_mb", mode="after")
+    @classmethod
+    def _fill_quotas(cls, given: dict[Plan, int]) -> dict[Plan, int]:
+        """A plan that the operator does not name keeps its default. Raises ValueError."""
+        if any(quota * MIB < MAX_AUDIO_BYTES for quota in given.values()):
+            raise ValueError("Give at least 32, the size of one recording")
+        return {**UPLOAD_QUOTA_MB, **given}
+
+    @field_validator("token_costs", mode="before")
+    @classmethod
+    def _fill_token_costs(cls, given: Any) -> Any:
+        return {**_shipped_costs().model_dump(), **given} if isinstance(given, dict) else given
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources; the file is the one in the data folder that was asked for."""
+        data_dir = init_settings().get("data_dir")
+        if data_dir is None:
+            return init_settings, env_settings
+        file = TomlConfigSettingsSource(settings_cls, toml_file=Path(data_dir) / SETTINGS_FILE)
+        return init_settings, env_settings, file
+
+    @property
+    def storage_location(self) -> Location | None:
+        """The bucket in which audio lies; None where it lies in files under `data_dir`."""
+        if self.storage_url is None or not is_cloud(self.storage_url):
+            return None
+        return read_location(self.storage_url)
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The database's URL, with the embedded one filled in."""
+        return self.database_url or f"sqlite:///{self.database_file.as_posix()}"
+
+    @property
+    def database_file(self) -> Path:
+        """Where the embedded database lies, if that is the one."""
+        return self.data_dir / "vbdesk.db"
+
+    def quota_bytes(self, plan: Plan) -> int:
+        """What an account's uploads may take until jobs take them."""
+        return self.upload_quota_mb[plan] * MIB
+
+    @property
+    def written_folders(self) -> list[Path]:
+        """Folders that the service writes to; they may be on different disks."""
+        database = sa.make_url(self.database_url).database if self.database_url.startswith("sqlite") else None
+        return [self.data_dir] if database is None else [self.data_dir, Path(database).absolute().parent]
+
+    @property
+    def plugin_source(self) -> PluginSource:
+        """Where signs of the lab's own are looked for."""
+        folder = self.data_dir / "signs" if self.signs_dir is None else self.signs_dir.expanduser().absolute()
+        return PluginSource(folder, self.allow_pickled_signs)
+
+
+def _require_origin(given: str) -> None:
+    """Refuse what is no plain address of a server; one with a password in it would end up in signed addresses."""
+    parts = urlsplit(given)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError("Give an address such as https://storage.example.org")
+
+
+def _web_origin(given: str) -> str:
+    """The origin as browsers send it. Any page may send `null`, and `*` would be every page: neither is an origin."""
+    found = _WEB_ORIGIN.fullmatch(given.lower())
+    if found is None or int(found["port"] or 0) > 65535:
+        raise ValueError(
+            "Give each origin as its page's scheme, host and port, such as https://app.example.org, without a path "
+            "and without *; a name with other letters than ASCII is written as xn--"
+        )
+    own_port = {"http": "80", "https": "443"}[found["scheme"]]
+    port = "" if found["port"] in (None, own_port) else f":{found['port']}"
+    return f"{found['scheme']}://{found['host']}{port}"
+
+
+class SettingsInvalid(ValueError):
+    """A setting does not fit; one sentence that names it and does not show its value."""
+
+
+def load_settings(data_dir: Path, **flags: Any) -> Settings:
+    """Settings for `data_dir`; a flag that is None was not given.
+
+    Raises:
+        SettingsInvalid: a value does not fit, or the file is not TOML.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        return Settings(data_dir=data_dir.expanduser().absolute(), **given)
+    except ValidationError as error:
+        faults = "; ".join(": ".join([*_place_of(fault), _words_of(fault)]) for fault in error.errors())
+        raise SettingsInvalid(f"The settings do not fit: {faults}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsInvalid(f"{data_dir / SETTINGS_FILE} is not TOML: {error}.") from None
+    except SettingsError as error:
+        raise SettingsInvalid(
+            f"The settings do not fit: {error}. In the environment lists and tables are JSON, such as "
+            """VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'."""
+        ) from None
+
+
+def _place_of(fault: ErrorDetails) -> list[str]:
+    """The setting's name; nothing where several contradict each other."""
+    return [".".join(map(str, fault["loc"]))] if fault["loc"] else []
+
+
+def _words_of(fault: ErrorDetails) -> str:
+    """The fault in words; of our own refusals without pydantic's prefix."""
+    return str(fault.get("ctx", {}).get("error", fault["msg"])).rstrip(".")

@@ -1,0 +1,102 @@
+"""Copies of all recordings in a folder, whatever store they lie in: for backups, and to move from store to store."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vbdesk.privacy import create_private, make_private
+from vbdesk.service.encryption.file_format import is_encrypted_file
+from vbdesk.service.kernel.store_location import checked_key
+from vbdesk.service.maintenance.orphans import FOLDERS
+from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, original_key
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
+
+_UNFINISHED = ".part"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCount:
+    """How many files were copied, how many were there already, how many copies of what is no more were removed."""
+
+    copied: int
+    present: int
+    removed: int
+
+
+def save_audio(store: ObjectStore, folder: Path, *, prune: bool, encrypted: bool = False) -> CopyCount:
+    """Bring the copies in `folder` up to the store; with `prune` also take away what the store has no more.
+
+    An encrypted file is copied as it is: the copy is read with the same database and key. With `encrypted` copies from
+    before the encryption are replaced.
+
+    The store still has what is in its quarantine: a copy made before stays.
+    """
+    return _save(store, FOLDERS, folder, prune=prune, encrypted=encrypted)
+
+
+def save_quarantine(store: ObjectStore, folder: Path, *, encrypted: bool = False) -> CopyCount:
+    """Copy what is in quarantine into `folder`."""
+    return _save(store, (QUARANTINE_FOLDER,), folder, prune=False, encrypted=encrypted)
+
+
+def _save(store: ObjectStore, names: Iterable[str], folder: Path, *, prune: bool, encrypted: bool) -> CopyCount:
+    copied = present = 0
+    kept = {folder / original_key(key) for key in store.keys(QUARANTINE_FOLDER)} if prune else set[Path]()
+    for name in names:
+        for key in store.keys(name):
+            target = folder / key
+            kept.add(target)
+            if target.exists() and not (encrypted and not is_encrypted_file(target)):
+                present += 1
+                continue
+            with suppress(ObjectMissing):  # it was erased meanwhile
+                with store.local_copy(key) as source:
+                    _copy_whole(source.path, target)
+                copied += 1
+    past = [path for path in _files(folder) if path not in kept] if prune else []
+    for path in past:
+        path.unlink()
+    return CopyCount(copied, present, len(past))
+
+
+def restore_audio(store: ObjectStore, folder: Path) -> CopyCount:
+    """Put every copy into the store that lacks it; nothing there is changed."""
+    copied = present = 0
+    for path in _files(folder):
+        key = checked_key(path.relative_to(folder).as_posix())
+        if store.exists(key):
+            present += 1
+            continue
+        incoming = store.files.encrypted_copy(path) or _plain_copy(path, store.incoming)
+        try:
+            store.adopt(key, incoming)
+            copied += 1
+        except ObjectExists:
+            present += 1
+        finally:
+            incoming.unlink(missing_ok=True)
+    return CopyCount(copied, present, 0)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for name in FOLDERS for path in sorted((folder / name).glob("*")) if path.suffix != _UNFINISHED]
+
+
+def _plain_copy(path: Path, folder: Path) -> Path:
+    """A copy as the file is, encrypted or not, for its owner alone."""
+    descriptor, incoming = tempfile.mkstemp(dir=folder)
+    os.close(descriptor)
+    shutil.copyfile(path, incoming)
+    return Path(incoming)
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    make_private(target.parent)
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    with source.open("rb") as file, create_private(unfinished) as copy:
+        shutil.copyfileobj(file, copy)
+    unfinished.replace(target)

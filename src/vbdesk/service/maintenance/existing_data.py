@@ -1,0 +1,154 @@
+"""Encrypts what was stored before a key was given: in the background, in small steps, and again from anywhere."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from vbdesk.service.encryption.file_format import is_encrypted_file
+from vbdesk.service.encryption.progress import completed_at, look_again
+from vbdesk.service.kernel.db.encryption import encryption_state
+from vbdesk.service.kernel.db.groups import cohort_snapshots, group_states
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.encrypted_text import PREFIX
+from vbdesk.service.storage.store import ObjectMissing, ObjectStore
+
+ROWS_AT_ONCE = 100
+_JUST_NOW_S = 5.0
+
+_COLUMNS: tuple[tuple[tuple[sa.Column[Any], ...], sa.Column[str]], ...] = (
+    ((jobs.c.job_id,), jobs.c.analysis),
+    ((jobs.c.job_id,), jobs.c.reading),
+    ((jobs.c.job_id,), jobs.c.result),
+    ((group_states.c.group_key, group_states.c.kind), group_states.c.body),
+    ((cohort_snapshots.c.account_id, cohort_snapshots.c.taken_at), cohort_snapshots.c.body),
+)
+"""Every encrypted column, with the key of its table."""
+
+log = logging.getLogger(__name__)
+
+
+class Interrupted(Exception):
+    """The process ends; the rest is done by the next."""
+
+
+def encrypt_existing_data(
+    database: Database, store: ObjectStore, folders: Sequence[str], now: datetime, ending: threading.Event
+) -> bool:
+    """Encrypt all objects of `folders` and all rows, and rewrite the database; whether nothing is left.
+
+    Only a pass that finds nothing more ends it: a recording may get a second name while its first is encrypted. A
+    database that was found complete before has no plain row, but files may have been put into the store from elsewhere.
+
+    Raises:
+        Interrupted: `ending` was set.
+        OSError, SQLAlchemyError, StoreUnavailable: something cannot be read or written now.
+    """
+    changed = 0
+    folders = () if store.checks_addresses_itself else folders
+    while found := sum(_encrypt_objects(store, folder, ending) for folder in folders):
+        changed += found
+    if changed:
+        look_again(database)  # until all is seen to again
+    was_complete = completed_at(database) is not None
+    columns = () if was_complete else _COLUMNS
+    while found := sum(_encrypt_column(database, key, column, ending) for key, column in columns):
+        changed += found
+    if changed:
+        log.info("%d stored recordings and texts from before the key are now encrypted.", changed)
+    if not _remove_plain_leftovers(store.incoming):
+        return False
+    if was_complete:
+        return True
+    database.vacuum()
+    with database.writing() as connection:
+        connection.execute(sa.update(encryption_state).values(completed_at=now))
+    database.scrub()
+    log.info("Everything that this service stores is encrypted.")
+    return True
+
+
+def count_plain_texts(database: Database) -> int:
+    """How many texts in the database are not encrypted."""
+    with database.reading() as connection:
+        return sum(
+            connection.execute(sa.select(sa.func.count()).where(_is_plain_text(column))).scalar_one()
+            for _, column in _COLUMNS
+        )
+
+
+def _encrypt_objects(store: ObjectStore, folder: str, ending: threading.Event) -> int:
+    return sum(store.encrypt_existing(key) for key in _until(ending, store.keys(folder)))
+
+
+def _encrypt_column(
+    database: Database, key: tuple[sa.Column[Any], ...], column: sa.Column[str], ending: threading.Event
+) -> int:
+    """Encrypt the plain values of one column; one that changes meanwhile was written by a process with the key."""
+    stored = sa.type_coerce(column, sa.Text)
+    query = sa.select(*key, stored.label("text")).where(_is_plain_text(column))
+    count = 0
+    while True:
+        with database.reading() as connection:
+            rows = connection.execute(query.limit(ROWS_AT_ONCE)).all()
+        if not rows:
+            return count
+        with database.writing() as connection:
+            for row in _until(ending, iter(rows)):
+                same = [part == value for part, value in zip(key, row, strict=False)]
+                connection.execute(
+                    sa.update(column.table).where(*same, stored == row.text).values({column.name: row.text})
+                )
+        count += len(rows)
+
+
+def _is_plain_text(column: sa.Column[str]) -> sa.ColumnElement[bool]:
+    return column.is_not(None) & ~sa.type_coerce(column, sa.Text).startswith(PREFIX)
+
+
+def _until(ending: threading.Event, items: Iterator[Any]) -> Iterator[Any]:
+    for item in items:
+        if ending.is_set():
+            raise Interrupted
+        yield item
+
+
+def count_plain_objects(store: ObjectStore, folders: Sequence[str]) -> int:
+    """How many recordings in files of the store are not encrypted; those in a bucket are its maker's affair."""
+    if store.checks_addresses_itself:
+        return 0
+    count = 0
+    for key in (key for folder in folders for key in store.keys(folder)):
+        with suppress(ObjectMissing, FileNotFoundError), store.local_copy(key) as copy:
+            count += not is_encrypted_file(copy.path)
+    return count
+
+
+def _remove_plain_leftovers(folder: Path) -> bool:
+    """Remove what a process without the key left half-received as it was killed; whether nothing plain is left.
+
+    No process with the key writes plain files there. What is some seconds old only may be of one that just ended.
+    """
+    left = False
+    for path in folder.iterdir():
+        if _is_plain(path):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime < _JUST_NOW_S:
+                    left = True
+                else:
+                    path.unlink()
+    return not left
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return path.is_file() and not is_encrypted_file(path)
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,262 @@
+"""The id that a database and its object store share, so that no process removes recordings of another database."""
+
+import logging
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from vbdesk.contract.ids import id_timestamp
+from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.stores import store_identity
+from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.maintenance.orphans import FOLDERS, find_mentioned
+from vbdesk.service.ports.context import Context
+from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, StoreMismatch, StoreUnavailable
+
+STORE_ID_KEY = "store-id"
+LOOKS, LOOK_AGAIN_S = 4, 1.0
+FIRST_START_LOOKS = 30
+SAMPLE = 100
+"""Objects of each folder that are looked up where a store has no id."""
+
+_WAYS_OUT = (
+    "Restore the part that is wrong from a backup, or, if the two do belong together, run vbdesk admin database "
+    "adopt-store."
+)
+_NOT_SHARED = (
+    "The folder of the recordings is not the one in which the API of this database keeps them. Give this process the "
+    "data folder of vbdesk serve, and start that first; or keep recordings in a bucket (storage_url)."
+)
+_TOGETHER = "The database and the object store do not belong together"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some objects of a store, looked up in a database.
+
+    Attributes:
+        objects: how many were looked up.
+        known: how many of them belong to a job or an upload of the database.
+        audio_expected: whether any job of the database says that its recording is kept.
+    """
+
+    objects: int
+    known: int
+    audio_expected: bool
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the store is probably not the database's, as the second half of a sentence; None if it may be."""
+        if not self.objects:
+            return "the store is empty, but jobs of the database have recordings" if self.audio_expected else None
+        if 2 * self.known < self.objects:
+            return f"of {self.objects} objects of the store the database knows {self.known}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """The new common id, and what was looked at before it was written."""
+
+    store_id: str
+    objects_looked_at: int
+    objects_known: int
+
+
+def find_mismatch(database: Database, store: ObjectStore) -> str | None:
+    """The sentence that says why the two do not belong together; None if they do, or may. Changes nothing.
+
+    Raises:
+        StoreUnavailable: the store does not answer.
+    """
+    ours, theirs = _id_in(database), _read_id(store)
+    if theirs is None:
+        doubt = take_sample(database, store).doubt
+    elif ours is None:
+        doubt = "the store has the id of another database, and this database has none"
+    else:
+        doubt = None if ours == theirs else "their ids differ"
+    return None if doubt is None else f"{_TOGETHER}: {doubt}. {_WAYS_OUT}"
+
+
+def is_paired(database: Database, store: ObjectStore) -> bool:
+    """Whether both hold the same id. Raises StoreUnavailable."""
+    ours = _id_in(database)
+    return ours is not None and ours == _read_id(store)
+
+
+def require_match(database: Database, store: ObjectStore) -> None:
+    """See that the two belong together. A new store, and one of a release without ids, gets the database's id.
+
+    Raises:
+        StoreMismatch: they do not.
+        StoreUnavailable: the store does not answer.
+    """
+    if is_paired(database, store):
+        return
+    mismatch = find_mismatch(database, store)
+    if mismatch is not None:
+        raise StoreMismatch(mismatch)
+    store_id = _make_id(database)
+    _write_id(store, store_id)
+    if _read_id(store) != store_id:  # another database was faster
+        raise StoreMismatch(f"{_TOGETHER}: their ids differ. {_WAYS_OUT}")
+
+
+def require_no_other(database: Database, store: ObjectStore) -> None:
+    """See that the store does not hold the id of another database; it may be empty. Raises StoreMismatch."""
+    ours, theirs = _id_in(database), _read_id(store)
+    if theirs is not None and ours != theirs:
+        raise StoreMismatch(f"{_TOGETHER}: their ids differ. {_WAYS_OUT}")
+
+
+def may_remove(context: Context) -> bool:
+    """Whether objects may be removed from the context's store; if not, that is logged and shown as a metric.
+
+    Raises:
+        StoreUnavailable: the store does not answer.
+    """
+    try:
+        require_match(context.database, context.storage)
+    except StoreMismatch as mismatch:
+        log.error("%s Nothing is removed from the store meanwhile.", mismatch)
+        context.metrics.store_mismatch.set(1)
+        return False
+    context.metrics.store_mismatch.set(0)
+    return True
+
+
+def require_match_at_start(database: Database, store: ObjectStore) -> None:
+    """The same at the start of a process, which a store that is away does not prevent. Raises StoreMismatch.
+
+    Processes of a new installation start together: one of them gives both their id while the others look. So a mismatch
+    is looked at again for some seconds before it counts.
+    """
+    try:
+        for _ in range(LOOKS - 1):
+            try:
+                require_match(database, store)
+            except StoreMismatch:
+                time.sleep(LOOK_AGAIN_S)
+            else:
+                return
+        require_match(database, store)
+    except StoreUnavailable as error:
+        log.warning("%s Whether it belongs to the database is checked before anything is removed there.", error)
+
+
+def require_shared_folder(database: Database, store: ObjectStore) -> None:
+    """See that the folder of the recordings is the one of the API, which alone gives an empty one the database's id.
+
+    An empty folder of a worker would otherwise get the id too: the worker then finds no recording, and fails every job.
+    Where the API has never run it may be starting at this moment, and is waited for.
+
+    Raises:
+        StoreMismatch: it is another folder.
+    """
+    try:
+        for look in range(FIRST_START_LOOKS):
+            if is_paired(database, store):
+                return
+            if take_sample(database, store).known:  # of a release without ids, or restored
+                require_match_at_start(database, store)
+                return
+            if look >= LOOKS and _id_in(database) is not None:
+                break
+            time.sleep(LOOK_AGAIN_S)
+        mismatch = find_mismatch(database, store)
+    except StoreUnavailable as error:
+        raise StoreMismatch(str(error)) from None
+    raise StoreMismatch(mismatch or _NOT_SHARED)
+
+
+def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adoption:
+    """Give both a new common id. Any other database that used the store, also a copy of this one, loses it.
+
+    Raises:
+        StoreMismatch: the store looks like another's, and `force` is not set; nothing was changed. Or a process with
+            another database interfered.
+        StoreUnavailable: the store does not answer; run it again.
+    """
+    sample = take_sample(database, store)
+    if sample.doubt is not None and not force:
+        raise StoreMismatch(
+            f"Nothing was changed: {sample.doubt}. Check --data-dir, database_url and storage_url. If this is the "
+            "right store, add --force: objects that the database does not know are then quarantined, not removed."
+        )
+    store_id = _make_id(database, replace=True)
+    store.delete(STORE_ID_KEY)
+    _write_id(store, store_id)
+    if _read_id(store) != store_id:
+        raise StoreMismatch(
+            "A process with another database gave the store its own id meanwhile. Stop that process and run this again."
+        )
+    return Adoption(store_id, sample.objects, sample.known)
+
+
+def take_sample(database: Database, store: ObjectStore) -> Sample:
+    """Look some objects of the store up in the database. Objects with other names than the service's do not count."""
+    objects = [key for folder in FOLDERS for key in islice(filter(_is_ours, store.keys(folder)), SAMPLE)]
+    with database.reading() as connection:
+        known = find_mentioned(connection, objects)
+        return Sample(len(objects), len(known), jobs.any_keeps_audio(connection))
+
+
+def _is_ours(key: str) -> bool:
+    try:
+        id_timestamp(key.rpartition("/")[2])
+    except ValueError:
+        return False
+    return True
+
+
+def _id_in(database: Database) -> str | None:
+    with database.reading() as connection:
+        found: str | None = connection.execute(sa.select(store_identity.c.store_id)).scalar_one_or_none()
+    return found
+
+
+def _make_id(database: Database, *, replace: bool = False) -> str:
+    """The id in the database. Make one if there is none, or if `replace`; processes that start together make one."""
+    with database.writing() as connection:
+        if replace:
+            connection.execute(sa.delete(store_identity))
+        insert = insert_into(connection, store_identity).values(only_row=1, store_id=str(uuid4()))
+        connection.execute(insert.on_conflict_do_nothing())
+        made: str = connection.execute(sa.select(store_identity.c.store_id)).scalar_one()
+    return made
+
+
+def _read_id(store: ObjectStore) -> str | None:
+    try:
+        with store.open(STORE_ID_KEY) as file:
+            return file.read(100).decode("ascii", "replace").strip()
+    except ObjectMissing:
+        return None
+    except OSError as error:
+        raise StoreUnavailable(f"The store's id cannot be read: {error.strerror}.") from None
+
+
+def _write_id(store: ObjectStore, store_id: str) -> None:
+    """Write the id where the store has none; its file is for its owner alone, as every one of the folder."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=store.incoming)
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(f"{store_id}\n")
+            store.adopt(STORE_ID_KEY, Path(name))
+        except ObjectExists:
+            pass
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"The store's id cannot be written: {error.strerror}.") from None

@@ -1,0 +1,66 @@
+"""Questions to the outside world whose answer must come in time, whatever happens out there."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+LOOK_EVERY_S = 0.01
+
+T = TypeVar("T")
+
+
+class CachedProbe(Generic[T]):
+    """An answer that is at most a few seconds old.
+
+    Asked by one thread at a time, which nobody has to wait for: a connection into nothing can hold it for minutes.
+    """
+
+    def __init__(self, ask: Callable[[], T], *, good_for_s: float, limit_s: float) -> None:
+        """Ask nothing yet.
+
+        Args:
+            ask: may block, and raise.
+            good_for_s: age up to which an answer, or an exception, is given again.
+            limit_s: how long a caller waits.
+        """
+        self._ask = ask
+        self._good_for_s = good_for_s
+        self._limit_s = limit_s
+        self._lock = threading.Lock()
+        self._answer: Future[T] | None = None
+        self._asked_at = 0.0
+
+    async def get(self) -> T:
+        """The answer.
+
+        Raises:
+            TimeoutError: it did not come within the limit.
+            Exception: what `ask` raised.
+        """
+        answer = self._current()
+        ends_at = time.monotonic() + self._limit_s
+        while not answer.done():  # looked at rather than awaited: the answer may come when this loop is long closed
+            if time.monotonic() >= ends_at:
+                raise TimeoutError
+            await asyncio.sleep(LOOK_EVERY_S)
+        return answer.result()
+
+    def _current(self) -> Future[T]:
+        with self._lock:
+            answer = self._answer
+            if answer is not None and (not answer.done() or time.monotonic() - self._asked_at < self._good_for_s):
+                return answer
+            answer = self._answer = Future()
+            self._asked_at = time.monotonic()
+        # Nobody waits for a daemon when the process ends; the threads of an executor would hold it up.
+        threading.Thread(target=self._find, args=(answer,), name="vbdesk-observe", daemon=True).start()
+        return answer
+
+    def _find(self, answer: Future[T]) -> None:
+        try:
+            answer.set_result(self._ask())
+        except Exception as error:
+            answer.set_exception(error)

@@ -1,0 +1,138 @@
+"""The service's log: lines for people, or one JSON object a line for machines.
+
+Neither tells a message of an exception nor a value out of its frames: `Key (account_id, group_id)=(..., anna) already
+exists` is such a message. An exception is its kind, a code where it has one, and the places it came through.
+"""
+
+import json
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Literal, TextIO
+
+from vbdesk.service.observability.redaction import redact
+from vbdesk.service.observability.tracing import trace_id
+
+MOST_FRAMES = 20
+_OURS = "vbdesk"
+_TALKATIVE = (
+    "sqlalchemy",
+    "psycopg",
+    "botocore",
+    "boto3",
+    "s3transfer",
+    "urllib3",
+    "google",
+    "python_multipart",
+    "httpx",
+)
+"""Libraries that show rows, bodies or headers below a warning; they do not, whatever level others are set to."""
+
+_fields: ContextVar[Mapping[str, str]] = ContextVar("vbdesk_log_fields", default=MappingProxyType({}))
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def log_fields(**fields: str) -> Iterator[None]:
+    """Give every line written in the block these fields, such as `job_id`: ids of ours, nothing personal."""
+    token = _fields.set({**_fields.get(), **fields})
+    try:
+        yield
+    finally:
+        _fields.reset(token)
+
+
+class TextFormatter(logging.Formatter):
+    """Lines for people: time in UTC, level, logger, sentence; of an exception its kind and places."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        told = [_time_of(record), record.levelname, f"{record.name}: {record.getMessage()}"]
+        if record.exc_info and record.exc_info[1] is not None:
+            error = exception_facts(record.exc_info[1])
+            told.append(f"[{' from '.join(error['kinds'])}] {' > '.join(error['frames'])}")
+        return redact(" ".join(told))
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        entry: dict[str, object] = {
+            "time": _time_of(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redact(record.getMessage()),
+            **_fields.get(),
+        }
+        present = trace_id()
+        if present is not None:
+            entry["trace_id"] = present
+        if record.exc_info and record.exc_info[1] is not None:
+            entry["exception"] = exception_facts(record.exc_info[1])
+        return json.dumps(entry, ensure_ascii=False)
+
+
+def exception_facts(error: BaseException) -> dict[str, list[str]]:
+    """Kinds of an exception and of its causes, and the places that it came through, innermost last."""
+    kinds: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(kinds) < MOST_FRAMES:
+        kinds.append(_kind_of(cause))
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return {"kinds": kinds, "frames": _places(error.__traceback__)}
+
+
+def configure_logs(log_format: Literal["text", "json"], stream: TextIO | None = None) -> None:
+    """Send the log of this process to `stream`, standard error by default: ours from INFO, libraries' from WARNING."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger(_OURS).setLevel(logging.INFO)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+    sys.excepthook = _log_last_words
+    threading.excepthook = _log_thread_end
+
+
+def _log_last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        return
+    log.critical("The process ends by a fault.", exc_info=(kind, error, trace))
+
+
+def _log_thread_end(ended: threading.ExceptHookArgs) -> None:
+    if ended.exc_value is not None:
+        log.error("A thread ended by a fault.", exc_info=(ended.exc_type, ended.exc_value, ended.exc_traceback))
+
+
+def _time_of(record: logging.LogRecord) -> str:
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z"
+
+
+def _kind_of(error: BaseException) -> str:
+    """The kind, with the code by which a database or a system says what is wrong."""
+    code = getattr(error, "sqlstate", None) or getattr(error, "errno", None)
+    name = type(error).__qualname__
+    return name if code is None else f"{name} {code}"
+
+
+def _places(trace: TracebackType | None) -> list[str]:
+    frames = traceback.extract_tb(trace, limit=-MOST_FRAMES)
+    return [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+
+
+def _short(filename: str) -> str:
+    """The file below its package, whose folder is this computer's affair."""
+    parts = Path(filename).parts
+    return "/".join(parts[-3:])

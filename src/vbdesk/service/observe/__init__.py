@@ -1,1 +1,0 @@
-"""What the running service tells its operators: logs, metrics, traces and readiness. Never whose voice it was."""

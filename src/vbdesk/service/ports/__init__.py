@@ -1,0 +1,1 @@
+"""The context of a running process, and the protocols of its parts."""

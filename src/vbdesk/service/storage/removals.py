@@ -1,0 +1,35 @@
+"""SQL of objects that must still be removed from the store."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
+from vbdesk.service.kernel.db.upsert import insert_into
+
+
+def owe_removal(connection: Connection, object_keys: Collection[str], erased_at: datetime) -> None:
+    """Remember objects that must go, until they are gone."""
+    for key in object_keys:
+        insert = insert_into(connection, erased_objects).values(object_key=key, erased_at=erased_at)
+        connection.execute(insert.on_conflict_do_nothing())
+
+
+def list_owed(connection: Connection) -> list[str]:
+    """Every object that erasures still have to remove, or to keep from being put again."""
+    return list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
+
+
+def list_owed_later(connection: Connection, object_keys: Collection[str], now: datetime) -> set[str]:
+    """Which of these objects are owed beyond this moment, since something may still be put to their addresses."""
+    later = erased_objects.c.object_key.in_(object_keys) & (erased_objects.c.erased_at > now)
+    return set(connection.execute(sa.select(erased_objects.c.object_key).where(later)).scalars())
+
+
+def forget_removed(connection: Connection, object_keys: Collection[str], now: datetime) -> None:
+    """Forget objects that are gone, except where a file may still be put to an address that was signed before."""
+    still_open = erased_objects.c.erased_at > now
+    connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key.in_(object_keys), ~still_open))
+    connection.execute(sa.delete(quarantined_objects).where(quarantined_objects.c.object_key.in_(object_keys)))

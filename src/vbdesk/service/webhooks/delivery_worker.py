@@ -1,0 +1,255 @@
+"""Delivering webhooks: tried at once, then less and less often, across restarts, until the receiver says 2xx."""
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpcore
+from opentelemetry.trace import Span, SpanKind
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import SQLAlchemyError
+
+from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
+from vbdesk.service.jobs import repository as jobs
+from vbdesk.service.jobs.view import job_json
+from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.clock import Clock
+from vbdesk.service.kernel.db.events import DeliveryTried, publish
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
+from vbdesk.service.observability.metrics import Metrics
+from vbdesk.service.observability.tracing import Tracing, continued, traced
+from vbdesk.service.webhooks import repository
+from vbdesk.service.webhooks.delivery_slots import DeliverySlots
+from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.webhooks.service import CLAIM
+
+RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
+"""Between an attempt and the next; after the last the delivery is given up."""
+
+PAGE = 200
+URLS_PASSED_OVER = 5
+"""URLs of an account that the search for deliveries with a place passes over; of an account with more of them it leaves
+the rest for later, since every look would take longer with each."""
+
+LOOK_EVERY_S = 0.25
+LONGEST_PAUSE_S = 5.0
+STOP_PATIENCE_S = 2.0
+
+UNREADABLE = "The webhook's secret cannot be read with the keys of this service."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class _Attempt:
+    """An attempt at a delivery, in a thread of its own.
+
+    Attributes:
+        delivery: as it was claimed.
+        answer: the receiver's HTTP status, or why there was none; None when the attempt never was made.
+        ended: whether the attempt is over.
+    """
+
+    delivery: Row[Any]
+    answer: tuple[int | None, str | None] | None = None
+    ended: bool = False
+    thread: threading.Thread = field(init=False)
+
+
+class DeliveryWorker:
+    """Carries the deliveries that are due; several processes may do so side by side.
+
+    Each account and each receiver has a few places of its own, so that receivers which do not answer delay only
+    themselves. One thread claims deliveries and records how they went; attempts have threads of their own.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        secrets: SecretBox,
+        sender: WebhookSender,
+        metrics: Metrics | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._secrets = secrets
+        self._sender = sender
+        self._metrics = metrics or Metrics()
+        self._tracer = (tracing or Tracing()).tracer
+        self._under_way: list[_Attempt] = []
+        self._stopping = threading.Event()
+        self._wake = threading.Event()  # an attempt has ended, or it is time to stop
+        self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-delivery", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look for due deliveries."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking. An attempt that does not end soon is left behind; its delivery is tried again later."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def deliver_due(self) -> int:
+        """Try the deliveries that are due now and have a place, and wait for them; how many were tried."""
+        tried = self._begin_due()
+        for attempt in self._under_way:
+            attempt.thread.join()
+        self._record_ended()
+        return tried
+
+    def _work(self) -> None:
+        pause_s = LOOK_EVERY_S
+        while not self._stopping.is_set():
+            self._wake.wait(pause_s)
+            self._wake.clear()
+            pause_s = self._look(pause_s)
+        leaves_at = time.monotonic() + STOP_PATIENCE_S
+        for attempt in self._under_way:
+            attempt.thread.join(max(0.0, leaves_at - time.monotonic()))
+        self._look(pause_s)
+
+    def _look(self, pause_s: float) -> float:
+        """Record what has ended and begin what is due; the pause until the next look."""
+        try:
+            self._record_ended()
+            if not self._stopping.is_set():
+                self._begin_due()
+        except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not
+            log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
+            return min(2 * pause_s, LONGEST_PAUSE_S)
+        except Exception:  # whatever it was, the next look must come
+            log.exception("Webhook deliveries could not be begun; trying again.")
+            return LONGEST_PAUSE_S
+        return LOOK_EVERY_S
+
+    def _begin_due(self) -> int:
+        """Claim the deliveries that are due and have a place, and try them; how many."""
+        now = self._clock.now()
+        with self._database.reading() as connection:
+            due = self._list_with_place(connection, now)
+        if not due:
+            return 0
+        with self._database.writing() as connection:
+            claimed = [delivery for delivery in due if repository.claim(connection, delivery, now + CLAIM)]
+        for delivery in claimed:
+            attempt = _Attempt(delivery)
+            attempt.thread = threading.Thread(target=self._try, args=(attempt,), daemon=True)
+            attempt.thread.start()
+            self._under_way.append(attempt)
+        return len(claimed)
+
+    def _list_with_place(self, connection: Connection, now: datetime) -> list[Row[Any]]:
+        """Deliveries that are due and have a place, longest due first, however many of others wait before them."""
+        places = DeliverySlots(attempt.delivery for attempt in self._under_way)
+        found: list[Row[Any]] = []
+        waiting: defaultdict[str, set[str]] = defaultdict(set)  # URLs whose deliveries have no place, by account
+        last = None
+        while places.free:
+            many = [account_id for account_id, urls in waiting.items() if len(urls) > URLS_PASSED_OVER]
+            accounts = {*places.full_accounts, *many}
+            urls = [(account_id, url) for account_id in waiting.keys() - accounts for url in waiting[account_id]]
+            page = repository.list_due(connection, now, PAGE, after=last, without_accounts=accounts, without=urls)
+            for delivery in page:
+                if places.take(delivery):
+                    found.append(delivery)
+                else:
+                    waiting[delivery.account_id].add(delivery.url)
+            if len(page) < PAGE:
+                break
+            last = page[-1]
+        return found
+
+    def _try(self, attempt: _Attempt) -> None:
+        try:
+            attempt.answer = self._attempt(attempt.delivery)
+        except SQLAlchemyError as error:  # it was not made, so it is made again when the claim is over
+            log.warning("A webhook delivery could not be read (%s).", type(error).__name__)
+        finally:
+            attempt.ended = True
+            self._wake.set()
+
+    def _attempt(self, delivery: Row[Any]) -> tuple[int | None, str | None] | None:
+        """The receiver's HTTP status, or why there was none."""
+        with self._database.reading() as connection:
+            job = jobs.find(connection, delivery.job_id)
+        if job is None:
+            return None  # erased meanwhile, and the delivery with it
+        with self._observed(job) as span:
+            status, error = self._send(delivery, job_json(job))
+            if status is not None:
+                span.set_attribute("http.response.status_code", status)
+        return status, error
+
+    def _record_ended(self) -> None:
+        """Record how attempts went, all in one transaction, and free their places."""
+        ended = [attempt for attempt in self._under_way if attempt.ended]
+        answered = [(attempt.delivery, attempt.answer) for attempt in ended if attempt.answer is not None]
+        if answered:
+            with self._database.writing() as connection:
+                for delivery, (status, error) in answered:
+                    self._record(connection, delivery, status, error)
+        self._under_way = [attempt for attempt in self._under_way if attempt not in ended]
+
+    def _record(self, connection: Connection, delivery: Row[Any], status: int | None, error: str | None) -> None:
+        succeeded = status is not None and 200 <= status < 300
+        attempts = delivery.attempts + 1
+        exhausted = attempts > len(RETRY_DELAYS_S)
+        delay_s = 0 if succeeded or exhausted else RETRY_DELAYS_S[attempts - 1]
+        state = repository.SENT if succeeded else repository.GIVEN_UP if exhausted else repository.PENDING
+        publish(connection, DeliveryTried(state))
+        repository.record_attempt(
+            connection,
+            delivery.delivery_id,
+            state=state,
+            attempts=attempts,
+            due_at=self._clock.now() + timedelta(seconds=delay_s),
+            status=status,
+            error=error,
+        )
+
+    @contextmanager
+    def _observed(self, job: Row[Any]) -> Iterator[Span]:
+        parent, told = continued(job.trace_parent), {"vbdesk.job_id": job.job_id}
+        with (
+            self._metrics.webhook_seconds.time(),
+            traced(self._tracer, "webhook", parent=parent, kind=SpanKind.CLIENT, attributes=told) as span,
+        ):
+            yield span
+
+    def _send(self, delivery: Row[Any], body: bytes) -> tuple[int | None, str | None]:
+        """The receiver's HTTP status, or why there was none."""
+        try:
+            secret_key = self._secrets.unseal(delivery.secret, WEBHOOK_SECRET)
+        except ValueError:
+            log.error("The webhook delivery %s is not sent: %s See vbdesk doctor.", delivery.delivery_id, UNREADABLE)
+            return None, UNREADABLE
+        try:
+            headers = {
+                "Content-Type": "application/json",
+                SIGNATURE_HEADER: webhook_signature(body, secret_key),
+                DELIVERY_HEADER: delivery.delivery_id,
+            }
+            return self._sender.post(delivery.url, body, headers, delivery.account_id), None
+        except AddressRefused as refusal:
+            return None, str(refusal)
+        except (
+            OSError,
+            ValueError,
+            httpcore.TimeoutException,
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.UnsupportedProtocol,
+        ) as error:
+            return None, type(error).__name__

