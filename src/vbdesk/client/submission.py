@@ -16,9 +16,7 @@ from vbdesk.client.errors import (
     Cancelled,
     ClientError,
     Conflict,
-    InsufficientCredits,
     NotFound,
-    ServiceUnavailable,
     UnexpectedAnswer,
     UploadFailed,
     UploadRefInvalid,
@@ -33,7 +31,8 @@ from vbdesk.client.submission_recovery import (
     find_own_job,
     is_answer_to,
     key_is_kept,
-    may_have_been_taken,
+    may_have_been_accepted,
+    proves_not_accepted,
     resembles,
     search_span,
 )
@@ -256,10 +255,9 @@ class _Sender:
             return self._journal.write(replace(known, asked=False, unproven=True, refusal=_KEY_USED))
         if isinstance(error, UploadRefInvalid):
             return self._journal.write(replace(known, asked=entry.asked, upload_ref=None))
-        if may_have_been_taken(error) or isinstance(error, ServiceUnavailable):
+        if may_have_been_accepted(error):
             return known
-        nothing_there = not entry.asked or isinstance(error, InsufficientCredits | AudioRefused)
-        self._journal.write(replace(known, asked=not nothing_there))
+        self._journal.write(replace(known, asked=not proves_not_accepted(error, asked_before=entry.asked)))
         raise error
 
     def _recovered(

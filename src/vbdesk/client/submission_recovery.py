@@ -16,7 +16,16 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from vbdesk.client.analyze import AnalysisTarget
-from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ServiceUnavailable, UnexpectedAnswer
+from vbdesk.client.errors import (
+    AudioRefused,
+    CaptivePortal,
+    ClientError,
+    Conflict,
+    ConnectionFailed,
+    InsufficientCredits,
+    ServiceUnavailable,
+    UnexpectedAnswer,
+)
 from vbdesk.client.retry_policy import SAFE_STATUSES
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import GroupJob, Job
@@ -64,8 +73,25 @@ class UnprovenJob:
     """A job that may be the recording's, or another's."""
 
 
-def may_have_been_taken(error: ClientError) -> bool:
-    """Whether the service may have accepted a submit that ended in `error`: then search instead of paying twice."""
+def may_have_been_accepted(error: ClientError) -> bool:
+    """Whether the service may have accepted a submit that ended in `error`.
+
+    An internal error of the service claims that nothing was done. A search costs one request; a second analysis costs
+    credits.
+    """
+    return isinstance(error, ServiceUnavailable) or may_still_arrive(error)
+
+
+def proves_not_accepted(error: ClientError, *, asked_before: bool) -> bool:
+    """Whether a refused submit proves that the service has nothing by its key.
+
+    After an earlier unanswered submit, only those errors prove it that a service returns after looking up the key.
+    """
+    return not asked_before or isinstance(error, InsufficientCredits | AudioRefused | Conflict)
+
+
+def may_still_arrive(error: ClientError) -> bool:
+    """Whether a submit that ended in `error` may reach the service later."""
     match error:
         case ConnectionFailed():
             return error.maybe_delivered

@@ -18,7 +18,6 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.submission_recovery import may_have_been_taken as may_still_arrive
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES
 from vbdesk.outbox.library.states import Fix
 
@@ -106,15 +105,6 @@ def classify(error: ClientError) -> Verdict:
             return RetryLater(upload_again=True)
         case _:
             return NeedsAttention(f"{error.sentence} The recording is kept.", Fix.TRY_AGAIN)
-
-
-def may_have_been_taken(error: ClientError) -> bool:
-    """Whether the service may have accepted a submit that ended in `error`.
-
-    An internal error of the service claims that nothing was done. A search costs one request; a second analysis costs
-    credits.
-    """
-    return isinstance(error, ServiceUnavailable) or may_still_arrive(error)
 
 
 def backoff_s(attempts: int) -> float:

@@ -7,11 +7,8 @@ from datetime import datetime
 
 from vbdesk.client import AudioSource
 from vbdesk.client.errors import (
-    AudioRefused,
     ClientError,
-    Conflict,
     ConnectionFailed,
-    InsufficientCredits,
     NotFound,
     ServiceUnavailable,
     UnexpectedAnswer,
@@ -24,10 +21,12 @@ from vbdesk.client.submission_recovery import (
     find_own_job,
     is_answer_to,
     key_is_kept,
+    may_have_been_accepted,
+    may_still_arrive,
+    proves_not_accepted,
     resembles,
     search_span,
 )
-from vbdesk.client.submission_recovery import may_have_been_taken as may_still_arrive
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job, JobStatus
@@ -42,7 +41,6 @@ from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import FUTURE
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
-from vbdesk.outbox.sync.error_policy import may_have_been_taken
 from vbdesk.outbox.sync.forecast import MeasuredDurations
 from vbdesk.outbox.sync.planning import Planner
 from vbdesk.outbox.sync.upload import Upload, upload_of
@@ -55,10 +53,6 @@ UNPROVEN = "The service may have this recording, but nothing proves it. Look aga
 MAY_BE_SENT = (
     "Another computer may have sent this recording, but nothing proves it. Look again, or send it again at its price."
 )
-
-
-_NOTHING_BY_THIS_KEY = (InsufficientCredits, AudioRefused, Conflict)
-"""Errors that a service which keeps keys returns only after it has looked up the key."""
 
 
 class ClockWrong(Exception):
@@ -314,9 +308,9 @@ class TaskHandlers:
                 self._queue.mark_not_asked(event)
             raise
         except ClientError as error:
-            if may_have_been_taken(error):
+            if may_have_been_accepted(error):
                 self._planner.answer_lost(event, may_still_arrive=may_still_arrive(error))
-            elif not asked_before or isinstance(error, _NOTHING_BY_THIS_KEY):
+            elif proves_not_accepted(error, asked_before=asked_before):
                 self._queue.mark_not_asked(event)
             raise
         self._measured.request(self._clock.monotonic() - began)
